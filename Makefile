@@ -1,0 +1,40 @@
+# `make test` needs python3 (3.11 or newer), make and git; it builds everything else in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.DEFAULT_GOAL := test
+.PHONY: test lint types imports unit format clean
+
+test: lint types imports unit
+
+# Pins come from constraints.txt (as a variable, so that they also bind the build backend).
+$(INSTALLED): pyproject.toml constraints.txt
+	@echo "== installing into .venv (once)"
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+lint: $(INSTALLED)
+	@echo "== ruff: lint and format"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	@echo "== mypy --strict on src"
+	$(BIN)/mypy
+
+imports: $(INSTALLED)
+	@echo "== import direction"
+	$(BIN)/lint-imports
+
+unit: $(INSTALLED)
+	@echo "== pytest: tests, doctests, docs and examples"
+	$(BIN)/python -m pytest
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

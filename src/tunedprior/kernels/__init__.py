@@ -1,0 +1,19 @@
+"""Free kernels: Table 1, the two constructions behind it, and the Theorem that re-weights them."""
+
+from tunedprior.kernels.constructions import DirectProduct, DotProduct
+from tunedprior.kernels.free_kernel import FreeKernel
+from tunedprior.kernels.table1 import Exponential, Linear, LogRatio, Polynomial, Sinh, SquaredExponential
+from tunedprior.kernels.theorem import Reweighted
+
+__all__ = [
+    "DirectProduct",
+    "DotProduct",
+    "Exponential",
+    "FreeKernel",
+    "Linear",
+    "LogRatio",
+    "Polynomial",
+    "Reweighted",
+    "Sinh",
+    "SquaredExponential",
+]

@@ -1,0 +1,222 @@
+"""Free kernels (Definition 2 of the paper): one family K₂, K₄, K₆, … with one feature map."""
+
+from abc import ABC, abstractmethod
+from functools import reduce
+from typing import Any, NamedTuple
+
+import torch
+from gpytorch.constraints import Positive
+from gpytorch.kernels import Kernel
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.errors import DomainError, InputError
+from tunedprior.kernels.multi_index import monomials, multi_indices
+from tunedprior.validation import finite_rows, listed, positive
+
+# Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
+_DOMAIN_SLACK = 1e-6
+
+
+class Product(NamedTuple):
+    """x₁ ⊙ ⋯ ⊙ x_k and Σ log e(x_k): all that a free kernel sees of a group of its arguments.
+
+    Every free kernel here has features ϑ_i(x) = xⁱ e(x), so ϑ_i(x₁)⋯ϑ_i(x_m) is the monomial of the
+    elementwise product times the product of the envelopes e. Envelopes are kept as logarithms: exponents
+    are added before anything is exponentiated.
+    """
+
+    points: Float[Tensor, "*batch n d"]
+    log_envelope: Float[Tensor, "*batch n"]
+
+    def times(self, other: "Product") -> "Product":
+        """Each of ours with each of theirs: n·n' products, ours varying slowest."""
+        points = self.points[..., :, None, :] * other.points[..., None, :, :]
+        log_envelope = self.log_envelope[..., :, None] + other.log_envelope[..., None, :]
+        return Product(points.flatten(-3, -2), log_envelope.flatten(-2, -1))
+
+    def rowwise(self, other: "Product") -> "Product":
+        """Our row i with their row i: n products."""
+        return Product(self.points * other.points, self.log_envelope + other.log_envelope)
+
+    def take(self, rows: slice | Int[Tensor, " k"]) -> "Product":
+        """Some of the rows."""
+        return Product(self.points[..., rows, :], self.log_envelope[..., rows])
+
+    def empty_product(self) -> "Product":
+        """The product of no arguments: one row that changes nothing it multiplies."""
+        return Product(torch.ones_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1]))
+
+
+class FreeKernel(Kernel, ABC):
+    """K_m(x₁, …, x_m) = Σ_i τ_i² ϑ_i(x₁)⋯ϑ_i(x_m) for every even m, with τ and ϑ independent of m.
+
+    As a `gpytorch.kernels.Kernel` it is K₂. Definition 2 of the paper.
+
+    Args:
+        num_inputs: How many inputs d a point has; only `weights` and `multi_indices` need to be told, and
+            only where nothing else says it (one length-scale per input, anchors, `active_dims`).
+        **kernel_options: `batch_shape` and `active_dims`, as for any GPyTorch kernel.
+    """
+
+    #: Points must satisfy |x| ≤ 1 (or < 1 when `open_domain`); None: anywhere.
+    bounded_domain = False
+    open_domain = False
+    #: The parameter that leave-one-out selection tunes, if the kernel has one.
+    tuned_parameter: str | None = None
+
+    def __init__(self, num_inputs: int | None = None, **kernel_options: Any) -> None:
+        super().__init__(**kernel_options)
+        if num_inputs is None and self.active_dims is not None:
+            num_inputs = len(self.active_dims)
+        self.num_inputs = num_inputs
+
+    # -- what each kernel says of itself -----------------------------------------------------------
+
+    @abstractmethod
+    def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
+
+    @abstractmethod
+    def _weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+        """τ at the given multi-indices."""
+
+    def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
+        """Log e(x), where ϑ_i(x) = xⁱ e(x); 0 for kernels whose features are the bare monomials."""
+        return torch.zeros_like(points[..., 0])
+
+    # -- the family ----------------------------------------------------------------------------------
+
+    def m_kernel(self, *xs: Float[Tensor, "..."]) -> Float[Tensor, "*shape"]:
+        """K_m(x₁, …, x_m) for every choice of a row from each of the m = len(xs) tables.
+
+        Shapes: `x_k: n_k x d`, result `n_1 x … x n_m` (behind the kernel's batch shape). m must be even.
+
+        >>> from tunedprior.kernels import Linear
+        >>> x = torch.tensor([[1.0, 2.0]])
+        >>> Linear().m_kernel(x, x, x, x).item()  # 1⁴ + 2⁴
+        17.0
+        """
+        m = len(xs)
+        if m < 2 or m % 2:
+            raise InputError(
+                f"A free kernel is defined for an even number of arguments, 2 or more; got {m}. "
+                "Repeat one of them, or leave one out."
+            )
+        tables = [self._select(x) for x in xs]
+        shapes = [tuple(x.shape) for x in tables]
+        if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
+            raise InputError(f"m_kernel takes tables n_k x d with one common d; got shapes {shapes}.")
+        products = [self._product(x) for x in tables]
+        left = reduce(Product.times, products[: m // 2])
+        right = reduce(Product.times, products[m // 2 :])
+        flat = self._cross(left, right)
+        return flat.reshape(*flat.shape[:-2], *(shape[0] for shape in shapes))
+
+    def features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
+        """ϑ(x), unweighted, for the p multi-indices of total degree ≤ max_degree."""
+        x = self._select(x)
+        return self._features_at(self._product(x), multi_indices(x.shape[-1], max_degree))
+
+    def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, "*batch p"]:
+        """τ, in the order of `multi_indices`. Re-weighted kernels have entries of either sign."""
+        return self._weights_at(self.multi_indices(max_degree, num_inputs))
+
+    def multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
+        """The exponents i of the features, in the one order that `features` and `weights` share."""
+        known = self.num_inputs if num_inputs is None else num_inputs
+        if known is None:
+            raise InputError(
+                f"{type(self).__name__} does not know how many inputs its points have. "
+                "Pass num_inputs here or when the kernel is made."
+            )
+        return multi_indices(known, max_degree)
+
+    # -- GPyTorch's side -----------------------------------------------------------------------------
+
+    def forward(
+        self,
+        x1: Float[Tensor, "*batch1 n d"],
+        x2: Float[Tensor, "*batch2 k d"],
+        diag: bool = False,
+        last_dim_is_batch: bool = False,
+        **params: Any,  # noqa: ARG002  # part of GPyTorch's signature
+    ) -> Float[Tensor, "*batch n k"] | Float[Tensor, "*batch n"]:
+        """K₂: the full matrix, or with `diag=True` its diagonal K₂(x1_i, x2_i)."""
+        if last_dim_is_batch:
+            raise InputError(
+                "last_dim_is_batch is not supported (GPyTorch deprecates it). "
+                "Sum kernels over active_dims for an additive model."
+            )
+        left = self._product(x1)
+        right = left if x2 is x1 else self._product(x2)
+        if not diag:
+            return self._cross(left, right)
+        both = left.rowwise(right)
+        return self._cross(both, both.empty_product()).squeeze(-1)
+
+    # -- shared helpers ------------------------------------------------------------------------------
+
+    def _select(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d2"]:
+        """The columns this kernel acts on, as GPyTorch's `__call__` would pass them to `forward`."""
+        return x if self.active_dims is None else x.index_select(-1, self.active_dims)
+
+    def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+        """Points as products of one factor, after checking that the kernel is defined there."""
+        self._check(x)
+        return Product(x, self._log_envelope(x))
+
+    def _check(self, x: Float[Tensor, "*batch n d"]) -> None:
+        if self.num_inputs is not None and x.shape[-1] != self.num_inputs:
+            raise InputError(
+                f"{type(self).__name__} was made for points with {self.num_inputs} inputs; got {x.shape[-1]}. "
+                "Pass the same columns, in the same order, everywhere."
+            )
+        if not self.bounded_domain:
+            finite_rows(x, "Points")
+            return
+        inside = x.abs() < 1 if self.open_domain else x.abs() <= 1 + _DOMAIN_SLACK
+        if inside.all():
+            return
+        finite_rows(x, "Points")
+        outside = ~inside.reshape(-1, x.shape[-1])
+        per_input = [
+            f"input {column}: {int(outside[:, column].sum())} up to "
+            f"{float(x.detach().reshape(-1, x.shape[-1])[:, column].abs().max()):.3g} in size"
+            for column in outside.any(0).nonzero().flatten().tolist()
+        ]
+        raise DomainError(
+            f"{type(self).__name__} is defined for {'|x| < 1' if self.open_domain else 'x in [-1, 1]'}; "
+            f"{int(outside.any(-1).sum())} of {outside.shape[0]} points lie outside ({listed(per_input)}). "
+            "Scale the box that holds all your data onto it."
+        )
+
+    def _features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+        return monomials(product.points, indices) * product.log_envelope.exp()[..., None]
+
+    def _register_positive(self, name: str, value: float | Tensor) -> None:
+        """A learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
+
+        k is 1, or the length of a tensor of values. Tensors pass on their dtype and device; a Python number
+        takes torch's default dtype, as `torch.tensor(number)` would.
+        """
+        like = value if isinstance(value, Tensor) else torch.tensor(float(value))
+        size = like.shape[-1] if like.ndim else 1
+        raw = torch.nn.Parameter(like.new_zeros(*self.batch_shape, size))
+        self.register_parameter(f"raw_{name}", raw)
+        self.register_constraint(f"raw_{name}", Positive())
+        self._set_positive(name, value)
+
+    def _get_positive(self, name: str) -> Float[Tensor, "*batch k"]:
+        constraint = getattr(self, f"raw_{name}_constraint")
+        transformed: Tensor = constraint.transform(getattr(self, f"raw_{name}"))
+        return transformed
+
+    def _set_positive(self, name: str, value: float | Tensor) -> None:
+        raw: Tensor = getattr(self, f"raw_{name}")
+        if isinstance(value, Tensor):
+            positive(float(value.min()), name)
+        else:
+            positive(value, name)
+        inverse = getattr(self, f"raw_{name}_constraint").inverse_transform
+        self.initialize(**{f"raw_{name}": inverse(torch.as_tensor(value).to(raw)).expand_as(raw)})

@@ -1,0 +1,187 @@
+"""Table 1 of the paper: the named free kernels."""
+
+from collections.abc import Sequence
+from math import comb, log
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.kernels.constructions import DirectProductKernel, DotProductKernel
+from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.validation import as_float_tensor, finite_rows, listed
+
+
+class _WithoutParameters(FreeKernel):
+    """Nothing to have one of per batch, so the batch shape is the inputs' alone."""
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """Always empty."""
+        return torch.Size([])
+
+
+class Linear(_WithoutParameters, DotProductKernel):
+    """K_m = Σ_d x₁_d⋯x_m_d. Table 1."""
+
+    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+        return chi
+
+    def _log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
+        return torch.tensor([0.0 if q == 1 else -torch.inf for q in range(max_degree + 1)], dtype=torch.float64)
+
+
+class Polynomial(DotProductKernel):
+    """K_m = (Σ_d x₁_d⋯x_m_d + ν)^p, with ξ_q = C(p, q) ν^{p-q}. Table 1.
+
+    Args:
+        degree: p, 1 or more.
+        offset: ν > 0; learnable.
+        **kernel_options: As for `FreeKernel`.
+    """
+
+    tuned_parameter = "offset"
+
+    def __init__(self, degree: int, offset: float | Tensor = 1.0, **kernel_options: Any) -> None:
+        super().__init__(**kernel_options)
+        if int(degree) != degree or degree < 1:
+            raise InputError(f"A polynomial's degree must be a whole number, 1 or more; got {degree!r}.")
+        self.degree = int(degree)
+        self._register_positive("offset", offset)
+
+    @property
+    def offset(self) -> Float[Tensor, "*batch 1"]:
+        """ν."""
+        return self._get_positive("offset")
+
+    @offset.setter
+    def offset(self, value: float | Tensor) -> None:
+        self._set_positive("offset", value)
+
+    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+        return (chi + self.offset[..., None]) ** self.degree
+
+    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        log_offset = self.offset.log()
+        return torch.cat(
+            [
+                log(comb(self.degree, q)) + (self.degree - q) * log_offset
+                if q <= self.degree
+                else torch.full_like(log_offset, -torch.inf)
+                for q in range(max_degree + 1)
+            ],
+            dim=-1,
+        )
+
+
+class _ScaledSeries(DotProductKernel):
+    """A dot-product kernel of νχ, so that log ξ_q = q log ν + a constant of the series."""
+
+    tuned_parameter = "scale"
+
+    def __init__(self, scale: float | Tensor = 1.0, **kernel_options: Any) -> None:
+        super().__init__(**kernel_options)
+        self._register_positive("scale", scale)
+
+    @property
+    def scale(self) -> Float[Tensor, "*batch 1"]:
+        """ν."""
+        return self._get_positive("scale")
+
+    @scale.setter
+    def scale(self, value: float | Tensor) -> None:
+        self._set_positive("scale", value)
+
+    def _log_exponential_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        """Log of ν^q / q!."""
+        q = torch.arange(max_degree + 1).to(self.scale)
+        return q * self.scale.log() - torch.lgamma(q + 1)
+
+
+class Sinh(_ScaledSeries):
+    """K_m = sinh(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q! for odd q. Table 1; ν is `scale`."""
+
+    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+        return torch.sinh(self.scale[..., None] * chi)
+
+    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        logs = self._log_exponential_coefficients(max_degree)
+        even = torch.arange(max_degree + 1, device=logs.device) % 2 == 0
+        return logs.masked_fill(even, -torch.inf)
+
+
+class Exponential(_ScaledSeries):
+    """K_m = exp(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q!. Table 1; ν is `scale`."""
+
+    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+        return torch.exp(self.scale[..., None] * chi)
+
+    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        return self._log_exponential_coefficients(max_degree)
+
+
+class LogRatio(_WithoutParameters, DirectProductKernel):
+    """K_m = Π_d ln((1 + x₁_d⋯x_m_d)/(1 - x₁_d⋯x_m_d)), with ξ_q = 2/q for odd q. Table 1; |x| < 1."""
+
+    bounded_domain = True
+    open_domain = True
+
+    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+        return 2 * torch.atanh(chi)  # the same function, without the cancellation of 1 ± χ near 0
+
+    def _log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
+        logs = [log(2 / q) if q % 2 else -torch.inf for q in range(max_degree + 1)]
+        return torch.tensor(logs, dtype=torch.float64)
+
+
+class SquaredExponential(FreeKernel):
+    """K_m = exp(Σ_d ν_d x₁_d⋯x_m_d - ½ Σ_k Σ_d ν_d x_{k,d}²) with ν_d = 1/ℓ_d². Table 1; x in [-1, 1].
+
+    ϑ_i(x) = xⁱ exp(-½ Σ_d ν_d x_d²) and τ_i² = Π_d ν_d^{i_d}/i_d!. K₂ is the usual exp(-½ Σ_d (x_d - x'_d)²/ℓ_d²),
+    but for m > 2 the family has an origin: it is not translation-invariant, and it explodes outside [-1, 1].
+
+    Args:
+        lengthscale: ℓ, one number for all inputs or one for each (ARD); learnable.
+        **kernel_options: As for `FreeKernel`, and GPyTorch's `lengthscale_prior` and `lengthscale_constraint`.
+    """
+
+    has_lengthscale = True
+    bounded_domain = True
+    tuned_parameter = "lengthscale"
+
+    def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
+        values = as_float_tensor(lengthscale, "lengthscale")
+        finite_rows(values.reshape(1, -1), "lengthscale")
+        if not (values > 0).all():
+            raise InputError(f"Length-scales must be above 0; got {listed(values.flatten().tolist())}.")
+        if values.ndim > 0 and values.shape[-1] > 1:
+            kernel_options = {
+                "num_inputs": values.shape[-1],
+                "ard_num_dims": values.shape[-1],
+            } | kernel_options
+        super().__init__(**kernel_options)
+        if isinstance(lengthscale, Tensor):
+            self.to(lengthscale)
+        self.lengthscale = values.to(self.raw_lengthscale).expand_as(self.raw_lengthscale)
+
+    @property
+    def inverse_square_lengthscale(self) -> Float[Tensor, "*batch 1 d"]:
+        """ν_d = 1/ℓ_d² (d is 1 when the inputs share it)."""
+        lengthscale: Tensor = self.lengthscale
+        return lengthscale**-2
+
+    def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
+        return -(self.inverse_square_lengthscale * points**2).sum(-1) / 2
+
+    def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        exponent = (self.inverse_square_lengthscale * left.points) @ right.points.mT
+        exponent = exponent + left.log_envelope[..., :, None] + right.log_envelope[..., None, :]
+        # Inside [-1, 1] it is never positive; with ℓ below 1e-6 rounding could make it so, and overflow.
+        return torch.exp(exponent.clamp(max=0))
+
+    def _weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+        log_nu = self.inverse_square_lengthscale.log()
+        powers = indices.to(log_nu)
+        return torch.exp((powers * log_nu - torch.lgamma(powers + 1)).sum(-1) / 2)

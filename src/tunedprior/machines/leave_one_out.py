@@ -1,0 +1,16 @@
+"""Leave-one-out: how well a machine predicts each auxiliary row from all the others."""
+
+from gpytorch.kernels import Kernel
+
+from tunedprior.machines.machine import Machine, gram_matrix
+from tunedprior.validation import Numbers
+
+
+def leave_one_out_error(machine: Machine, kernel: Kernel, X: Numbers, y: Numbers) -> float:
+    """(1/n) Σ_i E(y_i, g₋ᵢ(x_i)), where g₋ᵢ was trained without row i.
+
+    E is the squared residual for regressors and 0 or 1 (right or wrong side) for classifiers. In closed form
+    for least squares, by exact refits for support vector machines.
+    """
+    X, y = machine.check(kernel, X, y)
+    return float(machine.loss(y, machine.leave_one_out(gram_matrix(kernel, X), y)).mean())

@@ -1,0 +1,135 @@
+"""Support vector machines, with a bias (libsvm) and without (the paper's duals, a bounded quadratic solver)."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float, Float64
+from numpy import ndarray
+from sklearn.svm import SVC, SVR
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.machines.box_qp import solve_box_qp
+from tunedprior.machines.machine import Machine
+from tunedprior.validation import Numbers, labels
+
+# libsvm stops when no pair of variables violates optimality by more than this; its default is 1e-3.
+_LIBSVM_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class _SupportVectorMachine(Machine):
+    """What classifier and regressor share: |α_j| ≤ 1/λ, and rows with α_j = 0 could be left out unnoticed."""
+
+    def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
+        """α and the bias, from the Gram matrix of K₂."""
+        alpha, bias = self._solve(*_as_arrays(gram, y))
+        return torch.as_tensor(alpha).to(y), bias
+
+    def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """Exact refits; only support vectors need one, since dropping a row with α_j = 0 changes nothing."""
+        K, targets = _as_arrays(gram, y)
+        alpha, bias = self._solve(K, targets)
+        predictions = K @ alpha + bias
+        for row in np.flatnonzero(alpha):
+            others = np.arange(len(targets)) != row
+            refit, refit_bias = self._solve(K[np.ix_(others, others)], targets[others], start=alpha[others])
+            predictions[row] = K[row, others] @ refit + refit_bias
+        return torch.as_tensor(predictions).to(y)
+
+    @abstractmethod
+    def _solve(
+        self,
+        K: Float64[ndarray, "n n"],
+        y: Float64[ndarray, " n"],
+        start: Float64[ndarray, " n"] | None = None,
+    ) -> tuple[Float64[ndarray, " n"], float]:
+        """α and the bias; `start` is an α to set out from."""
+
+
+@dataclass(frozen=True)
+class SupportVectorClassifier(_SupportVectorMachine):
+    """min ½ αᵀKα - Σ|α_i| subject to 0 ≤ y_i α_i ≤ 1/λ: hinge loss, labels ±1.
+
+    With `bias=True` the model is g + b and the dual gains the constraint Σ α_i = 0.
+    Leave-one-out error is the share of rows on the wrong side.
+    """
+
+    bias: bool = False
+
+    def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+        """X and y as tensors, or an `InputError`; y must be ±1."""
+        X, y = super().check(kernel, X, y)
+        return X, labels(y)
+
+    def loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """1 where the prediction has the wrong sign, or none."""
+        return (y * predictions <= 0).to(y)
+
+    def _solve(
+        self,
+        K: Float64[ndarray, "n n"],
+        y: Float64[ndarray, " n"],
+        start: Float64[ndarray, " n"] | None = None,
+    ) -> tuple[Float64[ndarray, " n"], float]:
+        if not self.bias:
+            beta = solve_box_qp(
+                K * np.outer(y, y), -np.ones(len(y)), 1 / self.lam, None if start is None else y * start
+            )
+            return y * beta, 0.0
+        if (y == y[0]).all():  # a leave-one-out refit may see one class only; g = ±1 costs nothing
+            return np.zeros(len(y)), float(y[0])
+        return _libsvm(SVC(C=1 / self.lam, kernel="precomputed", tol=_LIBSVM_TOLERANCE), K, y)
+
+
+@dataclass(frozen=True)
+class SupportVectorRegressor(_SupportVectorMachine):
+    """min ½ αᵀKα - yᵀα + ε Σ|α_i| subject to |α_i| ≤ 1/λ: loss max(0, |y - g| - ε).
+
+    With `bias=True` the model is g + b and the dual gains the constraint Σ α_i = 0.
+    """
+
+    epsilon: float = 0.1
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise InputError(f"epsilon must be 0 or more, in the units of y; got {self.epsilon!r}.")
+
+    def _solve(
+        self,
+        K: Float64[ndarray, "n n"],
+        y: Float64[ndarray, " n"],
+        start: Float64[ndarray, " n"] | None = None,
+    ) -> tuple[Float64[ndarray, " n"], float]:
+        if self.bias:
+            machine = SVR(C=1 / self.lam, epsilon=self.epsilon, kernel="precomputed", tol=_LIBSVM_TOLERANCE)
+            return _libsvm(machine, K, y)
+        # |α| is smooth in its positive and negative parts: α = u - v with 0 ≤ u, v ≤ 1/λ.
+        parts = solve_box_qp(
+            np.block([[K, -K], [-K, K]]),
+            np.concatenate([self.epsilon - y, self.epsilon + y]),
+            1 / self.lam,
+            None if start is None else np.concatenate([start.clip(min=0), (-start).clip(min=0)]),
+        )
+        return parts[: len(y)] - parts[len(y) :], 0.0
+
+
+def _libsvm(
+    machine: Any, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"]
+) -> tuple[Float64[ndarray, " n"], float]:
+    machine.fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[machine.support_] = machine.dual_coef_[0]
+    return alpha, float(machine.intercept_[0])
+
+
+def _as_arrays(
+    gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]
+) -> tuple[Float64[ndarray, "n n"], Float64[ndarray, " n"]]:
+    return gram.detach().cpu().double().numpy(), y.detach().cpu().double().numpy()

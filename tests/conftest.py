@@ -1,0 +1,5 @@
+"""Shape annotations in the package are checked while the tests run."""
+
+from jaxtyping import install_import_hook
+
+install_import_hook("tunedprior", "beartype.beartype")

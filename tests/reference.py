@@ -1,0 +1,162 @@
+"""Slow answers to compare with: plain loops over Python numbers, nothing imported from the package.
+
+Kernel functions take a list of m points (each a list of numbers) and work on complex numbers too, so that
+`gradient` can differentiate them by a complex step, exact to rounding.
+"""
+
+import cmath
+import itertools
+import math
+
+
+def _products(points):
+    """The elementwise product of all points: one number per input."""
+    return [math.prod(point[d] for point in points) for d in range(len(points[0]))]
+
+
+# -- Table 1, and the two constructions ------------------------------------------------------------
+
+
+def linear(points):
+    return sum(_products(points))
+
+
+def polynomial(points, degree, offset):
+    return (sum(_products(points)) + offset) ** degree
+
+
+def sinh(points, scale):
+    return cmath.sinh(scale * sum(_products(points)))
+
+
+def exponential(points, scale):
+    return cmath.exp(scale * sum(_products(points)))
+
+
+def log_ratio(points):
+    return math.prod(cmath.log((1 + p) / (1 - p)) for p in _products(points))
+
+
+def squared_exponential(points, lengthscales):
+    exponent = 0.0
+    for d, p in enumerate(_products(points)):
+        nu = lengthscales[d] ** -2
+        exponent += nu * p - nu / 2 * sum(point[d] ** 2 for point in points)
+    return cmath.exp(exponent)
+
+
+def dot_product(points, coefficients):
+    chi = sum(_products(points))
+    return sum(xi * chi**q for q, xi in enumerate(coefficients))
+
+
+def direct_product(points, coefficients):
+    return math.prod(sum(xi * p**q for q, xi in enumerate(coefficients)) for p in _products(points))
+
+
+def reweighted(kernel, points, anchors, alpha):
+    total = 0.0
+    for a_j, alpha_j in zip(anchors, alpha, strict=True):
+        for a_k, alpha_k in zip(anchors, alpha, strict=True):
+            total += alpha_j * alpha_k * kernel([a_j, a_k, *points])
+    return total
+
+
+# -- features and weights ------------------------------------------------------------------------------
+
+
+def indices(num_inputs, max_degree):
+    """Every multi-index of total degree ≤ max_degree, in no particular order."""
+    everything = itertools.product(range(max_degree + 1), repeat=num_inputs)
+    return [index for index in everything if sum(index) <= max_degree]
+
+
+def dot_product_squared_weight(index, xi):
+    degree = sum(index)
+    return math.factorial(degree) / math.prod(math.factorial(i) for i in index) * xi(degree)
+
+
+def direct_product_squared_weight(index, xi):
+    return math.prod(xi(i) for i in index)
+
+
+def squared_exponential_squared_weight(index, lengthscales):
+    return math.prod(ell ** (-2 * i) / math.factorial(i) for ell, i in zip(lengthscales, index, strict=True))
+
+
+def monomial(point, index):
+    return math.prod(x**i for x, i in zip(point, index, strict=True))
+
+
+def squared_exponential_feature(point, index, lengthscales):
+    envelope = math.exp(-sum((x / ell) ** 2 for x, ell in zip(point, lengthscales, strict=True)) / 2)
+    return monomial(point, index) * envelope
+
+
+# -- tables and derivatives ----------------------------------------------------------------------------
+
+
+def every_choice(kernel, tables):
+    """kernel at every choice of one row from each table, as {(i_1, …, i_m): value}."""
+    ranges = [range(len(table)) for table in tables]
+    return {
+        choice: complex(kernel([table[i] for table, i in zip(tables, choice, strict=True)])).real
+        for choice in itertools.product(*ranges)
+    }
+
+
+def gradient(kernel, points, which):
+    """∂kernel/∂points[which], by a complex step."""
+    step = 1e-40
+    result = []
+    for d in range(len(points[which])):
+        moved = [list(point) for point in points]
+        moved[which][d] += 1j * step
+        result.append(complex(kernel(moved)).imag / step)
+    return result
+
+
+# -- machines ------------------------------------------------------------------------------------------
+
+
+def solve(matrix, right):
+    """Gaussian elimination with pivoting; None when singular."""
+    rows = [[*row, r] for row, r in zip(matrix, right, strict=True)]
+    n = len(rows)
+    for column in range(n):
+        pivot = max(range(column, n), key=lambda row: abs(rows[row][column]))
+        if abs(rows[pivot][column]) < 1e-12:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        for row in range(n):
+            if row != column:
+                factor = rows[row][column] / rows[column][column]
+                rows[row] = [a - factor * b for a, b in zip(rows[row], rows[column], strict=True)]
+    return [rows[i][n] / rows[i][i] for i in range(n)]
+
+
+def box_qp(quadratic, linear_term, upper):
+    """The minimiser of ½ βᵀQβ + cᵀβ in [0, upper]ⁿ, by trying every set of active bounds."""
+    n = len(linear_term)
+    best = None
+    for state in itertools.product(("low", "free", "high"), repeat=n):
+        beta = [upper if s == "high" else 0.0 for s in state]
+        free = [i for i in range(n) if state[i] == "free"]
+        if free:
+            right = [-linear_term[i] - sum(quadratic[i][j] * beta[j] for j in range(n)) for i in free]
+            found = solve([[quadratic[i][j] for j in free] for i in free], right)
+            if found is None or any(not -1e-12 <= value <= upper + 1e-12 for value in found):
+                continue
+            for i, value in zip(free, found, strict=True):
+                beta[i] = value
+        value = sum(
+            beta[i] * (linear_term[i] + 0.5 * sum(quadratic[i][j] * beta[j] for j in range(n))) for i in range(n)
+        )
+        if best is None or value < best[0]:
+            best = (value, beta)
+    return best[1]
+
+
+def ridge(gram, y, lam):
+    n = len(y)
+    return solve([[gram[i][j] + (lam if i == j else 0.0) for j in range(n)] for i in range(n)], y)

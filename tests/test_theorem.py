@@ -1,0 +1,185 @@
+"""The Theorem: re-weighted kernels against loops, against explicit features, and within their memory."""
+
+import pytest
+import torch
+from gpytorch.kernels import RBFKernel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import reference
+from cases import CASES, IDS, Case, number, table
+from tunedprior.errors import DomainError, InputError
+from tunedprior.kernels import Linear, Polynomial, Reweighted, SquaredExponential, theorem
+
+
+def coefficients(count: int, seed: int = 5) -> torch.Tensor:
+    return torch.randn(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("m", [2, 4])
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_equals_loops(case: Case, m: int) -> None:
+    anchors, alpha = table(4, 2, seed=9), coefficients(4)
+    xs = [table(1 + k % 2, 2, seed=k) for k in range(m)]
+    values = Reweighted(case.make(), anchors, alpha).m_kernel(*xs)
+
+    def loop(points: list) -> complex:
+        return reference.reweighted(case.loop, points, anchors.tolist(), alpha.tolist())
+
+    for choice, expected in reference.every_choice(loop, [x.tolist() for x in xs]).items():
+        assert values[choice].item() == pytest.approx(expected, rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_gradients_equal_loops(case: Case) -> None:
+    anchors, alpha = table(3, 2, seed=9), coefficients(3)
+    xs = [table(1, 2, seed=k).requires_grad_() for k in range(2)]
+    gradients = torch.autograd.grad(Reweighted(case.make(), anchors, alpha).m_kernel(*xs).sum(), xs)
+
+    def loop(points: list) -> complex:
+        return reference.reweighted(case.loop, points, anchors.tolist(), alpha.tolist())
+
+    for which in range(2):
+        expected = reference.gradient(loop, [x[0].tolist() for x in xs], which)
+        assert gradients[which][0].tolist() == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_weights_are_tau_times_s(case: Case) -> None:
+    base, anchors, alpha = case.make(num_inputs=2), table(4, 2, seed=9), coefficients(4)
+    kernel = Reweighted(base, anchors, alpha)
+    s = sum(a * base.features(anchor[None], case.max_degree)[0] for a, anchor in zip(alpha, anchors, strict=True))
+    torch.testing.assert_close(kernel.weights(case.max_degree), base.weights(case.max_degree) * s)
+    x = table(3, 2)
+    torch.testing.assert_close(kernel.features(x, 5), base.features(x, 5))
+
+
+@pytest.mark.parametrize("m", [2, 4, 6])
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_equals_explicit_features(case: Case, m: int) -> None:
+    kernel = Reweighted(case.make(), table(4, 2, seed=9, low=-0.7, high=0.7), coefficients(4))
+    xs = [table(1 + k % 2, 2, seed=k, low=-0.7, high=0.7) for k in range(m)]
+    total = kernel.weights(case.max_degree) ** 2
+    for x in xs:
+        total = total[..., None, :] * kernel.features(x, case.max_degree)
+    torch.testing.assert_close(kernel.m_kernel(*xs), total.sum(-1), rtol=1e-6, atol=1e-8)
+
+
+def test_composes_twice() -> None:
+    anchors, alpha = table(3, 2, seed=1), coefficients(3)
+    more, beta = table(2, 2, seed=2), coefficients(2, seed=6)
+    once = Reweighted(Polynomial(2, number(0.8)), anchors, alpha)
+    twice = Reweighted(once, more, beta)
+    x = table(4, 2)
+    weights = once.weights(2) * (beta @ once.features(more, 2))
+    torch.testing.assert_close(twice.weights(2), weights)
+    explicit = twice.features(x, 2)
+    torch.testing.assert_close(twice(x).to_dense(), (explicit * weights**2) @ explicit.mT, rtol=1e-10, atol=1e-12)
+
+    def loop(points: list) -> complex:
+        def inner(some: list) -> complex:
+            return reference.polynomial(some, degree=2, offset=0.8)
+
+        def outer(some: list) -> complex:
+            return reference.reweighted(inner, some, anchors.tolist(), alpha.tolist())
+
+        return reference.reweighted(outer, points, more.tolist(), beta.tolist())
+
+    for choice, expected in reference.every_choice(loop, [x.tolist(), x.tolist()]).items():
+        assert twice(x).to_dense()[choice].item() == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), lengthscale=st.floats(0.2, 5.0), count=st.integers(1, 20))
+def test_is_positive_semi_definite(seed: int, lengthscale: float, count: int) -> None:
+    anchors, alpha = table(count, 3, seed=seed, low=-1, high=1), coefficients(count, seed=seed)
+    kernel = Reweighted(SquaredExponential(number(lengthscale)), anchors, alpha)
+    gram = kernel(table(10, 3, seed=seed + 1, low=-1, high=1)).to_dense()
+    torch.testing.assert_close(gram, gram.mT, rtol=1e-9, atol=1e-11)
+    # Rounding of the α_j α_k terms, not of their sum, sets the floor.
+    assert torch.linalg.eigvalsh(gram).min() > -1e-13 * alpha.abs().sum() ** 2 * len(gram)
+
+
+def test_xor_kernel_is_half_the_product_of_products() -> None:
+    corners = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+    alpha = torch.tensor([-1.0, 1.0, 1.0, -1.0], dtype=torch.float64) / 8
+    kernel = Reweighted(Polynomial(2, number(1.0)), corners, alpha)
+    x = table(6, 2)
+    product = x[:, 0] * x[:, 1]
+    torch.testing.assert_close(kernel(x).to_dense(), product[:, None] * product / 2)
+    torch.testing.assert_close(kernel(x, diag=True), product**2 / 2)
+    expected = torch.tensor([0, 0, 0, 0, -(0.5**0.5), 0], dtype=torch.float64)
+    torch.testing.assert_close(kernel.weights(2), expected)
+
+
+class LargestTensor(TorchDispatchMode):
+    """Records the largest tensor that any operation returns."""
+
+    entries = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                self.entries = max(self.entries, leaf.numel())
+        return result
+
+
+def test_memory_stays_chunked_forward_and_backward() -> None:
+    n, anchors = 60, 60
+    x = table(n, 2).requires_grad_()
+    kernel = Reweighted(SquaredExponential(number(0.5)), table(anchors, 2, seed=1), coefficients(anchors))
+    saved = 0
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal saved
+        saved += tensor.numel()
+        return tensor
+
+    with LargestTensor() as mode:
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            total = kernel.forward(x, x).sum()
+        total.backward()
+    everything = n * n * anchors * (anchors + 1) // 2
+    assert everything > 20 * theorem._CHUNK
+    assert mode.entries <= theorem._CHUNK
+    assert saved < everything / 5
+
+
+def test_chunking_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, other = table(7, 2), table(5, 2, seed=3)
+    kernel = Reweighted(SquaredExponential(number(0.5)), table(6, 2, seed=1), coefficients(6))
+    whole = kernel(x, other).to_dense()
+    monkeypatch.setattr(theorem, "_CHUNK", 12)
+    monkeypatch.setattr(theorem, "_PAIRS_AT_ONCE", 4)
+    torch.testing.assert_close(kernel(x, other).to_dense(), whole, rtol=1e-12, atol=1e-14)
+
+
+def test_zero_alpha_gives_the_zero_kernel() -> None:
+    x = table(4, 2)
+    kernel = Reweighted(SquaredExponential(0.5).double(), table(3, 2, seed=1), torch.zeros(3))
+    assert kernel(x).to_dense().abs().max() == 0
+    assert kernel(x, diag=True).shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Reweighted(RBFKernel(), table(2, 2), [1, 2]), "Only a free kernel .* got RBFKernel"),
+        (lambda: Reweighted(Linear(), table(2, 2), [1.0, 2.0, 3.0]), "each of the 2 anchors; got shape \\(3,\\)"),
+        (lambda: Reweighted(Linear(), [[float("nan"), 0.0]], [1.0]), "Anchors must be finite"),
+        (lambda: Reweighted(Linear(), table(2, 2), [1.0, float("inf")]), "α must be finite"),
+        (lambda: Reweighted(Linear(), torch.zeros(0, 2), []), "at least one row"),
+        (lambda: Reweighted(Linear(), table(2, 2), [1.0, 1.0])(table(2, 3)).to_dense(), "2 inputs; got 3"),
+    ],
+)
+def test_bad_input_says_what_to_do(make, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_anchors_must_lie_in_the_domain() -> None:
+    with pytest.raises(DomainError, match="1 of 1 points lie outside"):
+        Reweighted(SquaredExponential(1.0), [[2.0, 0.0]], [1.0])
