@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test lint types imports unit format clean
+.PHONY: test demo lint types imports unit format clean
 
 test: lint types imports unit
 
@@ -14,6 +14,9 @@ $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python -m benchmarks.demo
 
 lint: $(INSTALLED)
 	@echo "== ruff: lint and format"

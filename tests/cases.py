@@ -69,7 +69,7 @@ def _given(q: int) -> float:
 
 
 CASES = [
-    Case("linear", Linear, reference.linear, _dot(lambda q: float(q == 1)), ends_at=1),
+    Case("linear", lambda **kw: Linear(**kw).double(), reference.linear, _dot(lambda q: float(q == 1)), ends_at=1),
     Case(
         "polynomial",
         lambda **kw: Polynomial(3, number(0.7), **kw),
@@ -89,7 +89,13 @@ CASES = [
         partial(reference.exponential, scale=1.5),
         _dot(lambda q: 1.5**q / factorial(q)),
     ),
-    Case("log ratio", LogRatio, reference.log_ratio, _direct(lambda q: 2 / q if q % 2 else 0.0), truncate_at=40),
+    Case(
+        "log ratio",
+        lambda **kw: LogRatio(**kw).double(),
+        reference.log_ratio,
+        _direct(lambda q: 2 / q if q % 2 else 0.0),
+        truncate_at=40,
+    ),
     Case(
         "squared exponential",
         lambda **kw: SquaredExponential(number(0.8), **kw),

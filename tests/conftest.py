@@ -1,5 +1,9 @@
-"""Shape annotations in the package are checked while the tests run."""
+"""Shape annotations in the package are checked while the tests run, and property tests try the same cases every time."""
 
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
-install_import_hook("tunedprior", "beartype.beartype")
+install_import_hook("tunedprior", "typecheck.checker")
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")

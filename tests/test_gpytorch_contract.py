@@ -39,16 +39,7 @@ class InsideTheBox(BaseKernelTestCase):
         return torch.tanh(super().create_data_double_batch()[:, :, :8])
 
 
-class NoParameters(InsideTheBox):
-    """A kernel without parameters follows its inputs' dtype and has none of its own."""
-
-    def test_kernel_dtype_device(self) -> None:
-        kernel = self.create_kernel_no_ard()
-        for dtype in (torch.float32, torch.float64):
-            assert kernel(torch.zeros(2, 2, dtype=dtype)).to_dense().dtype == dtype
-
-
-class TestLinear(unittest.TestCase, NoParameters):
+class TestLinear(unittest.TestCase, InsideTheBox):
     def create_kernel_no_ard(self, **kwargs) -> Kernel:
         return Linear(**kwargs)
 
@@ -68,7 +59,7 @@ class TestExponential(unittest.TestCase, InsideTheBox):
         return Exponential(0.5, **kwargs)
 
 
-class TestLogRatio(unittest.TestCase, NoParameters):
+class TestLogRatio(unittest.TestCase, InsideTheBox):
     def create_kernel_no_ard(self, **kwargs) -> Kernel:
         return LogRatio(**kwargs)
 

@@ -159,6 +159,10 @@ def test_parameters_are_learnable_and_positive(case: Case) -> None:
         (lambda: Linear(num_inputs=30).weights(20), "Lower max_degree"),
         (lambda: Linear().m_kernel(table(2, 2), table(2, 3)), "one common d"),
         (lambda: Linear(num_inputs=3).m_kernel(table(2, 2), table(2, 2)), "made for points with 3 inputs; got 2"),
+        (lambda: SquaredExponential(lenghtscale=0.2), "does not take lenghtscale"),
+        (lambda: Polynomial(2, ofset=3.0), "does not take ofset"),
+        (lambda: Linear().m_kernel("a", "b"), "Points must be numbers"),
+        (lambda: setattr(DotProduct([1.0, 0.0]), "coefficients", torch.ones(2)), "only where they are not zero"),
         (lambda: SquaredExponential(1.0)(table(2, 2), last_dim_is_batch=True).to_dense(), "last_dim_is_batch"),
     ],
 )
@@ -216,3 +220,23 @@ def test_m_kernel_does_not_depend_on_the_order_of_its_arguments(seed: int, which
     value = kernel.m_kernel(*xs)
     torch.testing.assert_close(kernel.m_kernel(*xs[::-1]), value, rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(kernel.m_kernel(xs[1], xs[3], xs[0], xs[2]), value, rtol=1e-12, atol=1e-14)
+
+
+def test_the_order_of_indices_is_not_the_callers_to_change() -> None:
+    kernel = Linear(num_inputs=2)
+    kernel.multi_indices(2).add_(1)
+    assert kernel.multi_indices(2).tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+
+
+def test_coefficients_can_be_set() -> None:
+    kernel = DotProduct([1.0, 0.0, 2.0])
+    kernel.initialize(coefficients=torch.tensor([0.5, 0.0, 4.0]))
+    torch.testing.assert_close(kernel.coefficients, torch.tensor([0.5, 0.0, 4.0]))
+
+
+def test_dtypes_of_points_and_parameters_may_differ() -> None:
+    x = table(3, 2)
+    for case in CASES:
+        torch.testing.assert_close(
+            case.make()(x.float()).to_dense().double(), case.make()(x).to_dense(), rtol=1e-4, atol=1e-5
+        )

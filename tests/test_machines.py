@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import reference
 from cases import number, table
 from tunedprior import average_replicates
-from tunedprior.errors import ConvergenceError, InputError
-from tunedprior.kernels import LogRatio, Polynomial, SquaredExponential
+from tunedprior.errors import ConvergenceError, InputError, VanishingKernelWarning
+from tunedprior.kernels import Exponential, LogRatio, Polynomial, SquaredExponential
 from tunedprior.machines import (
     LeastSquares,
     SupportVectorClassifier,
@@ -135,6 +135,67 @@ def test_leave_one_out_equals_refitting_without_each_row(machine) -> None:
     assert leave_one_out_error(machine, kernel, X, y) == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("lam", [0.02, 1.0, 10.0])
+@pytest.mark.parametrize("kind", [SupportVectorClassifier, SupportVectorRegressor])
+def test_leave_one_out_predictions_are_refits_when_all_vectors_are_bound(kind, lam: float, bias: bool) -> None:
+    kernel, X, y = problem(9, seed=4)
+    y[:7] = y[:7].abs()  # unbalanced
+    machine = kind(lam, bias=bias)
+    predictions = machine.leave_one_out(kernel(X).to_dense().detach(), y)
+    for row in range(len(y)):
+        others = torch.arange(len(y)) != row
+        if (y[others] == y[others][0]).all():
+            continue
+        alpha, offset = machine.solve(kernel(X[others]).to_dense().detach(), y[others])
+        refit = (kernel(X[row : row + 1], X[others]).to_dense() @ alpha + offset).item()
+        assert predictions[row].item() == pytest.approx(refit, abs=1e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1000), lengthscale=st.floats(0.2, 4.0), lam=st.sampled_from([0.01, 0.1, 1.0, 10.0]))
+def test_settled_rows_of_the_classifier_are_settled_rightly(seed: int, lengthscale: float, lam: float) -> None:
+    _, X, y = problem(15, seed=seed)
+    gram, machine = SquaredExponential(number(lengthscale))(X).to_dense().detach(), SupportVectorClassifier(lam)
+    predictions = machine.leave_one_out(gram, y)
+    clear = predictions.abs() > 1e-5
+    assert torch.equal(machine.leave_one_out_losses(gram, y)[clear], machine.loss(y, predictions)[clear])
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=MACHINE_IDS)
+def test_float32_data_train_as_well(machine) -> None:
+    _, X, y = problem(12)
+    exact = machine.fit(SquaredExponential(number(1.0)), X, y)
+    single = machine.fit(SquaredExponential(1.0), X.float(), y.float())
+    assert single.alpha.dtype == torch.float32
+    torch.testing.assert_close(single(X).double(), exact(X), rtol=1e-3, atol=1e-3)
+
+
+def test_machines_train_on_reweighted_kernels() -> None:
+    _, X, y = problem(20)
+    tuned = LeastSquares(1e-6).fit(SquaredExponential(number(3.0)), X, X[:, 0]).reweighted()
+    assert SupportVectorClassifier(0.1).fit(tuned, X, y).alpha.abs().max() <= 10 * (1 + 1e-9)
+
+
+def test_a_trained_machine_owns_what_it_learnt() -> None:
+    kernel, X, y = problem(8)
+    points = X.numpy().copy()
+    trained = LeastSquares(0.1).fit(kernel, points, y)
+    before = trained(X)
+    points[:] = 0.0
+    kernel.lengthscale = 3.0
+    trained.reweighted().base.lengthscale = 2.0
+    assert torch.equal(trained(X), before)
+    assert trained(X).numpy().shape == (8,)
+
+
+def test_learning_nothing_is_said() -> None:
+    kernel, X, y = problem(8)
+    with pytest.warns(VanishingKernelWarning, match="every α is zero"):
+        trained = SupportVectorRegressor(1.0, epsilon=5.0).fit(kernel, X, y)
+    assert trained.reweighted()(X).to_dense().abs().max() == 0
+
+
 def test_leave_one_out_survives_a_lonely_class() -> None:
     kernel, X, y = problem(6)
     y = torch.ones_like(y)
@@ -185,6 +246,25 @@ def test_epsilon_must_not_be_negative() -> None:
         SupportVectorRegressor(1.0, epsilon=-0.1)
 
 
+def test_overflowing_kernels_are_refused() -> None:
+    with pytest.raises(ConvergenceError, match="Gram matrix overflows"):
+        SupportVectorClassifier(1.0).fit(Exponential(number(500.0)), [[1.0, 1.0], [1.0, -1.0]], [1, -1])
+
+
 def test_replicates_can_be_averaged() -> None:
     kernel, X, y = SquaredExponential(number(0.5)), [[0.1, 0.2], [0.3, 0.4], [0.1, 0.2]], [1.0, 5.0, 3.0]
     assert LeastSquares(0.1).fit(kernel, *average_replicates(X, y)).alpha.shape == (2,)
+
+
+def test_replicated_labels_go_by_majority_and_ties_drop_out() -> None:
+    points, labels = average_replicates([[0.0], [0.5], [0.0], [-0.5], [0.5], [0.5]], [1, 1, -1, -1, 1, -1], labels=True)
+    assert points.flatten().tolist() == [-0.5, 0.5]
+    assert labels.tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"), [([1.0, 2.0], "each of the 3 points"), ([1.0, 2.0, np.nan], "must be finite")]
+)
+def test_replicates_need_sound_responses(y: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        average_replicates([[0.0], [1.0], [0.0]], y)

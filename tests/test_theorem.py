@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from gpytorch.kernels import RBFKernel
+from botorch.models import SingleTaskGP
+from gpytorch.kernels import RBFKernel, ScaleKernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -12,6 +13,7 @@ import reference
 from cases import CASES, IDS, Case, number, table
 from tunedprior.errors import DomainError, InputError
 from tunedprior.kernels import Linear, Polynomial, Reweighted, SquaredExponential, theorem
+from tunedprior.machines import LeastSquares
 
 
 def coefficients(count: int, seed: int = 5) -> torch.Tensor:
@@ -114,6 +116,71 @@ def test_xor_kernel_is_half_the_product_of_products() -> None:
     torch.testing.assert_close(kernel.weights(2), expected)
 
 
+# BoTorch advises against float32; people use it all the same.
+@pytest.mark.filterwarnings("ignore:The model inputs are of type torch.float32")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_stays_a_covariance_when_alpha_is_large(dtype: torch.dtype) -> None:
+    anchors = table(40, 2, seed=1, low=-1, high=1)
+    trained = LeastSquares(1e-6).fit(SquaredExponential(number(2.0)), anchors, anchors[:, 0] + 0.3 * anchors[:, 1])
+    assert trained.alpha.abs().sum() > 1e3  # terms far larger than their sum
+    kernel, x = trained.reweighted().to(dtype), table(25, 2, seed=2, low=-1, high=1).to(dtype)
+    gram = kernel(x).to_dense()
+    assert gram.dtype == dtype
+    assert torch.linalg.eigvalsh(gram.double()).min() > -1e-6 * gram.diagonal().max()
+    assert kernel.alpha.dtype == torch.float64
+    x, y = x / 2 + 0.5, (x[:, :1] * 2).sin()
+    assert SingleTaskGP(x, y, covar_module=ScaleKernel(kernel)).posterior(x).variance.min() > 0
+
+
+def test_dtypes_may_be_mixed() -> None:
+    x, anchors, alpha = table(4, 2), table(3, 2, seed=1), coefficients(3)
+    exact = Reweighted(SquaredExponential(number(0.5)), anchors, alpha)(x).to_dense()
+    for base in (SquaredExponential(0.5), SquaredExponential(number(0.5))):
+        for points in (anchors.tolist(), anchors.float()):
+            for inputs in (x, x.float()):
+                mixed = Reweighted(base, points, alpha)(inputs).to_dense()
+                torch.testing.assert_close(mixed.double(), exact, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_reach_the_base_lengthscale() -> None:
+    x, anchors, alpha = table(3, 2), table(4, 2, seed=1), coefficients(4)
+
+    def total(lengthscale: float) -> float:
+        return Reweighted(SquaredExponential(number(lengthscale)), anchors, alpha)(x).to_dense().sum().item()
+
+    base = SquaredExponential(number(0.6))
+    Reweighted(base, anchors, alpha)(x).to_dense().sum().backward()
+    chain = torch.sigmoid(base.raw_lengthscale).item()  # dℓ/draw of the softplus constraint
+    slope = (total(0.6 + 1e-6) - total(0.6 - 1e-6)) / 2e-6
+    assert base.raw_lengthscale.grad.item() == pytest.approx(slope * chain, rel=1e-6)
+
+
+def test_base_kernels_may_pick_columns() -> None:
+    x, anchors, alpha = table(4, 5), table(6, 5, seed=1), coefficients(6)
+    picked = Reweighted(SquaredExponential(number(0.6), active_dims=(1, 3)), anchors, alpha)
+    plain = Reweighted(SquaredExponential(number(0.6)), anchors[:, [1, 3]], alpha)
+    torch.testing.assert_close(picked(x).to_dense(), plain(x[:, [1, 3]]).to_dense())
+    torch.testing.assert_close(picked.weights(4), plain.weights(4))
+    torch.testing.assert_close(picked.features(x, 4), plain.features(x[:, [1, 3]], 4))
+    assert torch.equal(picked.multi_indices(4), plain.multi_indices(4))
+
+
+def test_empty_tables_give_empty_matrices() -> None:
+    x, empty = table(4, 2), torch.zeros(0, 2, dtype=torch.float64)
+    kernel = Reweighted(SquaredExponential(number(0.6)), table(3, 2, seed=1), coefficients(3))
+    assert kernel.forward(x, empty).shape == (4, 0)
+    assert kernel.forward(empty, x).shape == (0, 4)
+
+
+def test_the_caller_keeps_their_data_to_themselves() -> None:
+    anchors, alpha, x = table(3, 2, seed=1), coefficients(3), table(4, 2)
+    kernel = Reweighted(SquaredExponential(number(0.6)), anchors, alpha)
+    before = kernel(x).to_dense()
+    anchors.zero_()
+    alpha.zero_()
+    assert torch.equal(kernel(x).to_dense(), before)
+
+
 class LargestTensor(TorchDispatchMode):
     """Records the largest tensor that any operation returns."""
 
@@ -127,9 +194,10 @@ class LargestTensor(TorchDispatchMode):
         return result
 
 
-def test_memory_stays_chunked_forward_and_backward() -> None:
-    n, anchors = 60, 60
-    x = table(n, 2).requires_grad_()
+@pytest.mark.parametrize("shape", [(80, 2), (3600, 1, 2), (9, 20, 2)], ids=["matrix", "t-batch", "batch of matrices"])
+def test_memory_stays_chunked_forward_and_backward(shape: tuple[int, ...]) -> None:
+    anchors = 60
+    x = table(*shape).requires_grad_()
     kernel = Reweighted(SquaredExponential(number(0.5)), table(anchors, 2, seed=1), coefficients(anchors))
     saved = 0
 
@@ -142,7 +210,7 @@ def test_memory_stays_chunked_forward_and_backward() -> None:
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             total = kernel.forward(x, x).sum()
         total.backward()
-    everything = n * n * anchors * (anchors + 1) // 2
+    everything = x.shape[:-2].numel() * x.shape[-2] ** 2 * anchors * (anchors + 1) // 2
     assert everything > 20 * theorem._CHUNK
     assert mode.entries <= theorem._CHUNK
     assert saved < everything / 5

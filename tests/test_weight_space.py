@@ -75,7 +75,8 @@ def test_a_dead_feature_stays_at_its_prior_mean() -> None:
     ("change", "message"),
     [
         ({"noise_variance": 0.0}, "σ² must be a finite number above 0"),
-        ({"weights": torch.ones(2).double()}, r"got features \(6, 3\), 6 observations, 2 weights"),
+        ({"weights": torch.ones(2).double()}, r"got features \(6, 3\), observations \(6,\), weights \(2,\)"),
+        ({"y": table(6, 1)}, r"observations \(6, 1\)"),
         ({"y": torch.full((6,), float("nan")).double()}, "Observations must be finite; 6 of 6"),
     ],
 )

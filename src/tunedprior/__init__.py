@@ -1,13 +1,17 @@
 """Bayesian optimisation that learns from related old data which features matter.
 
-The way the data flows, and the modules with it: auxiliary data → `kernels` (free kernels, Table 1) →
-`machines` (SVM, LS-SVM) → `kernels.theorem` (the re-weighted kernel) → a Gaussian process. `weight_space` is the
-paper's own view of that process.
+Start with `Optimizer` (ask and tell) or `optimize`. The modules follow the data: `space`, `box`, `auxiliary` (old data)
+→ `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `pretrain` (a `WeightPrior`) → `models`
+(Gaussian processes) → `acquisition`, `maximise` → `algorithm1`. `weight_space` is the paper's own view of the process.
 """
 
+from tunedprior.algorithm1 import Optimizer, Trial
 from tunedprior.errors import TunedPriorError
+from tunedprior.optimize import optimize
+from tunedprior.pretrain import pretrain
 from tunedprior.validation import average_replicates
+from tunedprior.weight_prior import WeightPrior
 
 __version__ = "0.1.0"
 
-__all__ = ["TunedPriorError", "average_replicates"]
+__all__ = ["Optimizer", "Trial", "TunedPriorError", "WeightPrior", "average_replicates", "optimize", "pretrain"]

@@ -9,6 +9,10 @@ class InputError(TunedPriorError, ValueError):
     """An argument cannot be used; the message says what was expected, what came, and what to do."""
 
 
+class NothingToLearnError(InputError):
+    """Auxiliary data is sound but says nothing: no rows, one row, or a response that never varies."""
+
+
 class DomainError(InputError):
     """Points lie where the kernel is not defined (or explodes)."""
 
@@ -23,3 +27,19 @@ class ConvergenceError(TunedPriorError, ArithmeticError):
 
 class JitterWarning(UserWarning):
     """A covariance matrix was factorised only after jitter was added to its diagonal."""
+
+
+class VanishingKernelWarning(UserWarning):
+    """What a machine learnt is zero, and so is the kernel re-weighted with it."""
+
+
+class AuxiliaryDataWarning(UserWarning):
+    """Old data that can be used only in part, or not at all."""
+
+
+class FileFormatError(TunedPriorError, ValueError):
+    """A file is damaged, of another kind, or of a newer version."""
+
+
+class FittingWarning(UserWarning):
+    """A model goes on with default parameters because fitting them failed."""

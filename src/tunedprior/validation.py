@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, NothingToLearnError
 
 # Whatever NumPy can read as numbers, or a tensor. Checked below with better messages than a type checker's,
 # so at run time (the tests check annotations then) it is anything.
@@ -34,7 +34,7 @@ def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
     if isinstance(values, Tensor):
         return values if values.is_floating_point() else values.to(torch.float64)
     try:
-        return torch.as_tensor(np.asarray(values, dtype=np.float64))
+        return torch.as_tensor(np.array(values, dtype=np.float64))  # a copy: later changes of theirs are not ours
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{name} must be numbers; got {type(values).__name__}: {error}. Encode categories as numbers first."
@@ -50,6 +50,13 @@ def positive(value: float, name: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise InputError(f"{name} must be a finite number above 0; got {number:g}. Try 1e-3 if unsure.")
     return number
+
+
+def whole(value: int, name: str) -> int:
+    """`value`, if it is a whole number of at least 1."""
+    if value != int(value) or value < 1:
+        raise InputError(f"{name} must be a whole number, 1 or more; got {value!r}.")
+    return int(value)
 
 
 def finite_rows(rows: Float[Tensor, "..."], name: str) -> None:
@@ -82,30 +89,35 @@ def table(X: Numbers, name: str, *, num_inputs: int | None = None) -> Float[Tens
     return X
 
 
+def responses(y: Numbers, X: Float[Tensor, "n d"], name: str) -> Float[Tensor, " n"]:
+    """One finite number for each row of X; a column of them will do."""
+    y = as_float_tensor(y, name).to(X)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape != X.shape[:1]:
+        raise InputError(f"{name} must be one number for each of the {X.shape[0]} points; got shape {tuple(y.shape)}.")
+    finite_rows(y, name)
+    return y
+
+
 def training_set(
     X: Numbers, y: Numbers, num_inputs: int | None = None
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
     """Auxiliary data a machine can learn from: distinct finite points and a response that varies."""
     X = table(X, "Auxiliary points", num_inputs=num_inputs)
-    y = as_float_tensor(y, "Auxiliary responses").to(X)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.shape != X.shape[:1]:
-        raise InputError(
-            f"Auxiliary responses must be one number for each of the {X.shape[0]} points; got shape {tuple(y.shape)}."
-        )
-    finite_rows(y, "Auxiliary responses")
+    y = responses(y, X, "Auxiliary responses")
     if X.shape[0] == 1:
-        raise InputError("Auxiliary data must hold at least two points; got one. Optimise without it.")
+        raise NothingToLearnError("Auxiliary data must hold at least two points; got one. Optimise without it.")
     _, row_of, counts = torch.unique(X, dim=0, return_inverse=True, return_counts=True)
     if (counts > 1).any():
         repeated = (counts[row_of] > 1).nonzero().flatten().tolist()
         raise InputError(
             f"Auxiliary points must be distinct; {len(repeated)} of {X.shape[0]} rows repeat another "
-            f"(rows {listed(repeated)}). Average repeated measurements with tunedprior.average_replicates(X, y)."
+            f"(rows {listed(repeated)}). Merge repeated measurements with tunedprior.average_replicates(X, y) "
+            "(labels=True for -1 and +1)."
         )
     if (y == y[0]).all():
-        raise InputError(
+        raise NothingToLearnError(
             f"Auxiliary responses must vary; all {y.shape[0]} are {float(y[0]):g}, so they say nothing "
             "about which features matter. Optimise without them."
         )
@@ -124,14 +136,21 @@ def labels(y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     return y
 
 
-def average_replicates(X: Numbers, y: Numbers) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
+def average_replicates(
+    X: Numbers, y: Numbers, labels: bool = False
+) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
     """Mean response at each distinct point: repeated measurements become one row.
+
+    With `labels` it is the majority's label, and points with a tie are left out.
 
     >>> points, means = average_replicates([[0.0], [1.0], [0.0]], [1.0, 5.0, 3.0])
     >>> points.tolist(), means.tolist()
     ([[0.0], [1.0]], [2.0, 5.0])
     """
     X = table(X, "Points")
-    y = as_float_tensor(y, "Responses").to(X)
+    y = responses(y, X, "Responses")
     distinct, row_of, counts = torch.unique(X, dim=0, return_inverse=True, return_counts=True)
-    return distinct, torch.zeros(len(distinct)).to(y).index_add(0, row_of, y) / counts
+    means = torch.zeros(len(distinct)).to(y).index_add(0, row_of, y) / counts
+    if not labels:
+        return distinct, means
+    return distinct[means != 0], means[means != 0].sign()

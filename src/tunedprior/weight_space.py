@@ -38,11 +38,14 @@ def weight_posterior(
         prior_mean: µ; zero when left out.
     """
     noise_variance = positive(noise_variance, "The noise variance σ²")
-    mu = torch.zeros_like(weights) if prior_mean is None else prior_mean
-    if features.shape != (len(y), len(weights)) or mu.shape != weights.shape:
+    dtype = torch.promote_types(torch.promote_types(features.dtype, weights.dtype), y.dtype)
+    features, weights, y = features.to(dtype), weights.to(dtype), y.to(dtype)
+    mu = torch.zeros_like(weights) if prior_mean is None else prior_mean.to(dtype)
+    if features.shape != (*y.shape, *weights.shape) or mu.shape != weights.shape:
         raise InputError(
-            "Features must be n x p with n observations, p weights and p prior means; got features "
-            f"{tuple(features.shape)}, {len(y)} observations, {len(weights)} weights, {len(mu)} prior means."
+            "Features must be an n x p table with n observations, p weights and p prior means; got features "
+            f"{tuple(features.shape)}, observations {tuple(y.shape)}, weights {tuple(weights.shape)}, prior means "
+            f"{tuple(mu.shape)}."
         )
     finite_rows(features, "Features")
     finite_rows(y, "Observations")

@@ -22,7 +22,7 @@ class SeriesKernel(FreeKernel):
 
     @abstractmethod
     def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        """Log ξ_q for q = 0 … max_degree, -∞ where the series has no such term."""
+        """log ξ_q for q = 0 … max_degree, -∞ where the series has no such term."""
 
 
 class DotProductKernel(SeriesKernel):
@@ -83,6 +83,13 @@ class _GivenCoefficients(SeriesKernel):
         learnt = self._get_positive("coefficients")
         dense = learnt.new_zeros(*learnt.shape[:-1], self._degree + 1)
         return dense.index_copy(-1, torch.tensor(self._powers, device=learnt.device), learnt)
+
+    @coefficients.setter
+    def coefficients(self, value: Tensor) -> None:
+        zeros = [q for q in range(self._degree + 1) if q not in self._powers]
+        if value.shape[-1] != self._degree + 1 or value[..., zeros].any():
+            raise InputError(f"Coefficients can change only where they are not zero, at the powers {self._powers}.")
+        self._set_positive("coefficients", value[..., self._powers])
 
     def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         xi = self.coefficients[..., None, None, :]

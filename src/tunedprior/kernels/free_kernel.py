@@ -1,6 +1,7 @@
 """Free kernels (Definition 2 of the paper): one family K₂, K₄, K₆, … with one feature map."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -12,10 +13,11 @@ from torch import Tensor
 
 from tunedprior.errors import DomainError, InputError
 from tunedprior.kernels.multi_index import monomials, multi_indices
-from tunedprior.validation import finite_rows, listed, positive
+from tunedprior.validation import Numbers, as_float_tensor, finite_rows, listed, positive
 
 # Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
 _DOMAIN_SLACK = 1e-6
+_LENGTHSCALE_OPTIONS = {"ard_num_dims", "lengthscale_prior", "lengthscale_constraint"}
 
 
 class Product(NamedTuple):
@@ -43,6 +45,19 @@ class Product(NamedTuple):
         """Some of the rows."""
         return Product(self.points[..., rows, :], self.log_envelope[..., rows])
 
+    def expand(self, batch: torch.Size) -> "Product":
+        """The same for every member of a batch."""
+        n, d = self.points.shape[-2:]
+        return Product(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
+
+    def flatten(self) -> "Product":
+        """All members of the batch in one list of rows."""
+        return Product(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
+
+    def double(self) -> "Product":
+        """In float64."""
+        return Product(self.points.double(), self.log_envelope.double())
+
     def empty_product(self) -> "Product":
         """The product of no arguments: one row that changes nothing it multiplies."""
         return Product(torch.ones_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1]))
@@ -56,7 +71,8 @@ class FreeKernel(Kernel, ABC):
     Args:
         num_inputs: How many inputs d a point has; only `weights` and `multi_indices` need to be told, and
             only where nothing else says it (one length-scale per input, anchors, `active_dims`).
-        **kernel_options: `batch_shape` and `active_dims`, as for any GPyTorch kernel.
+        batch_shape: As for any GPyTorch kernel: one set of parameters for each member of the batch.
+        active_dims: As for any GPyTorch kernel: the columns to act on.
     """
 
     #: Points must satisfy |x| ≤ 1 (or < 1 when `open_domain`); None: anywhere.
@@ -65,8 +81,17 @@ class FreeKernel(Kernel, ABC):
     #: The parameter that leave-one-out selection tunes, if the kernel has one.
     tuned_parameter: str | None = None
 
-    def __init__(self, num_inputs: int | None = None, **kernel_options: Any) -> None:
-        super().__init__(**kernel_options)
+    def __init__(
+        self,
+        num_inputs: int | None = None,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | Tensor | None = None,
+        **lengthscale_options: Any,
+    ) -> None:
+        unknown = set(lengthscale_options) - _LENGTHSCALE_OPTIONS if self.has_lengthscale else lengthscale_options
+        if unknown:  # GPyTorch would swallow a misspelt name
+            raise InputError(f"{type(self).__name__} does not take {listed(sorted(unknown))}.")
+        super().__init__(batch_shape=batch_shape, active_dims=active_dims, **lengthscale_options)
         if num_inputs is None and self.active_dims is not None:
             num_inputs = len(self.active_dims)
         self.num_inputs = num_inputs
@@ -82,12 +107,12 @@ class FreeKernel(Kernel, ABC):
         """τ at the given multi-indices."""
 
     def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
-        """Log e(x), where ϑ_i(x) = xⁱ e(x); 0 for kernels whose features are the bare monomials."""
+        """log e(x), where ϑ_i(x) = xⁱ e(x); 0 for kernels whose features are the bare monomials."""
         return torch.zeros_like(points[..., 0])
 
     # -- the family ----------------------------------------------------------------------------------
 
-    def m_kernel(self, *xs: Float[Tensor, "..."]) -> Float[Tensor, "*shape"]:
+    def m_kernel(self, *xs: Numbers) -> Float[Tensor, "*shape"]:
         """K_m(x₁, …, x_m) for every choice of a row from each of the m = len(xs) tables.
 
         Shapes: `x_k: n_k x d`, result `n_1 x … x n_m` (behind the kernel's batch shape). m must be even.
@@ -103,7 +128,7 @@ class FreeKernel(Kernel, ABC):
                 f"A free kernel is defined for an even number of arguments, 2 or more; got {m}. "
                 "Repeat one of them, or leave one out."
             )
-        tables = [self._select(x) for x in xs]
+        tables = [self._select(as_float_tensor(x, "Points")) for x in xs]
         shapes = [tuple(x.shape) for x in tables]
         if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
             raise InputError(f"m_kernel takes tables n_k x d with one common d; got shapes {shapes}.")
@@ -130,7 +155,7 @@ class FreeKernel(Kernel, ABC):
                 f"{type(self).__name__} does not know how many inputs its points have. "
                 "Pass num_inputs here or when the kernel is made."
             )
-        return multi_indices(known, max_degree)
+        return multi_indices(known, max_degree).clone()
 
     # -- GPyTorch's side -----------------------------------------------------------------------------
 
@@ -162,8 +187,9 @@ class FreeKernel(Kernel, ABC):
         return x if self.active_dims is None else x.index_select(-1, self.active_dims)
 
     def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        """Points as products of one factor, after checking that the kernel is defined there."""
+        """Points as products of one factor, in the wider of their and the parameters' dtypes, after a check."""
         self._check(x)
+        x = x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
         return Product(x, self._log_envelope(x))
 
     def _check(self, x: Float[Tensor, "*batch n d"]) -> None:
@@ -180,8 +206,9 @@ class FreeKernel(Kernel, ABC):
             return
         finite_rows(x, "Points")
         outside = ~inside.reshape(-1, x.shape[-1])
+        name = range(x.shape[-1]) if self.active_dims is None else self.active_dims.tolist()
         per_input = [
-            f"input {column}: {int(outside[:, column].sum())} up to "
+            f"input {name[column]}: {int(outside[:, column].sum())} up to "
             f"{float(x.detach().reshape(-1, x.shape[-1])[:, column].abs().max()):.3g} in size"
             for column in outside.any(0).nonzero().flatten().tolist()
         ]
@@ -200,7 +227,8 @@ class FreeKernel(Kernel, ABC):
         k is 1, or the length of a tensor of values. Tensors pass on their dtype and device; a Python number
         takes torch's default dtype, as `torch.tensor(number)` would.
         """
-        like = value if isinstance(value, Tensor) else torch.tensor(float(value))
+        like = as_float_tensor(value, name)
+        like = like if isinstance(value, Tensor) else like.to(torch.get_default_dtype())
         size = like.shape[-1] if like.ndim else 1
         raw = torch.nn.Parameter(like.new_zeros(*self.batch_shape, size))
         self.register_parameter(f"raw_{name}", raw)
@@ -214,9 +242,7 @@ class FreeKernel(Kernel, ABC):
 
     def _set_positive(self, name: str, value: float | Tensor) -> None:
         raw: Tensor = getattr(self, f"raw_{name}")
-        if isinstance(value, Tensor):
-            positive(float(value.min()), name)
-        else:
-            positive(value, name)
+        values = as_float_tensor(value, name).detach()
+        positive(float(values.min()), name)
         inverse = getattr(self, f"raw_{name}_constraint").inverse_transform
-        self.initialize(**{f"raw_{name}": inverse(torch.as_tensor(value).to(raw)).expand_as(raw)})
+        self.initialize(**{f"raw_{name}": inverse(values.to(raw)).expand_as(raw)})

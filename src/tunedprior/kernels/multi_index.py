@@ -1,9 +1,9 @@
 """Multi-indices i ∈ ℕᵈ and the monomials xⁱ = x₁^{i₁}⋯x_d^{i_d}: the features all free kernels share."""
 
 from functools import lru_cache
-from itertools import combinations_with_replacement
 from math import comb
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -30,14 +30,18 @@ def multi_indices(num_inputs: int, max_degree: int) -> Int[Tensor, "p d"]:
             f"{num_inputs} inputs up to degree {max_degree} have {count:,} features, more than {_MOST:,}. "
             "Lower max_degree, or use the kernel without explicit features."
         )
-    indices = torch.zeros(count, num_inputs, dtype=torch.long)
-    row = 0
-    for degree in range(max_degree + 1):
-        for factors in combinations_with_replacement(range(num_inputs), degree):
-            for factor in factors:
-                indices[row, factor] += 1
-            row += 1
-    return indices
+    # Append one factor at a time: x_d may follow any monomial whose last factor is x_d or comes before it.
+    degree = np.zeros((1, num_inputs), dtype=np.int64)
+    last = np.zeros(1, dtype=np.int64)
+    degrees = [degree]
+    for _ in range(max_degree):
+        repeats = num_inputs - last
+        parent = np.repeat(np.arange(len(last)), repeats)
+        last = np.arange(len(parent)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + last[parent]
+        degree = degree[parent]
+        degree[np.arange(len(last)), last] += 1
+        degrees.append(degree)
+    return torch.as_tensor(np.concatenate(degrees))
 
 
 def monomials(points: Float[Tensor, "*batch n d"], indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:

@@ -9,13 +9,46 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.errors import InputError
-from tunedprior.kernels.constructions import DirectProductKernel, DotProductKernel
+from tunedprior.kernels.constructions import DirectProductKernel, DotProductKernel, SeriesKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.validation import as_float_tensor, finite_rows, listed
 
 
-class _WithoutParameters(FreeKernel):
+class _Placement(torch.nn.Module):
+    """Remembers the dtype and device a kernel without parameters was moved to.
+
+    A module of its own because GPyTorch would slice a kernel's own buffer along batch axes.
+    """
+
+    here: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("here", torch.empty(0), persistent=False)
+
+
+class _WithoutParameters(SeriesKernel):
     """Nothing to have one of per batch, so the batch shape is the inputs' alone."""
+
+    def __init__(self, **kernel_options: Any) -> None:
+        super().__init__(**kernel_options)
+        self._placement = _Placement()
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype it was moved to."""
+        if {parameter.dtype for parameter in self.parameters()} - {self._placement.here.dtype}:
+            raise RuntimeError("The kernel's parameters have multiple dtypes.")
+        return self._placement.here.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device it was moved to."""
+        return self._placement.here.device
+
+    def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, " p"]:
+        """τ, in the dtype and on the device the kernel was moved to."""
+        return super().weights(max_degree, num_inputs).to(self._placement.here)
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -95,7 +128,7 @@ class _ScaledSeries(DotProductKernel):
         self._set_positive("scale", value)
 
     def _log_exponential_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        """Log of ν^q / q!."""
+        """log of ν^q / q!."""
         q = torch.arange(max_degree + 1).to(self.scale)
         return q * self.scale.log() - torch.lgamma(q + 1)
 
@@ -163,7 +196,7 @@ class SquaredExponential(FreeKernel):
             } | kernel_options
         super().__init__(**kernel_options)
         if isinstance(lengthscale, Tensor):
-            self.to(lengthscale)
+            self.to(values)
         self.lengthscale = values.to(self.raw_lengthscale).expand_as(self.raw_lengthscale)
 
     @property

@@ -1,7 +1,7 @@
 """The paper's Theorem: auxiliary data re-weights the features of a free kernel."""
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
 
 import torch
 from gpytorch.kernels import Kernel
@@ -22,7 +22,7 @@ class _Anchors(torch.nn.Module):
     """The auxiliary points and their α.
 
     A module of its own because GPyTorch slices and expands a kernel's own buffers as if their first axes
-    were batch axes.
+    were batch axes. They move between devices but stay float64: rounding α would change which features matter.
     """
 
     points: Tensor
@@ -30,8 +30,13 @@ class _Anchors(torch.nn.Module):
 
     def __init__(self, points: Float[Tensor, "a d"], alpha: Float[Tensor, " a"]) -> None:
         super().__init__()
-        self.register_buffer("points", points)
-        self.register_buffer("alpha", alpha)
+        self.register_buffer("points", points.detach().to(torch.float64, copy=True))
+        self.register_buffer("alpha", alpha.detach().to(torch.float64, copy=True))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "_Anchors":
+        device = fn(torch.empty(0, dtype=torch.float64, device=self.points.device)).device
+        super()._apply(lambda tensor: tensor.to(device), recurse)  # type: ignore[no-untyped-call]
+        return self
 
 
 class Reweighted(FreeKernel):
@@ -69,7 +74,7 @@ class Reweighted(FreeKernel):
         finite_rows(alpha, "α")
         super().__init__(num_inputs=points.shape[1], active_dims=active_dims)
         self.base = base
-        self._anchors = _Anchors(points.detach(), alpha.detach())
+        self._anchors = _Anchors(points, alpha)
         base._check(base._select(points))
 
     @property
@@ -92,46 +97,69 @@ class Reweighted(FreeKernel):
         """The base alone: it answers for what it wraps, and GPyTorch cannot assign dotted names."""
         yield "base", self.base
 
+    def features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
+        """ϑ(x): the base's."""
+        x = self._select(x)
+        self._check(x)
+        return self.base.features(x, max_degree)
+
+    def multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
+        """The exponents of the base's features."""
+        seen = self.base._select(self.anchors).shape[1]
+        return self.base.multi_indices(max_degree, seen if num_inputs is None else num_inputs)
+
     def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
         self._check(x)
         return self.base._product(self.base._select(x))
 
+    def _anchor_products(self) -> Product:
+        return self.base._product(self.base._select(self.anchors))
+
     def _weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
-        features = self.base._features_at(self.base._product(self.base._select(self.anchors)), indices)
-        return self.base._weights_at(indices).to(features) * (self.alpha @ features)
+        weights = self.base._weights_at(indices)
+        # In the anchors' float64: the terms of s cancel as those of the kernel do.
+        s = self.alpha @ self.base._features_at(self._anchor_products(), indices)
+        return (weights.to(s) * s).to(weights.dtype)
 
     def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        anchors = self.base._product(self.base._select(self.anchors)).take(self.alpha.nonzero().flatten())
-        alpha = self.alpha[self.alpha != 0]
+        """Σ over pairs of anchors and all (row, column) arguments, a chunk of each at a time, in float64.
+
+        The terms α_j α_k K₄ may be a billion times larger than their sum, so float32 would not give a covariance.
+        """
+        dtype, symmetric = left.points.dtype, left is right
+        left, right = left.double(), right.double()
         n, k = left.points.shape[-2], right.points.shape[-2]
+        anchors = self._anchor_products().double().take(self.alpha.nonzero().flatten())
+        alpha = self.alpha[self.alpha != 0]
         batch = torch.broadcast_shapes(
-            *(part.log_envelope.shape[:-1] for part in (left, right, anchors)), self.batch_shape
+            left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
         )
-        if alpha.numel() == 0:
-            return left.points.new_zeros(*batch, n, k)
+        if alpha.numel() == 0 or n * k * batch.numel() == 0:
+            return left.points.new_zeros(*batch, n, k, dtype=dtype)
+        # A batch of inputs is only more arguments; a batch of parameters has to stay one.
+        kept = self.batch_shape
+        copies = 1 if kept else batch.numel()
+        if not kept:
+            left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
+        rows, columns = _arguments(copies, n, k, symmetric, alpha.device)
         # K_{m+2} is symmetric in a_j and a_k: sum over j ≤ k and count the rest twice.
         pairs = torch.triu_indices(len(alpha), len(alpha), device=alpha.device)
         share = alpha[pairs[0]] * alpha[pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
-        pairs_at_once = min(pairs.shape[1], _PAIRS_AT_ONCE)
-        arguments_at_once = max(1, _CHUNK // (pairs_at_once * max(1, batch.numel())))
-        columns_at_once = min(k, arguments_at_once)
-        rows_at_once = max(1, arguments_at_once // columns_at_once)
-
-        def block(left_rows: slice, right_rows: slice) -> Float[Tensor, "*batch r c"]:
-            rows, columns = left.take(left_rows), right.take(right_rows)
-            arguments = rows.times(columns)
-            sums = (
-                _checkpointed(self._sum_over_pairs, anchors, arguments, pairs[:, chunk], share[chunk])
-                for chunk in _chunks(pairs.shape[1], pairs_at_once)
-            )
-            total = reduce(torch.add, sums)
-            return total.reshape(*total.shape[:-1], rows.points.shape[-2], columns.points.shape[-2])
-
-        blocks = [
-            torch.cat([block(rows, columns) for columns in _chunks(k, columns_at_once)], dim=-1)
-            for rows in _chunks(n, rows_at_once)
-        ]
-        return torch.cat(blocks, dim=-2)
+        members = batch.numel() if kept else 1
+        pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
+        arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
+        run = self._sum_over_pairs
+        if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
+            run = partial(_recomputed, run)  # keep no chunk's intermediates for the backward pass
+        sums = []
+        for some in _chunks(len(rows), arguments_at_once):
+            arguments = left.take(rows[some]).rowwise(right.take(columns[some]))
+            chunks = _chunks(pairs.shape[1], pairs_at_once)
+            sums.append(reduce(torch.add, (run(anchors, arguments, pairs[:, c], share[c]) for c in chunks)))
+        total = torch.cat(sums, dim=-1).to(dtype)
+        if symmetric:
+            total = _mirrored(total, copies, n)
+        return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
 
     def _sum_over_pairs(
         self, anchors: Product, arguments: Product, pairs: Int[Tensor, "2 p"], share: Float[Tensor, " p"]
@@ -140,13 +168,32 @@ class Reweighted(FreeKernel):
         return share @ self.base._cross(anchors.take(pairs[0]).rowwise(anchors.take(pairs[1])), arguments)
 
 
+def _arguments(
+    copies: int, n: int, k: int, symmetric: bool, device: torch.device
+) -> tuple[Int[Tensor, " a"], Int[Tensor, " a"]]:
+    """Which left row and which right row make each argument, for `copies` blocks of n x k (or their upper halves)."""
+    if symmetric:
+        row, column = torch.triu_indices(n, n, device=device)
+    else:
+        row, column = torch.cartesian_prod(torch.arange(n, device=device), torch.arange(k, device=device)).T
+    block = torch.arange(copies, device=device)[:, None]
+    return (block * n + row).flatten(), (block * k + column).flatten()
+
+
+def _mirrored(upper: Float[Tensor, "*batch a"], copies: int, n: int) -> Float[Tensor, "*batch b"]:
+    """Full symmetric blocks, flattened, from their upper halves."""
+    row, column = torch.triu_indices(n, n, device=upper.device)
+    position = torch.empty(n, n, dtype=torch.long, device=upper.device)
+    position[row, column] = position[column, row] = torch.arange(len(row), device=upper.device)
+    block = torch.arange(copies, device=upper.device)[:, None]
+    return upper[..., (block * len(row) + position.flatten()).flatten()]
+
+
 def _chunks(length: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
-def _checkpointed(function: Callable[..., Tensor], *arguments: object) -> Tensor:
-    """function(*arguments); when gradients are wanted, its intermediates are recomputed, not stored."""
-    if not torch.is_grad_enabled():
-        return function(*arguments)
+def _recomputed(function: Callable[..., Tensor], *arguments: object) -> Tensor:
+    """function(*arguments), whose intermediates the backward pass computes again instead of finding them stored."""
     result: Tensor = checkpoint(function, *arguments, use_reentrant=False, preserve_rng_state=False)
     return result

@@ -3,7 +3,7 @@
 from tunedprior.machines.least_squares import LeastSquares
 from tunedprior.machines.leave_one_out import leave_one_out_error
 from tunedprior.machines.machine import Machine, TrainedMachine
-from tunedprior.machines.select import Selection, select
+from tunedprior.machines.selection import Selection, select
 from tunedprior.machines.support_vector import SupportVectorClassifier, SupportVectorRegressor
 
 __all__ = [

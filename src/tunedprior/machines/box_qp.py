@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float64
 from numpy import ndarray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import eigh
 from scipy.optimize import lsq_linear, minimize
+from threadpoolctl import threadpool_limits
 
 from tunedprior.errors import ConvergenceError
 
@@ -15,6 +16,7 @@ _RELATIVE_RIDGE = 1e-9
 _AT_BOUND = 1e-12  # of the box: closer than this is rounding, and exact zeros are what makes α sparse
 
 
+@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]
 def solve_box_qp(
     quadratic: Float64[ndarray, "n n"],
     linear: Float64[ndarray, " n"],
@@ -22,11 +24,13 @@ def solve_box_qp(
     start: Float64[ndarray, " n"] | None = None,
     tolerance: float = 1e-7,
 ) -> Float64[ndarray, " n"]:
-    """Argmin ½ βᵀQβ + cᵀβ subject to 0 ≤ β ≤ upper, for positive semi-definite Q.
+    """argmin ½ βᵀQβ + cᵀβ subject to 0 ≤ β ≤ upper, for positive semi-definite Q.
 
     Two solvers of SciPy's, each strong where the other is weak: bounded-variable least squares, an active-set
     method that ill-conditioning does not slow, and L-BFGS-B, which wins when the box is tight or a good `start`
     is known.
+
+    On one thread: these matrices are small, and threads that wait for each other cost more than they do.
 
     Raises `ConvergenceError` unless a unit projected-gradient step moves no β by more than
     `tolerance` (times the largest |c|, where that is above 1).
@@ -35,6 +39,8 @@ def solve_box_qp(
     def violation(beta: Float64[ndarray, " n"]) -> float:
         return float(np.abs(beta - np.clip(beta - (quadratic @ beta + linear), 0.0, upper)).max())
 
+    if not np.isfinite(quadratic).all():
+        raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
     allowed = tolerance * max(1.0, float(np.abs(linear).max()))
     if start is not None:
         beta = _quasi_newton(quadratic, linear, upper, np.clip(start, 0.0, upper), iterations=200)
@@ -46,7 +52,7 @@ def solve_box_qp(
     if violation(beta) > allowed:
         raise ConvergenceError(
             f"The support vector machine's optimality conditions should hold to {allowed:.1g}; the solver "
-            f"stopped at {violation(beta):.1g}. Raise λ, shorten the length-scale, or use LeastSquares."
+            f"stopped at {violation(beta):.1g}. Raise λ, change the kernel's parameter, or use LeastSquares."
         )
     return beta
 
@@ -63,13 +69,15 @@ def _active_set(
     """
     size = len(linear)
     ridge = _RELATIVE_RIDGE * max(float(np.diag(quadratic).mean()), 1e-300)
-    factor = cholesky(quadratic + ridge * np.eye(size), lower=True)
+    eigenvalues, vectors = eigh(quadratic)
+    roots = np.sqrt(np.maximum(eigenvalues, 0.0) + ridge)  # rounding can leave Q a little indefinite
+    factor = roots[:, None] * vectors.T
     beta = np.zeros(size)
     for _ in range(_PROXIMAL_STEPS):
-        right = solve_triangular(factor, ridge * beta - linear, lower=True)
+        right = vectors.T @ (ridge * beta - linear) / roots
         previous = beta
         # In units of `upper`, because lsq_linear's tolerances are absolute.
-        solution = lsq_linear(factor.T * upper, right, (0.0, 1.0), method="bvls", tol=1e-15, max_iter=100 * size)
+        solution = lsq_linear(factor * upper, right, (0.0, 1.0), method="bvls", tol=1e-15, max_iter=100 * size)
         beta = upper * np.where(solution.x < _AT_BOUND, 0.0, np.where(solution.x > 1 - _AT_BOUND, 1.0, solution.x))
         if done(beta) or np.array_equal(beta, previous):
             break

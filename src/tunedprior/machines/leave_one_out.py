@@ -13,4 +13,4 @@ def leave_one_out_error(machine: Machine, kernel: Kernel, X: Numbers, y: Numbers
     for least squares, by exact refits for support vector machines.
     """
     X, y = machine.check(kernel, X, y)
-    return float(machine.loss(y, machine.leave_one_out(gram_matrix(kernel, X), y)).mean())
+    return float(machine.leave_one_out_losses(gram_matrix(kernel, X), y.double()).mean())

@@ -1,29 +1,34 @@
 """Support vector machines, with a bias (libsvm) and without (the paper's duals, a bounded quadratic solver)."""
 
+import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int
 from numpy import ndarray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from torch import Tensor
 
-from tunedprior.errors import InputError
+from tunedprior.errors import ConvergenceError, InputError
 from tunedprior.machines.box_qp import solve_box_qp
 from tunedprior.machines.machine import Machine
 from tunedprior.validation import Numbers, labels
 
 # libsvm stops when no pair of variables violates optimality by more than this; its default is 1e-3.
 _LIBSVM_TOLERANCE = 1e-7
+_LIBSVM_ITERATIONS = 1_000_000  # its default is never to give up
 
 
 @dataclass(frozen=True)
 class _SupportVectorMachine(Machine):
     """What classifier and regressor share: |α_j| ≤ 1/λ, and rows with α_j = 0 could be left out unnoticed."""
+
+    bias: bool = field(default=False, kw_only=True)
 
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
         """α and the bias, from the Gram matrix of K₂."""
@@ -31,15 +36,32 @@ class _SupportVectorMachine(Machine):
         return torch.as_tensor(alpha).to(y), bias
 
     def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """Exact refits; only support vectors need one, since dropping a row with α_j = 0 changes nothing."""
+        """Exact refits, of those rows that need one.
+
+        Dropping a row with α_j = 0 changes nothing, unless there is a bias that no free support vector pins down.
+        """
         K, targets = _as_arrays(gram, y)
         alpha, bias = self._solve(K, targets)
+        pinned = not self.bias or ((alpha != 0) & (np.abs(alpha) < (1 - 1e-6) / self.lam)).any()
+        rows = np.flatnonzero(alpha) if pinned else np.arange(len(targets))
         predictions = K @ alpha + bias
-        for row in np.flatnonzero(alpha):
-            others = np.arange(len(targets)) != row
-            refit, refit_bias = self._solve(K[np.ix_(others, others)], targets[others], start=alpha[others])
-            predictions[row] = K[row, others] @ refit + refit_bias
+        predictions[rows] = self._refits(K, targets, alpha, rows)
         return torch.as_tensor(predictions).to(y)
+
+    def _refits(
+        self,
+        K: Float64[ndarray, "n n"],
+        y: Float64[ndarray, " n"],
+        alpha: Float64[ndarray, " n"],
+        rows: Int[ndarray, " r"],
+    ) -> Float64[ndarray, " r"]:
+        """The predictions at some rows, each of a machine trained without that row."""
+        predictions = np.empty(len(rows))
+        for position, row in enumerate(rows):
+            others = np.arange(len(y)) != row
+            refit, bias = self._solve(K[np.ix_(others, others)], y[others], start=alpha[others])
+            predictions[position] = K[row, others] @ refit + bias
+        return predictions
 
     @abstractmethod
     def _solve(
@@ -59,12 +81,27 @@ class SupportVectorClassifier(_SupportVectorMachine):
     Leave-one-out error is the share of rows on the wrong side.
     """
 
-    bias: bool = False
-
     def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
         """X and y as tensors, or an `InputError`; y must be ±1."""
         X, y = super().check(kernel, X, y)
         return X, labels(y)
+
+    def leave_one_out_losses(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """As for any machine, but without a bias most rows need no refit to know their side.
+
+        y_i g(x_i) - |α_i| K_ii ≤ y_i g₋ᵢ(x_i) ≤ y_i g(x_i) (Jaakkola and Haussler 1999): a row whose bounds have the
+        same sign is settled.
+        """
+        if self.bias:
+            return super().leave_one_out_losses(gram, y)
+        K, labels = _as_arrays(gram, y)
+        alpha, _ = self._solve(K, labels)
+        upper = labels * (K @ alpha)
+        lower = upper - np.abs(alpha) * np.diag(K)
+        unsettled = np.flatnonzero((upper > 0) & (lower <= 0))
+        wrong = upper <= 0
+        wrong[unsettled] = labels[unsettled] * self._refits(K, labels, alpha, unsettled) <= 0
+        return torch.as_tensor(wrong).to(y)
 
     def loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """1 where the prediction has the wrong sign, or none."""
@@ -83,7 +120,7 @@ class SupportVectorClassifier(_SupportVectorMachine):
             return y * beta, 0.0
         if (y == y[0]).all():  # a leave-one-out refit may see one class only; g = ±1 costs nothing
             return np.zeros(len(y)), float(y[0])
-        return _libsvm(SVC(C=1 / self.lam, kernel="precomputed", tol=_LIBSVM_TOLERANCE), K, y)
+        return _libsvm(SVC(C=1 / self.lam), K, y)
 
 
 @dataclass(frozen=True)
@@ -94,11 +131,10 @@ class SupportVectorRegressor(_SupportVectorMachine):
     """
 
     epsilon: float = 0.1
-    bias: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+        if not (isinstance(self.epsilon, int | float) and 0 <= self.epsilon < float("inf")):
             raise InputError(f"epsilon must be 0 or more, in the units of y; got {self.epsilon!r}.")
 
     def _solve(
@@ -108,7 +144,7 @@ class SupportVectorRegressor(_SupportVectorMachine):
         start: Float64[ndarray, " n"] | None = None,
     ) -> tuple[Float64[ndarray, " n"], float]:
         if self.bias:
-            machine = SVR(C=1 / self.lam, epsilon=self.epsilon, kernel="precomputed", tol=_LIBSVM_TOLERANCE)
+            machine = SVR(C=1 / self.lam, epsilon=self.epsilon)
             return _libsvm(machine, K, y)
         # |α| is smooth in its positive and negative parts: α = u - v with 0 ≤ u, v ≤ 1/λ.
         parts = solve_box_qp(
@@ -123,7 +159,17 @@ class SupportVectorRegressor(_SupportVectorMachine):
 def _libsvm(
     machine: Any, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"]
 ) -> tuple[Float64[ndarray, " n"], float]:
-    machine.fit(K, y)
+    if not np.isfinite(K).all():
+        raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
+    machine.set_params(tol=_LIBSVM_TOLERANCE, kernel="precomputed", max_iter=_LIBSVM_ITERATIONS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            machine.fit(K, y)
+    except ConvergenceWarning as warning:
+        raise ConvergenceError(
+            f"libsvm did not converge: {warning} Raise λ, or change the kernel's parameter."
+        ) from None
     alpha = np.zeros(len(y))
     alpha[machine.support_] = machine.dual_coef_[0]
     return alpha, float(machine.intercept_[0])

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from gpytorch.kernels import Kernel
 from jaxtyping import Float, Float64
 from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
-from tunedprior.errors import InputError
+from tunedprior.errors import ConvergenceError, FactorisationError, InputError
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.linalg import cholesky
 from tunedprior.machines.least_squares import LeastSquares, leave_one_out_residuals
@@ -19,10 +20,12 @@ from tunedprior.validation import Numbers
 
 #: Where the kernel's parameter is looked for, with inputs in [-1, 1].
 PARAMETER_BOUNDS = {"lengthscale": (0.05, 10.0), "scale": (0.01, 100.0), "offset": (0.01, 100.0)}
-#: Where λ is looked for, with responses of order 1. A support vector machine caps |α| at 1/λ and
-#: gains nothing from a larger cap, while its solver's time grows with it.
-LAMBDA_BOUNDS = {"least squares": (1e-6, 10.0), "support vectors": (1e-3, 10.0)}
-_COARSE = {"least squares": (13, 8), "support vectors": (7, 5)}
+#: Where λ is looked for, with responses of order 1.
+LEAST_SQUARES_LAMBDAS = (1e-6, 10.0)
+SUPPORT_VECTOR_LAMBDAS = (1e-3, 10.0)
+# Points of the coarse grid: of the kernel's parameter, and of λ.
+_LEAST_SQUARES_GRID = (13, 8)
+_SUPPORT_VECTOR_GRID = (7, 5)
 _GRADIENT_STARTS = 3
 _ZOOMS = 2
 
@@ -46,14 +49,15 @@ class _Score:
 
 def select(
     machine: Machine,
-    kernel: FreeKernel,
+    kernel: Kernel,
     X: Numbers,
     y: Numbers,
     *,
     ard: bool = False,
+    lam_bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> Selection:
-    """Argmin over λ and the kernel's parameter(s) of the leave-one-out error on (X, y).
+    """argmin over λ and the kernel's parameter(s) of the leave-one-out error on (X, y).
 
     First a coarse grid (logarithmic, one parameter for all inputs). Then least squares descends the gradient of
     its closed-form error from the best grid points; support vector machines, whose error is a staircase, zoom
@@ -66,27 +70,55 @@ def select(
         X: Auxiliary points, `n x d`.
         y: Responses of order 1, or labels ±1.
         ard: One length-scale per input (`SquaredExponential` only).
+        lam_bounds: Where to look for λ. Default: 1e-6 to 10 for least squares, 1e-3 to 10 for support vector machines,
+            which gain nothing from a looser cap on |α| and take longer to train.
         seed: Of the random restarts that ARD uses.
     """
+    if not isinstance(kernel, FreeKernel):
+        raise InputError(f"select needs a kernel of tunedprior.kernels; got {type(kernel).__name__}.")
     X, y = machine.check(kernel, X, y)
-    X, y = X.double(), y.double()
-    template = _template(kernel, X.shape[1], ard).to(X)
+    like = X
+    X, y = X.detach().cpu().double(), y.detach().cpu().double()
+    template = _template(kernel, X, ard)
     if isinstance(machine, LeastSquares):
-        return _select_by_gradient(machine, template, X, y, ard, seed)
-    if ard:
-        shape = _select_by_gradient(LeastSquares(machine.lam), template, X, y, ard, seed).kernel
-        template.lengthscale = shape.lengthscale.detach() / shape.lengthscale.detach().log().mean().exp()
-    return _select_by_zooming(machine, template, X, y)
+        found = _select_by_gradient(template, X, y, ard, lam_bounds or LEAST_SQUARES_LAMBDAS, seed)
+    else:
+        if ard:
+            shape = _select_by_gradient(template, X, y, ard, lam_bounds or LEAST_SQUARES_LAMBDAS, seed).kernel
+            template.lengthscale = shape.lengthscale.detach()
+        found = _select_by_zooming(machine, template, X, y, lam_bounds or SUPPORT_VECTOR_LAMBDAS)
+    if not np.isfinite(found.error):
+        raise ConvergenceError(
+            f"{type(machine).__name__} could not be trained with {type(kernel).__name__} at any parameter tried. "
+            "Check the scale of the inputs (they should lie in [-1, 1]) and of the responses (of order 1)."
+        )
+    return replace(found, kernel=found.kernel.to(like))
 
 
-def _template(kernel: FreeKernel, num_inputs: int, ard: bool) -> FreeKernel:
+def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKernel:
     if not ard:
-        return deepcopy(kernel)
+        copied: FreeKernel = deepcopy(kernel).to(X)
+        return copied
     if not isinstance(kernel, SquaredExponential):
         raise InputError(
             f"ard=True needs a kernel with one length-scale per input, SquaredExponential; got {type(kernel).__name__}."
         )
-    return SquaredExponential(torch.ones(num_inputs), active_dims=kernel.active_dims)
+    low, high = _bounds(kernel)
+    spread: FreeKernel = SquaredExponential(
+        torch.full((kernel._select(X).shape[1],), float(np.sqrt(low * high))),
+        active_dims=kernel.active_dims,
+        lengthscale_constraint=kernel.raw_lengthscale_constraint,
+        lengthscale_prior=getattr(kernel, "lengthscale_prior", None),
+    ).to(X)
+    return spread
+
+
+def _bounds(kernel: FreeKernel) -> tuple[float, float]:
+    """Where the tuned parameter is looked for: our bounds, inside the kernel's own constraint."""
+    low, high = PARAMETER_BOUNDS[str(kernel.tuned_parameter)]
+    constraint = getattr(kernel, f"raw_{kernel.tuned_parameter}_constraint")
+    edge = 1 + 1e-6  # a constraint is open, its transform infinite at the end
+    return max(low, float(constraint.lower_bound) * edge), min(high, float(constraint.upper_bound) / edge)
 
 
 def _with_parameter(template: FreeKernel, value: float) -> FreeKernel:
@@ -94,22 +126,25 @@ def _with_parameter(template: FreeKernel, value: float) -> FreeKernel:
     kernel = deepcopy(template)
     if kernel.tuned_parameter is not None:
         current = getattr(kernel, kernel.tuned_parameter).detach()
-        setattr(kernel, kernel.tuned_parameter, value * current / current.log().mean().exp())
+        shaped = value * current / current.log().mean().exp()
+        setattr(kernel, kernel.tuned_parameter, shaped.clamp(*_bounds(kernel)))
     return kernel
 
 
 def _parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]:
     if template.tuned_parameter is None:
         return np.ones(1)
-    return np.geomspace(*PARAMETER_BOUNDS[template.tuned_parameter], points)
+    return np.geomspace(*_bounds(template), points)
 
 
 def _score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
-    squares = LeastSquares(machine.lam)
-    fallback = float(squares.loss(y, squares.leave_one_out(gram, y)).mean())
-    if isinstance(machine, LeastSquares):
-        return _Score(fallback, fallback)
-    return _Score(float(machine.loss(y, machine.leave_one_out(gram, y)).mean()), fallback)
+    """Infinite where the machine cannot be trained: one such candidate must not end the search."""
+    try:
+        squares = float(LeastSquares(machine.lam).leave_one_out_losses(gram, y).mean())
+        own = squares if isinstance(machine, LeastSquares) else float(machine.leave_one_out_losses(gram, y).mean())
+    except (FactorisationError, ConvergenceError):
+        own = squares = np.inf
+    return _Score(own, squares) if np.isfinite(own) and np.isfinite(squares) else _Score(np.inf, np.inf)
 
 
 Candidate = tuple[_Score, float, float]  # score, kernel parameter, λ
@@ -132,10 +167,14 @@ def _scored_grid(
 
 
 def _select_by_zooming(
-    machine: Machine, template: FreeKernel, X: Float[Tensor, "n d"], y: Float[Tensor, " n"]
+    machine: Machine,
+    template: FreeKernel,
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+    lam_bounds: tuple[float, float],
 ) -> Selection:
-    bounds, (parameter_points, lam_points) = LAMBDA_BOUNDS["support vectors"], _COARSE["support vectors"]
-    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*bounds, lam_points)
+    parameter_points, lam_points = _SUPPORT_VECTOR_GRID
+    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
     best = _scored_grid(machine, template, X, y, parameters, lams)[0]
     for _ in range(_ZOOMS):
         parameters = _between_neighbours(best[1], parameters)
@@ -154,18 +193,18 @@ def _between_neighbours(centre: float, grid: Float64[ndarray, " k"]) -> Float64[
 
 
 def _select_by_gradient(
-    machine: LeastSquares,
     template: FreeKernel,
     X: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
     ard: bool,
+    lam_bounds: tuple[float, float],
     seed: int,
 ) -> Selection:
-    bounds, (parameter_points, lam_points) = LAMBDA_BOUNDS["least squares"], _COARSE["least squares"]
-    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*bounds, lam_points)
-    grid = _scored_grid(machine, template, X, y, parameters, lams)
+    parameter_points, lam_points = _LEAST_SQUARES_GRID
+    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
+    grid = _scored_grid(LeastSquares(1.0), template, X, y, parameters, lams)
     score, parameter, lam = grid[0]
-    best = Selection(replace(machine, lam=lam), _with_parameter(template, parameter), score.error)
+    best = Selection(LeastSquares(lam), _with_parameter(template, parameter), score.error)
     random = np.random.default_rng(seed)
     for _, parameter, lam in grid[:_GRADIENT_STARTS]:
         start = _with_parameter(template, parameter)
@@ -174,15 +213,21 @@ def _select_by_gradient(
             scattered = deepcopy(start)
             lengthscale = start.lengthscale.detach()
             factors = np.exp(0.5 * random.standard_normal(lengthscale.shape))
-            scattered.lengthscale = (lengthscale * torch.as_tensor(factors)).clamp(*PARAMETER_BOUNDS["lengthscale"])
+            scattered.lengthscale = (lengthscale * torch.as_tensor(factors)).clamp(*_bounds(start))
             starts.append(scattered)
         for kernel in starts:
-            found = _descend(kernel, lam, X, y)
+            found = _descend(kernel, lam, lam_bounds, X, y)
             best = min(best, found, key=lambda selection: selection.error)
     return best
 
 
-def _descend(kernel: FreeKernel, lam: float, X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Selection:
+def _descend(
+    kernel: FreeKernel,
+    lam: float,
+    lam_bounds: tuple[float, float],
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+) -> Selection:
     """L-BFGS-B on the closed-form leave-one-out error over the kernel's raw parameter(s) and log λ."""
     kernel = deepcopy(kernel)
     raw: Tensor | None = None
@@ -190,11 +235,11 @@ def _descend(kernel: FreeKernel, lam: float, X: Float[Tensor, "n d"], y: Float[T
     if kernel.tuned_parameter is not None:
         name = f"raw_{kernel.tuned_parameter}"
         raw = getattr(kernel, name)
-        edges = torch.tensor(PARAMETER_BOUNDS[kernel.tuned_parameter]).to(raw)
+        edges = torch.tensor(_bounds(kernel)).to(raw)
         low, high = getattr(kernel, f"{name}_constraint").inverse_transform(edges).tolist()
         bounds = [(low, high)] * raw.numel()
     log_lam = torch.tensor(np.log(lam), requires_grad=True)
-    bounds.append(tuple(np.log(LAMBDA_BOUNDS["least squares"]).tolist()))
+    bounds.append(tuple(np.log(lam_bounds).tolist()))
     variables = [log_lam] if raw is None else [raw, log_lam]
 
     def put(theta: Float64[ndarray, " k"]) -> None:
@@ -212,6 +257,12 @@ def _descend(kernel: FreeKernel, lam: float, X: Float[Tensor, "n d"], y: Float[T
         return error.item(), torch.cat([gradient.flatten() for gradient in gradients]).numpy()
 
     start = torch.cat([variable.detach().flatten() for variable in variables]).numpy().copy()
-    found = minimize(error_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
+    try:
+        found = minimize(
+            error_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}
+        )
+    except FactorisationError:  # a step into overflow: whatever the grid had found there stands
+        return Selection(LeastSquares(lam), kernel, np.inf)
     put(found.x)
-    return Selection(LeastSquares(float(log_lam.detach().exp())), kernel, float(found.fun))
+    error = float(found.fun) if np.isfinite(found.fun) else np.inf
+    return Selection(LeastSquares(float(log_lam.detach().exp())), kernel, error)

@@ -1,0 +1,105 @@
+"""What makes a setting worth trying: expected improvement, an upper confidence bound, or any BoTorch acquisition."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log, pi
+from typing import Any
+
+import torch
+from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement, UpperConfidenceBound
+from botorch.models.model import Model
+from botorch.sampling import SobolQMCNormalSampler
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.validation import positive
+
+_DELTA = 0.1  # the confidence bounds hold with probability 1 - δ
+_MC_SAMPLES = 256
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What an acquisition may need to know besides the model.
+
+    Attributes:
+        best: The best observed response (larger is better).
+        codes: Settings observed so far.
+        step: t, counted from 1: one more than the observations so far.
+        num_inputs: How many parameters there are.
+        num_choices: How many settings there are to choose from; None for a continuum.
+        seed: For acquisitions that sample.
+    """
+
+    best: float
+    codes: Float[Tensor, "n k"]
+    step: int
+    num_inputs: int
+    num_choices: int | None
+    seed: int
+
+
+AcquisitionChoice = str | Callable[..., AcquisitionFunction]
+
+
+def confidence_width(schedule: str | float, situation: Situation) -> float:
+    """β_t of GP-UCB, a_t = m + √β_t σ.
+
+    `"brochu"`: 2 log(t^{d/2+2} π²/(3δ)), for a continuum (Brochu et al. 2010).
+    `"srinivas"`: 2 log(|X| t² π²/(6δ)), for finitely many settings (Srinivas et al. 2010, Theorem 1).
+    A number: that number, always.
+    """
+    t = situation.step
+    if schedule == "brochu":
+        return 2 * ((situation.num_inputs / 2 + 2) * log(t) + log(pi**2 / (3 * _DELTA)))
+    if schedule == "srinivas":
+        if situation.num_choices is None:
+            raise InputError(
+                "beta='srinivas' counts the settings, and this space is continuous. "
+                "Use beta='brochu', or ask(candidates=…)."
+            )
+        return 2 * log(situation.num_choices * t**2 * pi**2 / (6 * _DELTA))
+    if isinstance(schedule, str):
+        raise InputError(f"beta must be 'brochu', 'srinivas' or a number above 0; got {schedule!r}.")
+    return positive(schedule, "beta")
+
+
+def make_acquisition(
+    choice: AcquisitionChoice, model: Model, situation: Situation, beta: str | float
+) -> AcquisitionFunction:
+    """The acquisition function on a fitted model of a response to be maximised."""
+    if choice == "ei":
+        return LogExpectedImprovement(model, best_f=situation.best)
+    if choice == "ucb":
+        return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
+    if not callable(choice):
+        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    return _custom(choice, model, situation, beta)
+
+
+def _custom(
+    choice: Callable[..., AcquisitionFunction], model: Model, situation: Situation, beta: str | float
+) -> AcquisitionFunction:
+    """Give a class the arguments it names, of those that can be known here."""
+    known: dict[str, Callable[[], Any]] = {
+        "model": lambda: model,
+        "best_f": lambda: situation.best,
+        "beta": lambda: confidence_width(beta, situation),
+        "X_baseline": lambda: situation.codes,
+        "sampler": lambda: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
+    }
+    parameters = inspect.signature(choice).parameters.values()
+    lacking = [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in known
+    ]
+    if lacking:
+        name = getattr(choice, "__name__", repr(choice))
+        raise InputError(
+            f"{name} needs {', '.join(lacking)}, which only you can give. "
+            f"Pass functools.partial({name}, {lacking[0]}=…)."
+        )
+    return choice(**{p.name: known[p.name]() for p in parameters if p.name in known})

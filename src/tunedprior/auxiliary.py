@@ -1,0 +1,119 @@
+"""Reading old data: a table or a CSV file, matched to the search space by column name."""
+
+import warnings
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from numpy import ndarray
+
+from tunedprior.errors import AuxiliaryDataWarning, InputError
+from tunedprior.space import Numeric, Space
+from tunedprior.validation import listed
+
+_PASS = {"pass", "passed", "ok", "good", "yes", "true", "success"}
+_FAIL = {"fail", "failed", "nok", "bad", "no", "false", "failure"}
+
+
+@dataclass(frozen=True, eq=False)
+class AuxiliaryData:
+    """Old settings and what came of them, ready to learn from.
+
+    Attributes:
+        settings: One column per parameter of the space.
+        response: A number per row, or a label ±1.
+        labels: Whether the response is labels.
+    """
+
+    settings: pd.DataFrame
+    response: Float64[ndarray, " n"]
+    labels: bool
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+
+def read_auxiliary(
+    data: pd.DataFrame | str | PathLike[str], space: Space, target: str = "y", direction: str = "maximize"
+) -> AuxiliaryData:
+    """Match old data to the space by name, and say what does not match.
+
+    A response that is missing marks a failed run; it counts as the worst response there was. Responses that take
+    only the values pass/fail, true/false, 0/1 or -1/+1 are labels.
+    """
+    table = _load(data)
+    missing = [name for name in (*space.names, target) if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"Old data must have the columns {listed([*space.names, target])}; {listed(missing)} is missing "
+            f"(there are {listed(table.columns)}). Rename columns, name the response with target=, or add a column "
+            "with the value the old device had."
+        )
+    extra = [str(name) for name in table.columns if name not in (*space.names, target)]
+    if extra:
+        _warn(f"Old data has columns that the search space does not name, and they are ignored: {listed(extra)}.")
+    settings = pd.DataFrame({p.name: _inputs(table[p.name], isinstance(p, Numeric)) for p in space.parameters})
+    constant = [name for name in space.names if len(table) > 1 and settings[name].nunique() == 1]
+    if constant:
+        _warn(f"Old data says nothing about {listed(constant)}: the value never changes.")
+    response, labels = _response(table[target], target, direction)
+    return AuxiliaryData(settings.reset_index(drop=True), response, labels)
+
+
+def _load(data: pd.DataFrame | str | PathLike[str]) -> pd.DataFrame:
+    if isinstance(data, pd.DataFrame):
+        return data.reset_index(drop=True)
+    path = Path(data)
+    if not path.is_file():
+        raise InputError(f"Old data must be a table or a CSV file; there is no file {str(path)!r}.")
+    try:
+        return pd.read_csv(path, skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(path)!r} is not a CSV file that can be read: {error}.") from error
+
+
+def _inputs(column: "pd.Series[Any]", numeric: bool) -> "pd.Series[Any]":
+    gaps = np.flatnonzero(column.isna())
+    if len(gaps):
+        raise InputError(
+            f"Old settings must be complete; {column.name!r} is empty in {len(gaps)} of {len(column)} rows "
+            f"(rows {listed(gaps)}). Drop or fill them."
+        )
+    return _numbers(column) if numeric else column
+
+
+def _numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    values = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(values) & column.notna())
+    if len(wrong):
+        raise InputError(
+            f"Old data's {column.name!r} must be numbers; {len(wrong)} of {len(column)} are not "
+            f"(rows {listed(wrong)}: {listed(repr(column.iloc[row]) for row in wrong)})."
+        )
+    return values
+
+
+def _response(column: "pd.Series[Any]", target: str, direction: str) -> tuple[Float64[ndarray, " n"], bool]:
+    told = column.dropna()
+    words = {str(value).strip().lower() for value in told}
+    if words and words <= _PASS | _FAIL:
+        ones = column.map(lambda value: 1.0 if str(value).strip().lower() in _PASS else -1.0)
+        return ones.to_numpy(np.float64), True  # an empty cell is a failed run, like the word
+    values = _numbers(column).to_numpy(np.float64, copy=True)
+    distinct = set(values[~np.isnan(values)])
+    if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
+        return np.where(values > 0, 1.0, -1.0), True
+    failed = np.isnan(values)
+    if failed.all() and len(values):
+        raise InputError(f"Old data's response {target!r} is empty in every row. Name the right column with target=.")
+    if failed.any():
+        values[failed] = values[~failed].min() if direction == "maximize" else values[~failed].max()
+    return values, False
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AuxiliaryDataWarning, stacklevel=4)

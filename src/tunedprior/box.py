@@ -1,0 +1,179 @@
+"""The box that holds both the search space and the old data, scaled onto [-1, 1]."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.space import Categorical, Parameter, Setting, Space
+from tunedprior.validation import listed
+
+# A setting may miss the edge of the box by rounding.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parameter's side of the box: numbers from `low` to `high`, or the `choices` of a category."""
+
+    name: str
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    choices: tuple[Any, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """How many inputs of the kernel it takes: one per category, one for a number that varies."""
+        if self.choices is not None:
+            return len(self.choices) if len(self.choices) > 1 else 0
+        return int(self.high > self.low)
+
+    def codes(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
+        """Numbers onto [-1, 1], categories onto their position among the choices."""
+        if self.choices is not None:
+            return self._positions(column)
+        try:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.name!r} must be numbers; got {listed(column.unique())}.") from error
+        if np.isnan(values).any():
+            rows = listed(np.flatnonzero(np.isnan(values)))
+            raise InputError(f"Every setting needs a number for {self.name!r}; rows {rows} have none.")
+        if self.log and (values <= 0).any():
+            rows = listed(np.flatnonzero(values <= 0))
+            raise InputError(f"{self.name!r} has a logarithmic scale, so it must be above 0; rows {rows} are not.")
+        scaled = np.log(values) if self.log else values
+        if self.width == 0:
+            codes = np.where(np.abs(scaled - self.low) <= _SLACK * max(1.0, abs(self.low)), 0.0, np.inf)
+        else:
+            codes = (2 * scaled - self.low - self.high) / (self.high - self.low)
+        outside = ~(np.abs(codes) <= 1 + _SLACK)
+        if outside.any():
+            low, high = (np.exp(self.low), np.exp(self.high)) if self.log else (self.low, self.high)
+            raise InputError(
+                f"{self.name!r} must lie between {low:g} and {high:g}; {int(outside.sum())} of {len(values)} values "
+                f"do not (such as {listed(f'{value:g}' for value in np.unique(values[outside]))}). "
+                "Widen the search space."
+            )
+        return np.clip(codes, -1.0, 1.0)
+
+    def value(self, code: float) -> float:
+        """The number at a code in [-1, 1]."""
+        scaled = (self.low + self.high + code * (self.high - self.low)) / 2
+        return float(np.exp(scaled)) if self.log else scaled
+
+    def _positions(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
+        choices = self.choices or ()
+        # A table read from a file holds text where the space may hold numbers or booleans.
+        position = {str(choice): k for k, choice in enumerate(choices)}
+        texts = ["None" if pd.isna(value) else str(value) for value in column]
+        unknown = [text for text in texts if text not in position]
+        if unknown:
+            raise InputError(
+                f"{self.name!r} must be one of {listed(choices)}; got {listed(dict.fromkeys(map(repr, unknown)))}."
+            )
+        return np.array([position[text] for text in texts], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Box:
+    """All axes, in the space's order.
+
+    A setting has *codes*, one number per parameter, which acquisition functions are maximised over, and *inputs*,
+    what kernels see: the same, with each category spread over as many ±1 inputs as it has choices.
+    """
+
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def around(cls, space: Space, old: pd.DataFrame | None = None) -> "Box":
+        """The smallest box that holds the space and every row of the old data."""
+        return cls(
+            tuple(_axis(parameter, None if old is None else old[parameter.name]) for parameter in space.parameters)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def num_inputs(self) -> int:
+        """How many inputs kernels see."""
+        return sum(axis.width for axis in self.axes)
+
+    def codes(self, settings: pd.DataFrame | Sequence[Setting]) -> Float[Tensor, "n k"]:
+        """One number per parameter and row, or an `InputError` that names what does not fit."""
+        table = as_table(settings, self.names)
+        columns = [axis.codes(table[axis.name]) for axis in self.axes]
+        return torch.as_tensor(np.stack(columns, axis=1)) if len(table) else torch.zeros(0, len(self.axes)).double()
+
+    def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """What kernels see, in [-1, 1]; differentiable in the numeric codes."""
+        parts = []
+        for column, axis in enumerate(self.axes):
+            code = codes[..., column, None]
+            if axis.choices is None:
+                parts.append(code[..., : axis.width])
+            elif axis.width:
+                positions = torch.arange(axis.width, device=codes.device)
+                parts.append(torch.where(code.round() == positions, 1.0, -1.0).to(codes))
+        return torch.cat(parts, dim=-1)
+
+    def settings(self, codes: Float[Tensor, "n k"], space: Space) -> list[Setting]:
+        """The allowed setting nearest to each row of codes."""
+        found = []
+        for row in codes.tolist():
+            setting: Setting = {}
+            for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True):
+                if isinstance(parameter, Categorical):
+                    setting[parameter.name] = parameter.choices[min(max(round(code), 0), parameter.count - 1)]
+                else:
+                    setting[parameter.name] = parameter.nearest(axis.value(code))
+            found.append(setting)
+        return found
+
+    def covers(self, space: Space) -> bool:
+        """Whether every setting of the space has a place in the box."""
+        return self.names == space.names and all(map(_fits, space.parameters, self.axes))
+
+
+def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
+    """Settings as a table with one column per name, numbered from 0; missing names are an error."""
+    if isinstance(settings, Mapping):
+        settings = [dict(settings)]
+    table = pd.DataFrame(settings).reset_index(drop=True)
+    missing = [name for name in names if name not in table.columns]
+    if missing and len(table):
+        raise InputError(f"Settings must name {listed(names)}; {listed(missing)} is missing.")
+    return table.reindex(columns=list(names))
+
+
+def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:
+    if isinstance(parameter, Categorical):
+        known = {str(choice) for choice in parameter.choices}
+        extra = () if old is None else tuple(dict.fromkeys(str(value) for value in old if str(value) not in known))
+        return Axis(parameter.name, choices=parameter.choices + extra)
+    edges = [parameter.low, parameter.high]
+    if old is not None:
+        edges += [float(old.min()), float(old.max())]
+        if parameter.log and min(edges) <= 0:
+            raise InputError(
+                f"{parameter.name!r} has a logarithmic scale, so old values must be above 0; "
+                f"the least is {min(edges):g}."
+            )
+    return Axis(parameter.name, parameter.scale(min(edges)), parameter.scale(max(edges)), parameter.log)
+
+
+def _fits(parameter: Parameter, axis: Axis) -> bool:
+    if isinstance(parameter, Categorical):
+        return axis.choices is not None and axis.choices[: parameter.count] == parameter.choices
+    same_kind = axis.choices is None and axis.log == parameter.log
+    return same_kind and axis.low <= parameter.scale(parameter.low) <= parameter.scale(parameter.high) <= axis.high

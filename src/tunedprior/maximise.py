@@ -1,0 +1,106 @@
+"""Where an acquisition function is largest, among the settings that are allowed."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from botorch.acquisition import AcquisitionFunction
+from botorch.optim import (
+    optimize_acqf,
+    optimize_acqf_discrete,
+    optimize_acqf_discrete_local_search,
+    optimize_acqf_mixed_alternating,
+)
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tunedprior.box import Box
+from tunedprior.space import Categorical, Space
+
+_ENUMERATED = 10_000
+_LISTED = 1_000  # a parameter with more values than this is treated as continuous, then rounded
+_RESTARTS = 8
+_RAW_SAMPLES = 256
+_EVALUATED_AT_ONCE = 256
+_SAME = 1e-9  # codes closer than this are the same setting
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The allowed codes: bounds for every parameter, and the list of values for those that have one."""
+
+    bounds: Float[Tensor, "2 k"]
+    values: dict[int, list[float]]
+    categories: dict[int, list[float]]
+
+    @classmethod
+    def of(cls, space: Space, box: Box) -> "Lattice":
+        """The space's allowed values as codes."""
+        bounds, values, categories = [], {}, {}
+        for column, parameter in enumerate(space.parameters):
+            if isinstance(parameter, Categorical):
+                allowed = [float(code) for code in range(parameter.count)]
+                categories[column] = allowed
+            else:
+                listed = parameter.count is not None and parameter.count <= _LISTED
+                ends = parameter.values() if listed else [parameter.low, parameter.high]
+                allowed = sorted(box.axes[column].codes(pd.Series(ends, dtype=float)).tolist())
+                if listed:
+                    values[column] = allowed
+            bounds.append((allowed[0], allowed[-1]))
+        return cls(torch.tensor(bounds, dtype=torch.float64).T, values, categories)
+
+    @property
+    def discrete(self) -> dict[int, list[float]]:
+        """Every parameter that has a list of values."""
+        return self.values | self.categories
+
+
+def maximise(
+    acquisition: AcquisitionFunction,
+    lattice: Lattice,
+    avoid: Float[Tensor, "n k"],
+    choices: Float[Tensor, "c k"] | None = None,
+) -> Float[Tensor, " k"]:
+    """Codes with the largest acquisition value that are not (while others remain) among those to avoid.
+
+    From the given choices; or exhaustively, when the space has up to 10,000 settings; or by local search, when it has
+    more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete.
+    """
+    columns = lattice.bounds.shape[1]
+    discrete = lattice.discrete
+    if choices is None and len(discrete) == columns:
+        lists = [torch.tensor(discrete[column], dtype=torch.float64) for column in range(columns)]
+        if torch.tensor([len(codes) for codes in lists], dtype=torch.float64).prod() <= _ENUMERATED:
+            choices = torch.cartesian_prod(*lists).reshape(-1, columns)
+        else:
+            found, _ = optimize_acqf_discrete_local_search(
+                acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
+            )
+            return found[0]
+    if choices is not None:
+        fresh = ~is_among(choices, avoid)
+        choices = choices[fresh] if fresh.any() else choices
+        found, _ = optimize_acqf_discrete(acquisition, 1, choices, max_batch_size=_EVALUATED_AT_ONCE)
+        return found[0]
+    if not discrete:
+        found, _ = optimize_acqf(
+            acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES,
+            options={"batch_limit": _RESTARTS, "init_batch_limit": _EVALUATED_AT_ONCE},
+        )  # fmt: skip
+        return found[0]
+    found, _ = optimize_acqf_mixed_alternating(
+        acquisition,
+        lattice.bounds,
+        discrete_dims=lattice.values,
+        cat_dims=lattice.categories,
+        num_restarts=_RESTARTS,
+        raw_samples=_RAW_SAMPLES,
+        options={"init_batch_limit": _EVALUATED_AT_ONCE, "max_discrete_values": _LISTED, "maxiter_alternating": 16},
+    )
+    return found[0]
+
+
+def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
+    """Whether each row is one of the others."""
+    return ((codes[:, None] - others).abs() <= _SAME).all(-1).any(-1)

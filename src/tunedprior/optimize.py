@@ -1,0 +1,54 @@
+"""A whole campaign in one call."""
+
+from collections.abc import Callable, Mapping
+from math import nan
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from tunedprior.algorithm1 import Optimizer
+from tunedprior.space import Description, Setting, Space
+from tunedprior.validation import whole
+from tunedprior.weight_prior import WeightPrior
+
+
+def optimize(
+    function: Callable[[Setting], float],
+    space: Mapping[str, Description] | Space,
+    n_trials: int,
+    auxiliary: pd.DataFrame | str | PathLike[str] | WeightPrior | None = None,
+    *,
+    catch: tuple[type[Exception], ...] = (),
+    progress: bool = True,
+    **options: Any,
+) -> Optimizer:
+    """Ask, run and tell `n_trials` times; the optimiser that comes back holds the best setting and the history.
+
+    Args:
+        function: Takes a setting (a dict) and gives the response; NaN for a failed run.
+        space: As for `Optimizer`.
+        n_trials: How many settings to try.
+        auxiliary: Old data, as for `Optimizer`.
+        catch: Exceptions of `function` that count as failed runs; others end the campaign.
+        progress: Whether to show a progress bar.
+        **options: As for `Optimizer`.
+
+    >>> result = optimize(lambda s: -(s["x"] - 0.3) ** 2, {"x": (0.0, 1.0)}, n_trials=8, progress=False)
+    >>> abs(result.best.setting["x"] - 0.3) < 0.02
+    True
+    """
+    optimizer = Optimizer(space, auxiliary, **options)
+    with tqdm(total=whole(n_trials, "n_trials"), disable=not progress, unit="trial") as bar:
+        for _ in range(n_trials):
+            setting = optimizer.ask()
+            try:
+                value = float(function(setting))
+            except catch:
+                value = nan
+            optimizer.tell(setting, value)
+            if optimizer.best is not None:
+                bar.set_postfix(best=f"{optimizer.best.value:.4g}")
+            bar.update()
+    return optimizer

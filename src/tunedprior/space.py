@@ -1,0 +1,216 @@
+"""The search space: what may be set, to which values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import product
+from math import isfinite, log, prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from scipy.stats import qmc
+
+from tunedprior.errors import InputError
+from tunedprior.validation import listed
+
+#: One setting of every parameter, by name.
+Setting = dict[str, Any]
+#: How a parameter may be described.
+Description = BaseDistribution | tuple[float, float] | Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`."""
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+    levels: tuple[float, ...] | None = None
+    integer: bool = False
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None for a continuum."""
+        if self.levels is not None:
+            return len(self.levels)
+        if self.step is not None:
+            return 1 + int((Decimal(str(self.high)) - Decimal(str(self.low))) // Decimal(str(self.step)))
+        return 1 if self.low == self.high else None
+
+    def values(self) -> list[float]:
+        """Every allowed value, in ascending order (not for a continuum)."""
+        if self.levels is not None:
+            return list(self.levels)
+        return [self._grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
+
+    def nearest(self, value: float) -> float:
+        """The allowed value closest to `value`."""
+        if self.levels is not None:
+            return min(self.levels, key=lambda level: abs(level - value))
+        value = min(max(value, self.low), self.high)
+        if self.step is None:
+            return float(value)
+        return self._grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
+
+    def recognise(self, value: float) -> float:
+        """The allowed value that was meant, if it was one up to rounding; otherwise the number itself."""
+        if self.count is None:
+            return float(value)
+        nearest = self.nearest(value)
+        return nearest if abs(nearest - value) <= 1e-9 * max(1.0, abs(value)) else float(value)
+
+    def scale(self, value: float) -> float:
+        """The value on the axis the model sees: its logarithm where asked for."""
+        return log(value) if self.log else value
+
+    def unscale(self, value: float) -> float:
+        """The inverse of `scale`."""
+        return float(np.exp(value)) if self.log else value
+
+    def at_quantile(self, u: float) -> float:
+        """The value a share u ∈ [0, 1) of the way along."""
+        if self.levels is not None or (self.step is not None and not self.log):
+            count = self.count or 1
+            index = min(int(u * count), count - 1)
+            return self.levels[index] if self.levels is not None else self._grid_value(index)
+        return self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
+
+    def _grid_value(self, k: int) -> float:
+        # In decimals, so that 0.1 + 2·0.1 is 0.3, the number a person would write.
+        value = Decimal(str(self.low)) + k * Decimal(str(self.step))
+        return int(value) if self.integer else float(value)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of several choices without an order."""
+
+    name: str
+    choices: tuple[Any, ...]
+
+    @property
+    def count(self) -> int:
+        """How many choices there are."""
+        return len(self.choices)
+
+    def values(self) -> list[Any]:
+        """Every choice."""
+        return list(self.choices)
+
+    def recognise(self, value: Any) -> Any:
+        """The choice that was meant, also when a table turned it into text."""
+        text = "None" if pd.isna(value) else str(value)
+        return next(choice for choice in self.choices if str(choice) == text)
+
+    def at_quantile(self, u: float) -> Any:
+        """The choice a share u ∈ [0, 1) of the way along the list."""
+        return self.choices[min(int(u * self.count), self.count - 1)]
+
+
+Parameter = Numeric | Categorical
+
+
+@dataclass(frozen=True)
+class Space:
+    """Everything that may be set, by name.
+
+    >>> space = Space.parse({"angle": (10.0, 40.0), "speed": [98, 63, 48], "gas": ["air", "argon"]})
+    >>> space.names, space.size
+    (('angle', 'speed', 'gas'), None)
+    """
+
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
+        """From names and Optuna distributions, `(low, high)` for a continuous range, or a list of values.
+
+        A list of numbers is a set of ordered levels, a list of anything else a set of categories.
+        """
+        if isinstance(description, Space):
+            return description
+        if not description:
+            raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
+        return cls(tuple(_parameter(str(name), given) for name, given in description.items()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def size(self) -> int | None:
+        """How many different settings there are; None when some parameter is continuous."""
+        counts = [parameter.count for parameter in self.parameters]
+        return None if None in counts else prod(count for count in counts if count is not None)
+
+    def every_setting(self) -> list[Setting]:
+        """All settings of a finite space."""
+        return [
+            dict(zip(self.names, values, strict=True)) for values in product(*(p.values() for p in self.parameters))
+        ]
+
+    def sobol(self, count: int, seed: int) -> list[Setting]:
+        """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer)."""
+        if self.size is not None:
+            count = min(count, self.size)
+        found: dict[tuple[Any, ...], Setting] = {}
+        engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
+        for _ in range(50):
+            for row in engine.random_base2(max(3, (count - 1).bit_length())):
+                values = tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True))
+                found.setdefault(values, dict(zip(self.names, values, strict=True)))
+            if len(found) >= count:
+                break
+        return list(found.values())[:count]
+
+
+def _parameter(name: str, given: Description) -> Parameter:
+    if isinstance(given, FloatDistribution | IntDistribution):
+        step = given.step
+        integer = isinstance(given, IntDistribution)
+        return Numeric(name, given.low, given.high, given.log, step, integer=integer)
+    if isinstance(given, CategoricalDistribution):
+        return Categorical(name, tuple(given.choices))
+    if isinstance(given, tuple):
+        return _range(name, given)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return _choices(name, given)
+    raise InputError(
+        f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
+        f"got {type(given).__name__} {given!r}."
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _range(name: str, given: tuple[Any, ...]) -> Numeric:
+    if len(given) != 2 or not all(_is_number(edge) and isfinite(edge) for edge in given):
+        raise InputError(
+            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {given!r}. "
+            "Write a list for discrete levels."
+        )
+    low, high = map(float, given)
+    if low > high:
+        raise InputError(f"Parameter {name!r}: low must not be above high; got {given!r}.")
+    return Numeric(name, low, high)
+
+
+def _choices(name: str, given: Sequence[Any]) -> Parameter:
+    if not given:
+        raise InputError(f"Parameter {name!r}: a list of values must not be empty.")
+    if len(set(given)) < len(given):
+        raise InputError(f"Parameter {name!r}: values must differ; got {listed(given)}.")
+    if all(_is_number(value) for value in given):
+        if not all(isfinite(value) for value in given):
+            raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(given)}.")
+        levels = tuple(sorted(given))
+        return Numeric(name, levels[0], levels[-1], levels=levels)
+    return Categorical(name, tuple(given))

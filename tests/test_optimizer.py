@@ -1,0 +1,376 @@
+"""Ask and tell: suggestions that are always allowed, repeatable, and never lose what was told."""
+
+import functools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from botorch.acquisition import ExpectedImprovement, PosteriorMean, qLogNoisyExpectedImprovement, qUpperConfidenceBound
+from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from optuna.distributions import FloatDistribution, IntDistribution
+
+from cases import table
+from tunedprior import Optimizer, WeightPrior, optimize, pretrain
+from tunedprior.acquisition import Situation, confidence_width
+from tunedprior.errors import AuxiliaryDataWarning, InputError
+
+SPACE = {"a": (-1.0, 1.0), "b": (0.0, 5.0)}
+MIXED = {
+    "x": (0.0, 1.0),
+    "rate": FloatDistribution(1e-3, 1.0, log=True),
+    "layers": IntDistribution(1, 7, step=2),
+    "speed": [98, 63, 48],
+    "gas": ["air", "argon", "helium"],
+}
+SMALL = {"speed": [98, 63, 48], "gas": ["air", "argon"]}
+
+
+def objective(setting: dict) -> float:
+    """Smooth in whatever is numeric, with a bonus for some categories."""
+    bonus = {"air": 0.2, "argon": 0.9, "helium": 0.5}
+    spans = {"a": 1.0, "b": 5.0, "x": 1.0, "rate": 1.0, "layers": 7.0, "speed": 98.0}
+    numbers = [bonus.get(value, 0.0) if name == "gas" else value / spans[name] for name, value in setting.items()]
+    return math.sin(2 * numbers[0]) + sum(numbers[1:]) + numbers[0] * numbers[-1]
+
+
+def old_data(space: dict, rows: int = 30) -> pd.DataFrame:
+    from tunedprior.space import Space
+
+    old = pd.DataFrame(Space.parse(space).sobol(rows, seed=99))
+    old["y"] = [-objective(row) for row in old.to_dict("records")]
+    return old
+
+
+def check_allowed(space: dict, setting: dict) -> None:
+    assert list(setting) == list(space)
+    for name, value in setting.items():
+        match space[name]:
+            case (low, high):
+                assert low <= value <= high
+            case list() as values:
+                assert value in values
+            case IntDistribution() as grid:
+                assert isinstance(value, int)
+                assert value in range(grid.low, grid.high + 1, grid.step)
+            case FloatDistribution() as interval:
+                assert interval.low <= value <= interval.high
+        assert isinstance(value, str) or math.isfinite(value)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    space=st.sampled_from([SPACE, MIXED, SMALL]),
+    with_old=st.booleans(),
+    acquisition=st.sampled_from(["ei", "ucb"]),
+    direction=st.sampled_from(["maximize", "minimize"]),
+    seed=st.integers(0, 100),
+    failures=st.sets(st.integers(0, 7)),
+)
+def test_every_suggestion_is_allowed_finite_and_new(space, with_old, acquisition, direction, seed, failures) -> None:
+    opt = Optimizer(
+        space,
+        old_data(space, 6 if space is SMALL else 30) if with_old else None,
+        direction,
+        acquisition,
+        seed,
+        noise_std=0,
+    )
+    seen = []
+    for step in range(8):
+        setting = opt.ask()
+        check_allowed(space, setting)
+        if len(seen) < (opt.space.size or math.inf):
+            assert setting not in seen
+        seen.append(setting)
+        opt.tell(setting, math.nan if step in failures else objective(setting))
+    assert len(opt.history) == 8
+    assert (opt.history["state"] == "failed").sum() == len(failures)
+
+
+@pytest.mark.parametrize("with_old", [False, True])
+@pytest.mark.parametrize("space", [SPACE, MIXED], ids=["continuous", "mixed"])
+def test_a_campaign_rebuilt_at_any_step_goes_on_the_same(space: dict, with_old: bool, tmp_path) -> None:
+    old = old_data(space) if with_old else None
+    opt = Optimizer(space, old, seed=4)
+    torch.manual_seed(0)
+    for step in range(9):
+        expected = opt.ask()
+        opt.history.to_csv(tmp_path / "history.csv", index=False)
+        torch.manual_seed(step + 1)  # nothing may depend on it
+        saved = pd.read_csv(tmp_path / "history.csv")
+        again = Optimizer(space, old, seed=4)
+        if len(saved):
+            again.tell(saved[list(space)], saved["y"].tolist())
+        assert again.ask() == expected
+        opt.tell(expected, math.nan if step == 3 else objective(expected))
+
+
+def test_same_seed_same_suggestions_and_no_global_state() -> None:
+    state = torch.get_rng_state()
+    runs = []
+    for _ in range(2):
+        opt = Optimizer(SPACE, seed=7)
+        for _ in range(5):
+            setting = opt.ask()
+            opt.tell(setting, objective(setting))
+        runs.append(opt.history)
+    pd.testing.assert_frame_equal(*runs)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert Optimizer(SPACE, seed=8).ask() != Optimizer(SPACE, seed=7).ask()
+
+
+def test_the_first_points_are_a_sobol_design_unless_observations_are_given() -> None:
+    opt = Optimizer(SPACE, seed=3)
+    design = opt.space.sobol(3, seed=3)
+    assert opt.ask(n=3) == design
+    informed = Optimizer(SPACE, seed=3)
+    informed.tell({"a": 0.1, "b": 1.0}, 0.3)
+    assert informed.ask() not in design
+    assert Optimizer(SPACE, seed=3, initial=6).ask(n=6) == opt.space.sobol(6, seed=3)
+
+
+@pytest.mark.parametrize("with_old", [False, True])
+def test_it_finds_the_best_of_a_smooth_function(with_old: bool) -> None:
+    def bowl(setting: dict) -> float:
+        return (setting["a"] - 0.3) ** 2 + (setting["b"] / 5 - 0.6) ** 2
+
+    old = None
+    if with_old:  # the same bowl, upside down
+        points = table(40, 2).numpy()
+        old = pd.DataFrame({"a": points[:, 0], "b": 2.5 + 2.5 * points[:, 1]})
+        old["y"] = [-bowl(row) for row in old.to_dict("records")]
+    opt = optimize(bowl, SPACE, 15, auxiliary=old, direction="minimize", progress=False)
+    assert opt.best.value < 2e-3
+    assert opt.best.value == pytest.approx(bowl(opt.best.setting))
+
+
+def test_batches_spread_and_respect_what_is_pending() -> None:
+    opt = Optimizer(SPACE, seed=1, noise_std=0.01)
+    for setting in opt.ask(n=4):
+        opt.tell(setting, objective(setting))
+    batch = opt.ask(n=4)
+    assert len({tuple(setting.values()) for setting in batch}) == 4
+    assert opt.pending == batch
+    assert opt.ask() not in batch
+    opt.tell(batch, [objective(setting) for setting in batch])
+    assert len(opt.pending) == 1
+    opt.cancel(opt.pending[0])
+    assert opt.pending == []
+    with pytest.raises(InputError, match="Only a pending setting"):
+        opt.cancel({"a": 0.0, "b": 0.0})
+
+
+@pytest.mark.parametrize("noise_std", [None, 0.01])
+def test_pending_points_are_believed_not_observed(noise_std: float | None) -> None:
+    opt = Optimizer(SPACE, seed=1, noise_std=noise_std)
+    for setting in opt.ask(n=5):
+        opt.tell(setting, objective(setting))
+    from tunedprior.algorithm1 import _believing
+
+    model, pending = opt._fitted(), opt._box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
+    believing = _believing(model, pending)
+    before, after = model.posterior(pending), believing.posterior(pending)
+    torch.testing.assert_close(after.mean, before.mean, rtol=1e-3, atol=1e-3)
+    assert (after.variance < 0.2 * before.variance).all()
+
+
+def test_candidates_are_picked_from_and_only_once() -> None:
+    opt = Optimizer(MIXED, old_data(MIXED), seed=2)
+    pool = pd.DataFrame(opt.space.sobol(9, seed=5))
+    picked = []
+    for _ in range(9):
+        setting = opt.ask(candidates=pool)
+        assert setting in pool.to_dict("records")
+        assert setting not in picked
+        picked.append(setting)
+        opt.tell(setting, objective(setting))
+    assert opt.ask(candidates=pool) in picked  # nothing else is left
+
+
+def test_failed_runs_are_remembered_and_avoided() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    for x in (0.1, 0.3, 0.5):
+        opt.tell({"x": x}, x)
+    for x in (0.8, 0.9, 1.0):
+        opt.tell({"x": x}, failed=True)
+    assert opt.history["y"].isna().tolist() == [False] * 3 + [True] * 3
+    assert opt.best.value == 0.5
+    assert 0.3 < opt.ask()["x"] < 0.8
+
+
+def test_a_campaign_of_failures_goes_on() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    for _ in range(6):
+        opt.tell(opt.ask(), math.nan)
+    assert opt.best is None
+    check_allowed(SPACE, opt.ask())
+
+
+def test_bad_tells_change_nothing() -> None:
+    opt = Optimizer(MIXED, seed=0)
+    good = opt.ask()
+    opt.tell(good, 1.0)
+    history = opt.history
+    for setting, value, message in [
+        (good | {"x": 7.0}, 1.0, "'x' must lie between 0 and 1"),
+        (good | {"gas": "neon"}, 1.0, "'gas' must be one of"),
+        ({"x": 0.5}, 1.0, "is missing"),
+        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got fast"),
+        (good, "high", "Values must be numbers"),
+        (good, math.inf, "Values must be finite"),
+        (good, None, "needs a value"),
+        (good, [1.0, 2.0], "one value for each of the 1 settings; got 2"),
+        ([good, good | {"x": -1.0}], [1.0, 2.0], "'x' must lie between"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            opt.tell(setting, value)
+        pd.testing.assert_frame_equal(opt.history, history)
+
+
+def test_what_was_actually_run_may_lie_off_the_grid() -> None:
+    opt = Optimizer({"speed": [98, 63, 48]}, seed=0)
+    opt.tell({"speed": 63.2}, 0.4)
+    assert opt.history["speed"].tolist() == [63.2]
+    assert opt.ask()["speed"] in (98, 63, 48)
+
+
+def test_predictions_follow_the_data_in_the_users_units() -> None:
+    opt = Optimizer(SPACE, direction="minimize", noise_std=0.0, seed=0)
+    with pytest.raises(InputError, match="nothing to predict from"):
+        opt.predict({"a": 0.0, "b": 0.0})
+    for setting in opt.ask(n=8):
+        opt.tell(setting, 100 + objective(setting))
+    told = opt.predict(opt.history)
+    np.testing.assert_allclose(told["mean"], opt.history["y"], atol=0.05)
+    assert (told["std"] < 0.1).all()
+    assert opt.predict({"a": 1.0, "b": 5.0})["std"].item() > told["std"].max()
+
+
+@pytest.mark.parametrize(
+    "acquisition",
+    [ExpectedImprovement, PosteriorMean, qLogNoisyExpectedImprovement, qUpperConfidenceBound],
+    ids=lambda acquisition: acquisition.__name__,
+)
+@pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
+def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
+    suggestions = []
+    for _ in range(2):
+        opt = Optimizer(SPACE, acquisition=acquisition, seed=5)
+        for setting in opt.ask(n=3):
+            opt.tell(setting, objective(setting))
+        suggestions.append(opt.ask())
+    check_allowed(SPACE, suggestions[0])
+    assert suggestions[0] == suggestions[1]
+
+
+def test_an_acquisition_that_needs_more_says_how_to_give_it() -> None:
+    opt = Optimizer(SPACE, acquisition=FixedFeatureAcquisitionFunction)
+    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
+    with pytest.raises(InputError, match=r"needs acq_function, d, columns, values.*functools.partial"):
+        opt.ask()
+    partial = Optimizer(SPACE, acquisition=functools.partial(ExpectedImprovement, best_f=0.0))
+    assert partial.ask()
+
+
+def test_confidence_widths_by_hand() -> None:
+    situation = Situation(best=0.0, codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0)
+    assert confidence_width("brochu", situation) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
+    assert confidence_width("srinivas", situation) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))
+    assert confidence_width(4.0, situation) == 4.0
+    with pytest.raises(InputError, match="beta must be 'brochu', 'srinivas' or a number"):
+        confidence_width("other", situation)
+    with pytest.raises(InputError, match="beta must be a finite number above 0"):
+        confidence_width(-1.0, situation)
+
+
+def test_srinivas_needs_a_finite_choice() -> None:
+    opt = Optimizer(SPACE, acquisition="ucb", beta="srinivas")
+    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
+    with pytest.raises(InputError, match="this space is continuous"):
+        opt.ask()
+    assert opt.ask(candidates=opt.space.sobol(20, seed=0))
+
+
+@pytest.mark.parametrize(
+    ("old", "reason"),
+    [
+        (old_data(SPACE).iloc[:0], "is empty"),
+        (old_data(SPACE).iloc[:1], "at least two points"),
+        (old_data(SPACE).assign(y=2.0), "must vary"),
+    ],
+    ids=["empty", "one row", "constant"],
+)
+def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reason: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        opt = Optimizer(SPACE, old, seed=1)
+    messages = [str(w.message) for w in caught if w.category is AuxiliaryDataWarning]
+    assert any(reason in message and "Going on without old data" in message for message in messages)
+    assert opt.prior is None
+    plain = Optimizer(SPACE, seed=1)
+    for _ in range(4):
+        setting = opt.ask()
+        assert setting == plain.ask()
+        opt.tell(setting, objective(setting))
+        plain.tell(setting, objective(setting))
+
+
+def test_a_vanishing_kernel_is_said_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WeightPrior, "vanishes", True)
+    with pytest.warns(AuxiliaryDataWarning, match="vanishes. Going on without old data"):
+        assert Optimizer(SPACE, old_data(SPACE)).prior is None
+
+
+def test_a_prior_learnt_before_can_be_used_again(tmp_path) -> None:
+    prior = pretrain(old_data(SPACE), SPACE)
+    prior.save(tmp_path / "prior")
+    loaded, fresh = Optimizer(SPACE, WeightPrior.load(tmp_path / "prior")), Optimizer(SPACE, old_data(SPACE))
+    for opt in (loaded, fresh):
+        opt.tell({"a": 0.2, "b": 2.0}, 1.0)
+    assert loaded.ask() == fresh.ask()
+    with pytest.raises(InputError, match="does not cover this search space"):
+        Optimizer({"a": (-1.0, 1.0), "c": (0.0, 1.0)}, prior)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"direction": "up"}, "'maximize' or 'minimize'"),
+        ({"noise_std": -1.0}, "noise_std must be"),
+        ({"initial": 0}, "initial must be 1 or more"),
+    ],
+)
+def test_bad_options_say_what_to_do(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Optimizer(SPACE, **options)
+
+
+def test_bad_asks_say_what_to_do() -> None:
+    opt = Optimizer(SPACE)
+    with pytest.raises(InputError, match="n must be 1 or more"):
+        opt.ask(n=0)
+    with pytest.raises(InputError, match="at least one setting"):
+        opt.ask(candidates=[])
+    unknown = Optimizer(SPACE, acquisition="other")
+    unknown.tell({"a": 0.0, "b": 0.0}, 1.0)
+    with pytest.raises(InputError, match="acquisition must be"):
+        unknown.ask()
+
+
+def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    def sometimes(setting: dict) -> float:
+        if setting["a"] > 0:
+            raise RuntimeError("the pump stopped")
+        return objective(setting)
+
+    opt = optimize(sometimes, SPACE, 5, catch=(RuntimeError,), seed=0)
+    assert len(opt.history) == 5
+    assert "failed" in set(opt.history["state"])
+    assert "5/5" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="the pump stopped"):
+        optimize(sometimes, SPACE, 5, progress=False, seed=0)
