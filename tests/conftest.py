@@ -1,4 +1,4 @@
-"""Shape annotations in the package are checked while the tests run, and property tests try the same cases every time."""
+"""Shape annotations are checked while the tests run, and property tests try the same cases every time."""
 
 from hypothesis import settings
 from jaxtyping import install_import_hook

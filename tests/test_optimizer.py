@@ -18,6 +18,8 @@ from cases import table
 from tunedprior import Optimizer, WeightPrior, optimize, pretrain
 from tunedprior.acquisition import Situation, confidence_width
 from tunedprior.errors import AuxiliaryDataWarning, InputError
+from tunedprior.models import believing
+from tunedprior.space import Space
 
 SPACE = {"a": (-1.0, 1.0), "b": (0.0, 5.0)}
 MIXED = {
@@ -39,8 +41,6 @@ def objective(setting: dict) -> float:
 
 
 def old_data(space: dict, rows: int = 30) -> pd.DataFrame:
-    from tunedprior.space import Space
-
     old = pd.DataFrame(Space.parse(space).sobol(rows, seed=99))
     old["y"] = [-objective(row) for row in old.to_dict("records")]
     return old
@@ -170,11 +170,8 @@ def test_pending_points_are_believed_not_observed(noise_std: float | None) -> No
     opt = Optimizer(SPACE, seed=1, noise_std=noise_std)
     for setting in opt.ask(n=5):
         opt.tell(setting, objective(setting))
-    from tunedprior.algorithm1 import _believing
-
     model, pending = opt._fitted(), opt._box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
-    believing = _believing(model, pending)
-    before, after = model.posterior(pending), believing.posterior(pending)
+    before, after = model.posterior(pending), believing(model, pending).posterior(pending)
     torch.testing.assert_close(after.mean, before.mean, rtol=1e-3, atol=1e-3)
     assert (after.variance < 0.2 * before.variance).all()
 

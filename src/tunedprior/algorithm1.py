@@ -1,8 +1,6 @@
 """Algorithm 1 of the paper, tuned-prior Bayesian optimisation, as something to ask and to tell."""
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from os import PathLike
@@ -21,8 +19,9 @@ from tunedprior.box import Box, as_table
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.maximise import Lattice, is_among, maximise
-from tunedprior.models import standard_model, tuned_prior_model
+from tunedprior.models import believing, standard_model, tuned_prior_model
 from tunedprior.pretrain import pretrain_or_warn
+from tunedprior.seeding import seeded
 from tunedprior.space import Description, Setting, Space
 from tunedprior.validation import Numbers
 from tunedprior.weight_prior import WeightPrior
@@ -185,7 +184,7 @@ class Optimizer:
             raise InputError("There is nothing to predict from yet. Tell at least one result first.")
         table = as_table(settings, self.space.names)
         model = self._fitted()
-        with torch.no_grad(), _seeded(0):
+        with torch.no_grad(), seeded(0):
             posterior = model.posterior(self._box.codes(table))
             mean, std = self._sign * posterior.mean.squeeze(-1), posterior.variance.squeeze(-1).sqrt()
         return pd.DataFrame({"mean": mean.numpy(), "std": std.numpy()})
@@ -225,14 +224,14 @@ class Optimizer:
         avoid = pending if self.noise_std else torch.cat([observed, pending])
         seed = self._child_seed(1 + len(self._pending))
         num_choices = self.space.size if pool is None else len(pool)
-        with _seeded(seed):
+        with seeded(seed):
             model: Model = self._fitted()
             y = self._responses()
             situation = Situation(
                 float(y.max()), observed, len(self._trials) + 1, len(self._box.axes), num_choices, seed
             )
             if len(pending):
-                model = _believing(self._fitted(), pending)
+                model = believing(self._fitted(), pending)
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
             found = maximise(acquisition, self._lattice, avoid, choices)
             if pool is not None and choices is not None:
@@ -254,7 +253,7 @@ class Optimizer:
     def _fitted(self) -> SingleTaskGP:
         if self._model is None:
             codes = self._box.codes([trial.setting for trial in self._trials])
-            with _seeded(self._child_seed(0)):
+            with seeded(self._child_seed(0)):
                 if self.prior is None:
                     self._model = standard_model(self._box, codes, self._responses(), self.noise_std)
                 else:
@@ -301,26 +300,3 @@ def _values(value: Numbers | None, failed: bool, count: int) -> list[float]:
     if infinite:
         raise InputError(f"Values must be finite, or NaN for a failed run; got {infinite[0]}.")
     return values
-
-
-def _believing(model: SingleTaskGP, pending: Float[Tensor, "p k"]) -> Model:
-    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty."""
-    with torch.no_grad():
-        expected = model.posterior(pending).mean
-    noise = {}
-    if hasattr(model.likelihood, "noise_covar") and model.likelihood.noise.numel() > 1:  # known noise, one per point
-        noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
-    believing: Model = model.condition_on_observations(pending, expected, **noise)
-    return believing
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """BoTorch draws its starting points from torch's global generator: lend it one, and put the old one back."""
-    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-        # BoTorch says when one start of several ended early, and tries again by itself.
-        warnings.filterwarnings("ignore", message="Optimization failed")
-        # Next to an exact observation nothing is left to be uncertain about; GPyTorch rounds up to zero.
-        warnings.filterwarnings("ignore", message="Negative variance values detected")
-        torch.manual_seed(seed)
-        yield

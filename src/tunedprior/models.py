@@ -7,6 +7,7 @@ import torch
 from botorch.exceptions.errors import ModelFittingError
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
+from botorch.models.model import Model
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
 from gpytorch.constraints import GreaterThan
@@ -114,3 +115,14 @@ def _fitted(
             message = f"Amplitude and noise could not be fitted ({error}); using their priors."
             warnings.warn(message, FittingWarning, stacklevel=4)
     return model.eval()
+
+
+def believing(model: SingleTaskGP, pending: Float[Tensor, "p k"]) -> Model:
+    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty."""
+    with torch.no_grad():
+        expected = model.posterior(pending).mean
+    noise = {}
+    if hasattr(model.likelihood, "noise_covar") and model.likelihood.noise.numel() > 1:  # known noise, one per point
+        noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
+    conditioned: Model = model.condition_on_observations(pending, expected, **noise)
+    return conditioned
