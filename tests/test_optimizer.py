@@ -8,16 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from botorch.acquisition import ExpectedImprovement, PosteriorMean, qLogNoisyExpectedImprovement, qUpperConfidenceBound
+from botorch.acquisition import (
+    ExpectedImprovement,
+    PosteriorMean,
+    UpperConfidenceBound,
+    qLogNoisyExpectedImprovement,
+    qUpperConfidenceBound,
+)
 from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from cases import table
 from tunedprior import Optimizer, WeightPrior, optimize, pretrain
 from tunedprior.acquisition import Situation, confidence_width
 from tunedprior.errors import AuxiliaryDataWarning, InputError
+from tunedprior.machines import SupportVectorRegressor
 from tunedprior.models import believing
 from tunedprior.space import Space
 
@@ -99,15 +106,72 @@ def test_a_campaign_rebuilt_at_any_step_goes_on_the_same(space: dict, with_old: 
     opt = Optimizer(space, old, seed=4)
     torch.manual_seed(0)
     for step in range(9):
-        expected = opt.ask()
         opt.history.to_csv(tmp_path / "history.csv", index=False)
+        expected = opt.ask()
         torch.manual_seed(step + 1)  # nothing may depend on it
         saved = pd.read_csv(tmp_path / "history.csv")
-        again = Optimizer(space, old, seed=4)
-        if len(saved):
-            again.tell(saved[list(space)], saved["y"].tolist())
+        again = Optimizer(space, old, seed=4).resume(saved)
+        assert again.pending == []
         assert again.ask() == expected
         opt.tell(expected, math.nan if step == 3 else objective(expected))
+
+
+def test_a_campaign_with_pending_settings_goes_on_the_same() -> None:
+    opt = Optimizer(SPACE, seed=2)
+    for setting in opt.ask(n=3):
+        opt.tell(setting, objective(setting))
+    batch = opt.ask(n=3)
+    opt.tell(batch[0], objective(batch[0]))
+    again = Optimizer(SPACE, seed=2).resume(opt.history)
+    pd.testing.assert_frame_equal(again.history, opt.history)
+    assert again.pending == batch[1:]
+    assert again.ask() == opt.ask()
+    with pytest.raises(InputError, match="told nothing yet"):
+        opt.resume(opt.history)
+    with pytest.raises(InputError, match="state is missing"):
+        Optimizer(SPACE).resume(opt.history.drop(columns="state"))
+
+
+def test_a_lab_that_rounds_its_settings_is_understood() -> None:
+    exact, rounding = Optimizer(SPACE, seed=6), Optimizer(SPACE, seed=6)
+    for step in range(5):
+        suggested = rounding.ask()
+        if step < 3:  # the design goes on
+            assert suggested == exact.ask()
+            exact.tell(suggested, objective(suggested))
+        run = {name: round(value, 2) for name, value in suggested.items()}
+        rounding.tell(run, objective(run))
+        assert rounding.pending == []
+        assert rounding.history[list(SPACE)].to_dict("records")[-1] == run
+    resumed = Optimizer(SPACE, seed=6).resume(rounding.history)
+    assert resumed.ask() == rounding.ask()
+
+
+def test_what_is_handed_out_is_not_what_is_kept() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    setting = opt.ask()
+    setting["note"] = "by night"
+    opt.tell(setting, 1.0)
+    assert opt.pending == []
+    opt.best.setting["a"] = 99.0
+    assert abs(opt.best.setting["a"]) <= 1
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1e-12, 0.0), (1e9, 0.0), (1e250, 0.0), (1.0, 1000.0)])
+@pytest.mark.parametrize("with_old", [False, True])
+def test_the_units_of_the_response_do_not_matter(factor: float, offset: float, with_old: bool) -> None:
+    old = old_data(SPACE) if with_old else None
+    plain, scaled = (
+        Optimizer(SPACE, old, seed=1, noise_std=0.01),
+        Optimizer(SPACE, old, seed=1, noise_std=0.01 * factor),
+    )
+    for setting in plain.ask(n=4):
+        plain.tell(setting, objective(setting))
+        scaled.tell(setting, factor * objective(setting) + offset)
+    there, here = scaled.predict({"a": 0.5, "b": 3.0}), plain.predict({"a": 0.5, "b": 3.0})
+    assert there["mean"].item() == pytest.approx(factor * here["mean"].item() + offset, rel=1e-3)
+    assert there["std"].item() == pytest.approx(factor * here["std"].item(), rel=0.05)
+    assert scaled.ask()["a"] == pytest.approx(plain.ask()["a"], abs=0.02)
 
 
 def test_same_seed_same_suggestions_and_no_global_state() -> None:
@@ -128,6 +192,7 @@ def test_the_first_points_are_a_sobol_design_unless_observations_are_given() -> 
     opt = Optimizer(SPACE, seed=3)
     design = opt.space.sobol(3, seed=3)
     assert opt.ask(n=3) == design
+    assert opt.ask(n=3) == opt.space.sobol(6, seed=3)[3:]  # nothing told yet: the design goes on
     informed = Optimizer(SPACE, seed=3)
     informed.tell({"a": 0.1, "b": 1.0}, 0.3)
     assert informed.ask() not in design
@@ -187,6 +252,36 @@ def test_candidates_are_picked_from_and_only_once() -> None:
         picked.append(setting)
         opt.tell(setting, objective(setting))
     assert opt.ask(candidates=pool) in picked  # nothing else is left
+    with pytest.raises(InputError, match="10 settings were asked for, and there are 9 candidates"):
+        opt.ask(n=10, candidates=pool)
+
+
+def test_candidates_may_shrink_as_they_are_measured() -> None:
+    opt, whole = Optimizer(SPACE, seed=2), Optimizer(SPACE, seed=2)
+    pool = pd.DataFrame(opt.space.sobol(20, seed=5))
+    left = pool.copy()
+    for _ in range(5):
+        setting = opt.ask(candidates=left)
+        assert whole.ask(candidates=pool) == setting
+        for each in (opt, whole):
+            each.tell(setting, objective(setting))
+        left = left[(left != pd.Series(setting)).any(axis=1)]
+
+
+def test_candidates_must_lie_in_the_space_even_where_old_data_did_not() -> None:
+    old = pd.DataFrame({"x": np.linspace(0, 1, 12), "gas": ["air", "helium"] * 6}).assign(
+        y=lambda t: np.sin(4 * t["x"])
+    )
+    with pytest.warns(AuxiliaryDataWarning, match="'helium', which the search space does not offer"):
+        opt = Optimizer({"x": (0.0, 0.3), "gas": ["air", "argon"]}, old)
+    for wrong in ({"x": 0.9, "gas": "air"}, {"x": 0.1, "gas": "helium"}):
+        with pytest.raises(InputError, match=r"1 of 2 are not \(rows 1"):
+            opt.ask(candidates=[{"x": 0.1, "gas": "air"}, wrong])
+    opt.tell({"x": 0.9, "gas": "helium"}, 1.0)  # but what was run was run
+    assert opt.history["gas"].tolist() == ["helium"]
+    check_allowed({"x": (0.0, 0.3), "gas": ["air", "argon"]}, opt.ask())
+    with pytest.raises(InputError, match="1 of 1 are not"):
+        Optimizer({"n": [1, 2, 3]}).ask(candidates=[{"n": 1.7}])
 
 
 def test_failed_runs_are_remembered_and_avoided() -> None:
@@ -198,6 +293,53 @@ def test_failed_runs_are_remembered_and_avoided() -> None:
     assert opt.history["y"].isna().tolist() == [False] * 3 + [True] * 3
     assert opt.best.value == 0.5
     assert 0.3 < opt.ask()["x"] < 0.8
+
+
+def test_failures_are_avoided_after_a_single_success() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt.tell({"x": 0.2}, 1.0)
+    opt.tell([{"x": x} for x in (0.7, 0.8, 0.9, 1.0)], [math.nan] * 4)
+    good, bad = opt.predict([{"x": 0.2}, {"x": 0.85}])["mean"]
+    assert good > bad + 0.1
+    assert opt.ask()["x"] < 0.65
+
+
+def test_some_of_several_may_have_failed() -> None:
+    opt = Optimizer(SPACE)
+    settings_ = opt.ask(n=3)
+    with pytest.raises(InputError, match="one for each of the 3 settings; got 2"):
+        opt.tell(settings_, [1.0, 2.0, 3.0], failed=[True, False])
+    opt.tell(settings_, [1.0, 2.0, 3.0], failed=[False, True, False])
+    assert opt.history["state"].tolist() == ["complete", "failed", "complete"]
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"x": (0.0, 1.0), "gas": ["air"]},
+        {"x": (0.0, 1.0), "fixed": (2.0, 2.0), "n": [1, 2, 3]},
+        {"n": [1, 2, 3], "fixed": (2.0, 2.0)},
+    ],
+    ids=["category", "number beside a grid", "finite"],
+)
+def test_fixed_parameters_are_no_trouble(space: dict) -> None:
+    opt = Optimizer(space, seed=0, initial=1)
+    for _ in range(3):
+        setting = opt.ask()
+        check_allowed(space, setting)
+        opt.tell(setting, float(next(iter(setting.values()))))
+
+
+@pytest.mark.parametrize("choices", [(None, 32, 64), (0.5, 1, 2), (True, False)], ids=str)
+def test_categories_of_any_kind_survive_tables(choices: tuple, tmp_path) -> None:
+    space = {"x": (0.0, 1.0), "n": CategoricalDistribution(choices)}
+    opt = Optimizer(space, seed=0)
+    for setting in [opt.ask(), *opt.ask(n=4)]:
+        assert setting["n"] in choices
+        opt.tell(setting, setting["x"])
+    opt.history.to_csv(tmp_path / "history.csv", index=False)
+    again = Optimizer(space, seed=0).resume(pd.read_csv(tmp_path / "history.csv"))
+    assert again.ask() == opt.ask()
 
 
 def test_a_campaign_of_failures_goes_on() -> None:
@@ -231,8 +373,8 @@ def test_bad_tells_change_nothing() -> None:
 
 def test_what_was_actually_run_may_lie_off_the_grid() -> None:
     opt = Optimizer({"speed": [98, 63, 48]}, seed=0)
-    opt.tell({"speed": 63.2}, 0.4)
-    assert opt.history["speed"].tolist() == [63.2]
+    opt.tell([{"speed": 63.2}, {"speed": 98.4}], [0.4, 0.3])
+    assert opt.history["speed"].tolist() == [63.2, 98.4]
     assert opt.ask()["speed"] in (98, 63, 48)
 
 
@@ -266,23 +408,30 @@ def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
 
 
 def test_an_acquisition_that_needs_more_says_how_to_give_it() -> None:
-    opt = Optimizer(SPACE, acquisition=FixedFeatureAcquisitionFunction)
-    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
     with pytest.raises(InputError, match=r"needs acq_function, d, columns, values.*functools.partial"):
-        opt.ask()
-    partial = Optimizer(SPACE, acquisition=functools.partial(ExpectedImprovement, best_f=0.0))
-    assert partial.ask()
+        Optimizer(SPACE, acquisition=FixedFeatureAcquisitionFunction)
+
+
+def test_what_a_partial_fixes_stays_fixed() -> None:
+    received = []
+
+    class Spy(UpperConfidenceBound):
+        def __init__(self, model, beta) -> None:
+            received.append(beta)
+            super().__init__(model, beta)
+
+    opt = Optimizer(SPACE, acquisition=functools.partial(Spy, beta=0.01))
+    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
+    opt.ask()
+    assert received == [0.01]
 
 
 def test_confidence_widths_by_hand() -> None:
     situation = Situation(best=0.0, codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0)
     assert confidence_width("brochu", situation) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
     assert confidence_width("srinivas", situation) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))
-    assert confidence_width(4.0, situation) == 4.0
-    with pytest.raises(InputError, match="beta must be 'brochu', 'srinivas' or a number"):
-        confidence_width("other", situation)
-    with pytest.raises(InputError, match="beta must be a finite number above 0"):
-        confidence_width(-1.0, situation)
+    assert confidence_width("fixed", situation) == 4.0
+    assert confidence_width(9.0, situation) == 9.0
 
 
 def test_srinivas_needs_a_finite_choice() -> None:
@@ -317,10 +466,14 @@ def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reas
         plain.tell(setting, objective(setting))
 
 
-def test_a_vanishing_kernel_is_said_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WeightPrior, "vanishes", True)
-    with pytest.warns(AuxiliaryDataWarning, match="vanishes. Going on without old data"):
-        assert Optimizer(SPACE, old_data(SPACE)).prior is None
+@pytest.mark.filterwarnings("ignore:The machine learnt nothing")
+def test_a_vanishing_kernel_is_said_and_left_out() -> None:
+    nothing = pretrain(old_data(SPACE), SPACE, machine=SupportVectorRegressor(1.0, epsilon=5.0))
+    assert nothing.vanishes
+    with pytest.warns(AuxiliaryDataWarning, match=r"vanishes\. Going on without old data"):
+        opt = Optimizer(SPACE, nothing)
+    assert opt.prior is None
+    assert opt.ask()
 
 
 def test_a_prior_learnt_before_can_be_used_again(tmp_path) -> None:
@@ -340,6 +493,11 @@ def test_a_prior_learnt_before_can_be_used_again(tmp_path) -> None:
         ({"direction": "up"}, "'maximize' or 'minimize'"),
         ({"noise_std": -1.0}, "noise_std must be"),
         ({"initial": 0}, "initial must be 1 or more"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"acquisition": "EI"}, "acquisition must be 'ei', 'ucb'"),
+        ({"beta": "other"}, "beta must be 'brochu', 'srinivas', 'fixed' or a number"),
+        ({"beta": -1.0}, "beta must be a finite number above 0"),
+        ({"target": "a"}, "no parameter may be called a"),
     ],
 )
 def test_bad_options_say_what_to_do(options: dict, message: str) -> None:
@@ -353,10 +511,6 @@ def test_bad_asks_say_what_to_do() -> None:
         opt.ask(n=0)
     with pytest.raises(InputError, match="at least one setting"):
         opt.ask(candidates=[])
-    unknown = Optimizer(SPACE, acquisition="other")
-    unknown.tell({"a": 0.0, "b": 0.0}, 1.0)
-    with pytest.raises(InputError, match="acquisition must be"):
-        unknown.ask()
 
 
 def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,5 +523,8 @@ def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFix
     assert len(opt.history) == 5
     assert "failed" in set(opt.history["state"])
     assert "5/5" in capsys.readouterr().err
-    with pytest.raises(RuntimeError, match="the pump stopped"):
+    with pytest.raises(RuntimeError, match="the pump stopped") as caught:
         optimize(sometimes, SPACE, 5, progress=False, seed=0)
+    assert isinstance(caught.value.optimizer, Optimizer)
+    with pytest.raises(InputError, match="n_trials must be a whole number"):
+        optimize(sometimes, SPACE, 0)

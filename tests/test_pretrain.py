@@ -82,6 +82,39 @@ def test_failed_old_runs_count_as_the_worst(direction, worst) -> None:
     assert not pretrain(old, SPACE, direction=direction).vanishes
 
 
+def test_the_word_failed_among_numbers_is_a_failed_run() -> None:
+    old = old_data()
+    old["y"] = old["y"].astype(object)
+    old.loc[4, "y"] = "failed"
+    data = read_auxiliary(old, Space.parse(SPACE))
+    assert data.response[4] == min(value for value in old["y"] if value != "failed")
+
+
+def test_one_good_value_and_failures_are_labels() -> None:
+    old = old_data().assign(y=7.0)
+    old.loc[:5, "y"] = np.nan
+    data = read_auxiliary(old, Space.parse(SPACE))
+    assert data.labels
+    assert data.response.tolist() == [-1.0] * 6 + [1.0] * 14
+
+
+def test_large_tables_are_thinned_and_that_is_said() -> None:
+    with pytest.warns(AuxiliaryDataWarning, match="has 30 rows; learning from 12"):
+        prior = pretrain(old_data(30), SPACE, max_rows=12)
+    assert len(prior.anchors) == 12
+
+
+def test_labels_that_contradict_themselves_say_nothing() -> None:
+    old = pd.concat([old_data().assign(y="pass"), old_data().assign(y="fail")])
+    with pytest.raises(NothingToLearnError, match="contradicts itself"):
+        pretrain(old, SPACE)
+
+
+def test_an_input_is_not_the_response() -> None:
+    with pytest.raises(InputError, match="'b' is a parameter, so it cannot be the response too"):
+        pretrain(old_data(), SPACE, target="b")
+
+
 def test_repeated_settings_are_merged() -> None:
     old = pd.concat([old_data(), old_data().assign(y=1.0)])
     prior = pretrain(old, SPACE)
@@ -185,6 +218,10 @@ def test_files_that_are_not_priors_are_refused(tmp_path: Path) -> None:
         WeightPrior.load(path)
     with path.open("wb") as file:
         np.savez(file, anything=np.ones(3))
+    with pytest.raises(FileFormatError, match="is not a weight prior"):
+        WeightPrior.load(path)
+    with path.open("wb") as file:
+        np.save(file, np.ones(3))
     with pytest.raises(FileFormatError, match="is not a weight prior"):
         WeightPrior.load(path)
     with pytest.raises(InputError, match="There is no file"):

@@ -10,7 +10,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from tunedprior.box import Box
 from tunedprior.errors import InputError
-from tunedprior.space import Categorical, Numeric, Space
+from tunedprior.space import Categorical, Numeric, Space, position_among
 
 EVERYTHING = {
     "angle": (10.0, 40.0),
@@ -77,6 +77,30 @@ def test_encoding_and_decoding_are_inverse() -> None:
 def test_a_small_space_gives_no_more_than_it_has() -> None:
     assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).sobol(10, seed=0)) == 4
     assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).every_setting()) == 4
+    assert len(Space.parse({"n": IntDistribution(1, 16, log=True)}).sobol(16, seed=0)) == 16
+
+
+def test_levels_may_come_from_an_array() -> None:
+    levels = Space.parse({"speed": np.array([98, 63, 48]), "gas": pd.Series(["a", "b"])}).parameters
+    assert levels[0].values() == [48, 63, 98]
+    assert all(type(level) is int for level in levels[0].values())
+    assert levels[1].values() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "choices", "position"),
+    [
+        ("Argon ", ("air", "argon"), 1),
+        (1.0, (0, 1), 1),
+        ("2", (1, 2), 1),
+        (np.nan, ("a", None), 1),
+        (0, (True, False), 1),
+        ("neon", ("air", "argon"), None),
+        (None, ("air",), None),
+    ],
+)
+def test_categories_are_recognised_as_people_and_tables_write_them(value, choices, position) -> None:
+    assert position_among(value, choices) == position
 
 
 def test_kernel_inputs_are_scaled_and_one_hot() -> None:
@@ -116,6 +140,7 @@ def test_whole_number_grids_are_exact_decimals() -> None:
     ("description", "message"),
     [
         ({}, "at least one parameter"),
+        ({"x": [3], "y": (1.0, 1.0)}, "a parameter that can change"),
         ({"x": (1.0, 0.0)}, "low must not be above high"),
         ({"x": (1.0, 2.0, 3.0)}, r"must be \(low, high\)"),
         ({"x": (0.0, float("nan"))}, "two finite numbers"),

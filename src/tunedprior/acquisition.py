@@ -18,6 +18,7 @@ from tunedprior.validation import positive
 
 _DELTA = 0.1  # the confidence bounds hold with probability 1 - δ
 _MC_SAMPLES = 256
+_FIXED = 4.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def confidence_width(schedule: str | float, situation: Situation) -> float:
 
     `"brochu"`: 2 log(t^{d/2+2} π²/(3δ)), for a continuum (Brochu et al. 2010).
     `"srinivas"`: 2 log(|X| t² π²/(6δ)), for finitely many settings (Srinivas et al. 2010, Theorem 1).
-    A number: that number, always.
+    `"fixed"`: 4, always, two standard deviations. A number: that number, always.
     """
     t = situation.step
     if schedule == "brochu":
@@ -61,9 +62,21 @@ def confidence_width(schedule: str | float, situation: Situation) -> float:
                 "Use beta='brochu', or ask(candidates=…)."
             )
         return 2 * log(situation.num_choices * t**2 * pi**2 / (6 * _DELTA))
-    if isinstance(schedule, str):
-        raise InputError(f"beta must be 'brochu', 'srinivas' or a number above 0; got {schedule!r}.")
-    return positive(schedule, "beta")
+    return _FIXED if schedule == "fixed" else float(schedule)
+
+
+def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
+    """Refuse what `make_acquisition` would, before an experiment is spent."""
+    if isinstance(choice, str) and choice not in ("ei", "ucb"):
+        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    if not callable(choice) and not isinstance(choice, str):
+        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    if isinstance(beta, str) and beta not in ("brochu", "srinivas", "fixed"):
+        raise InputError(f"beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got {beta!r}.")
+    if not isinstance(beta, str):
+        positive(beta, "beta")
+    if callable(choice):
+        _lacking(choice)
 
 
 def make_acquisition(
@@ -74,8 +87,7 @@ def make_acquisition(
         return LogExpectedImprovement(model, best_f=situation.best)
     if choice == "ucb":
         return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
-    if not callable(choice):
-        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    assert callable(choice)  # check_choice saw to it
     return _custom(choice, model, situation, beta)
 
 
@@ -90,11 +102,20 @@ def _custom(
         "X_baseline": lambda: situation.codes,
         "sampler": lambda: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
     }
-    parameters = inspect.signature(choice).parameters.values()
+    given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
+    names = [name for name in inspect.signature(choice).parameters if name in known and name not in given]
+    return choice(**{name: known[name]() for name in names})
+
+
+_KNOWN = ("model", "best_f", "beta", "X_baseline", "sampler")
+
+
+def _lacking(choice: Callable[..., AcquisitionFunction]) -> None:
+    """Refuse a class that needs what cannot be known here."""
     lacking = [
         p.name
-        for p in parameters
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in known
+        for p in inspect.signature(choice).parameters.values()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in _KNOWN
     ]
     if lacking:
         name = getattr(choice, "__name__", repr(choice))
@@ -102,4 +123,3 @@ def _custom(
             f"{name} needs {', '.join(lacking)}, which only you can give. "
             f"Pass functools.partial({name}, {lacking[0]}=…)."
         )
-    return choice(**{p.name: known[p.name]() for p in parameters if p.name in known})

@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper, tuned-prior Bayesian optimisation, as something to ask and to tell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan
 from os import PathLike
 from typing import Any
@@ -14,25 +14,31 @@ from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition import AcquisitionChoice, Situation, make_acquisition
+from tunedprior.acquisition import AcquisitionChoice, Situation, check_choice, make_acquisition
 from tunedprior.box import Box, as_table
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.maximise import Lattice, is_among, maximise
 from tunedprior.models import believing, standard_model, tuned_prior_model
-from tunedprior.pretrain import pretrain_or_warn
+from tunedprior.pretrain import pretrain_or_warn, usable_or_warn
 from tunedprior.seeding import seeded
 from tunedprior.space import Description, Setting, Space
-from tunedprior.validation import Numbers
+from tunedprior.validation import Numbers, listed
 from tunedprior.weight_prior import WeightPrior
+
+# What was run may differ from what was suggested by this share of a parameter's range, and still be that.
+_MEANT = 0.05
+# How far below the worst response a failed run counts, as a share of the range of responses.
+_FAILURE = 0.2
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting and what came of it; `value` is NaN for a failed run."""
+    """A setting and what came of it; `value` is NaN for a failed run, `asked` says whether it was a suggestion."""
 
     setting: Setting
     value: float
+    asked: bool = False
 
     @property
     def failed(self) -> bool:
@@ -43,8 +49,8 @@ class Trial:
 class Optimizer:
     """Suggests the next experiment, from what was told so far and from old data that is related.
 
-    Suggestions depend on the arguments and on what was told, in order, and on nothing else: a campaign rebuilt from
-    its `history` goes on as if it had never stopped.
+    Suggestions depend on the arguments, on what was told, in order, and on what is pending, and on nothing else: an
+    Optimizer that `resume`s a saved `history` goes on as if there had been no break.
 
     Args:
         space: Parameter names and their Optuna distributions, `(low, high)`, or a list of values.
@@ -83,6 +89,9 @@ class Optimizer:
         kernel: FreeKernel | None = None,
         ard: bool = False,
     ) -> None:
+        check_choice(acquisition, beta)
+        if not isinstance(seed, int) or seed < 0:
+            raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
         if direction not in ("maximize", "minimize"):
             raise InputError(f"direction must be 'maximize' or 'minimize'; got {direction!r}.")
         if noise_std is not None and not (isfinite(noise_std) and noise_std >= 0):
@@ -90,14 +99,20 @@ class Optimizer:
         if initial is not None and initial < 1:
             raise InputError(f"initial must be 1 or more; got {initial}.")
         self.space = Space.parse(space)
+        taken = {target, "state", "asked"} & set(self.space.names)
+        if taken:
+            raise InputError(
+                f"The history has columns for the response ({target!r}), 'state' and 'asked', so no parameter may be "
+                f"called {listed(sorted(taken))}. Rename it, or the response with target=."
+            )
+        self.target = target
         self.direction = direction
         self.acquisition = acquisition
         self.beta = beta
         self.seed = seed
         self.noise_std = noise_std
         if isinstance(auxiliary, WeightPrior):
-            _check_prior(auxiliary, self.space)
-            self.prior: WeightPrior | None = auxiliary
+            self.prior = usable_or_warn(auxiliary, self.space)
         elif auxiliary is not None:
             self.prior = pretrain_or_warn(auxiliary, self.space, kernel, ard, target, direction, seed)
         else:
@@ -115,21 +130,50 @@ class Optimizer:
         self,
         setting: Setting | Sequence[Setting] | pd.DataFrame,
         value: Numbers | None = None,
-        failed: bool = False,
+        failed: bool | Sequence[bool] = False,
     ) -> None:
         """Say what came of one setting, or of several at once.
 
         A run that gave no value has the value NaN, or `failed=True`. Settings need not have been asked for, and need
-        not lie on the grid: say what was actually run. Either everything is taken, or nothing and an `InputError`.
+        not lie on the grid: say what was actually run. One within 5 % of a pending suggestion counts as that one.
+        Either everything is taken, or nothing and an `InputError`.
         """
         table = as_table(setting, self.space.names)
-        self._box.codes(table)  # refuses what lies outside
+        self._codes(table)  # refuses what lies outside
         values = _values(value, failed, len(table))
         for row, response in zip(table.to_dict("records"), values, strict=True):
             told = self._as_given(row)
-            self._trials.append(Trial(told, response))
-            self._pending = [waiting for waiting in self._pending if waiting != told]
+            self._trials.append(Trial(told, response, asked=self._retire(told)))
         self._model = None
+
+    def resume(self, history: pd.DataFrame) -> "Optimizer":
+        """Go on from a saved `history` as if there had been no break; pending suggestions included."""
+        if self._trials or self._pending:
+            raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
+        missing = [name for name in (*self.space.names, self.target, "state", "asked") if name not in history.columns]
+        if missing:
+            raise InputError(f"A history has the columns that opt.history has; {listed(missing)} is missing.")
+        self._codes(history)
+        for row in history.to_dict("records"):
+            if row["state"] == "pending":
+                self._pending.append(self._as_given(row))
+            else:
+                self._trials.append(Trial(self._as_given(row), float(row[self.target]), bool(row["asked"])))
+        return self
+
+    def _retire(self, told: Setting) -> bool:
+        """Take the suggestion that was meant off the pending list; False if there was none."""
+        if told in self._pending:
+            self._pending.remove(told)
+            return True
+        if not self._pending:
+            return False
+        distances = (self._codes(self._pending) - self._codes([told])).abs().amax(-1) / 2
+        nearest = int(distances.argmin())
+        if distances[nearest] > _MEANT:
+            return False
+        del self._pending[nearest]
+        return True
 
     def _as_given(self, told: Mapping[Any, Any]) -> Setting:
         """With the space's own objects for categories, and grid values as such, however a table stored them."""
@@ -137,16 +181,23 @@ class Optimizer:
 
     @property
     def history(self) -> pd.DataFrame:
-        """Every trial in order: the settings, `y` (NaN for a failed run) and `state`."""
-        table = pd.DataFrame([trial.setting for trial in self._trials], columns=list(self.space.names))
-        table["y"] = [trial.value for trial in self._trials]
-        table["state"] = ["failed" if trial.failed else "complete" for trial in self._trials]
+        """Every trial in order, then what is pending; save it as a file, and `resume` goes on from there.
+
+        The settings, the response (`y`, or what `target=` names; NaN for a failed run), `state` (complete, failed or
+        pending) and `asked`, whether the setting was a suggestion.
+        """
+        settings = [trial.setting for trial in self._trials] + self._pending
+        table = pd.DataFrame(settings, columns=list(self.space.names))
+        table[self.target] = np.array([trial.value for trial in self._trials] + [nan] * len(self._pending))
+        states = ["failed" if trial.failed else "complete" for trial in self._trials]
+        table["state"] = states + ["pending"] * len(self._pending)
+        table["asked"] = [trial.asked for trial in self._trials] + [True] * len(self._pending)
         return table
 
     @property
     def pending(self) -> list[Setting]:
         """Settings asked for and not yet told."""
-        return list(self._pending)
+        return [dict(setting) for setting in self._pending]
 
     def cancel(self, setting: Setting) -> None:
         """Forget a pending setting that will not be run."""
@@ -158,7 +209,8 @@ class Optimizer:
     def best(self) -> Trial | None:
         """The best trial so far; None while there is no value."""
         told = [trial for trial in self._trials if not trial.failed]
-        return max(told, key=lambda trial: self._sign * trial.value, default=None)
+        best = max(told, key=lambda trial: self._sign * trial.value, default=None)
+        return None if best is None else replace(best, setting=dict(best.setting))
 
     # -- asking --------------------------------------------------------------------------------------
 
@@ -172,53 +224,51 @@ class Optimizer:
         if n is not None and n < 1:
             raise InputError(f"n must be 1 or more; got {n}.")
         pool = None if candidates is None else self._pool(candidates)
+        if pool is not None and n is not None and n > len(pool):
+            raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
         asked = []
         for _ in range(1 if n is None else n):
             asked.append(self._next(pool))
-            self._pending.append(asked[-1])
+            self._pending.append(dict(asked[-1]))
         return asked if n is not None else asked[0]
 
     def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
         """What the model expects: `mean` and `std` (its uncertainty, without measurement noise) for each setting."""
         if not self._trials:
             raise InputError("There is nothing to predict from yet. Tell at least one result first.")
-        table = as_table(settings, self.space.names)
-        model = self._fitted()
+        codes, model = self._codes(as_table(settings, self.space.names)), self._fitted()
+        _, shift, scale = self._responses()
         with torch.no_grad(), seeded(0):
-            posterior = model.posterior(self._box.codes(table))
-            mean, std = self._sign * posterior.mean.squeeze(-1), posterior.variance.squeeze(-1).sqrt()
-        return pd.DataFrame({"mean": mean.numpy(), "std": std.numpy()})
+            posterior = model.posterior(codes)
+            mean, std = posterior.mean.squeeze(-1).numpy(), posterior.variance.squeeze(-1).sqrt().numpy()
+        return pd.DataFrame({"mean": self._sign * (shift + scale * mean), "std": scale * std})
 
     @property
     def _sign(self) -> float:
         return 1.0 if self.direction == "maximize" else -1.0
 
     def _next(self, pool: list[Setting] | None) -> Setting:
-        taken = [trial.setting for trial in self._trials] + self._pending
-        # Without a single result there is no model to ask, however many points are already under way.
-        design = self._design(pool, self._initial if self._trials else max(self._initial, len(taken) + 1))
-        if all(setting in design for setting in taken):
-            waiting = [setting for setting in design if setting not in taken]
-            if waiting or not self._trials:
-                return waiting[0] if waiting else design[0]
-        return self._best_by_model(pool)
+        taken = len(self._trials) + len(self._pending)
+        # Observations that were not asked for replace the design. Without a single result there is no model to ask,
+        # however many settings are already under way.
+        designing = taken < self._initial and all(trial.asked for trial in self._trials)
+        return self._design(taken, pool) if designing or not self._trials else self._best_by_model(pool)
 
-    def _design(self, pool: list[Setting] | None, count: int) -> list[Setting]:
-        """The Sobol points to begin with; from a pool, the candidates nearest to them."""
-        sobol = self.space.sobol(count, self.seed)
+    def _design(self, position: int, pool: list[Setting] | None) -> Setting:
+        """The Sobol point to begin with at this position; from a pool, the untried candidate nearest to it."""
+        sobol = self.space.sobol(position + 1, self.seed)
+        wanted = sobol[position % len(sobol)]
         if pool is None:
-            return sobol
-        wanted, offered = self._inputs(sobol), self._inputs(pool)
-        chosen: list[int] = []
-        for distances in torch.cdist(wanted, offered):
-            distances[chosen] = torch.inf
-            if len(chosen) < len(pool):
-                chosen.append(int(distances.argmin()))
-        return [pool[row] for row in chosen]
+            return wanted
+        tried = self._codes([trial.setting for trial in self._trials] + self._pending)
+        offered = self._box.codes(pool)
+        distances = torch.cdist(self._box.inputs(self._box.codes([wanted])), self._box.inputs(offered))[0]
+        fresh = ~is_among(offered, tried)
+        return dict(pool[int(distances.where(fresh if fresh.any() else ~fresh, torch.inf).argmin())])
 
     def _best_by_model(self, pool: list[Setting] | None) -> Setting:
-        observed = self._box.codes([trial.setting for trial in self._trials])
-        pending = self._box.codes(self._pending)
+        observed = self._codes([trial.setting for trial in self._trials])
+        pending = self._codes(self._pending)
         choices = None if pool is None else self._box.codes(pool)
         # Repeating a setting can pay only where the noise is known not to be zero.
         avoid = pending if self.noise_std else torch.cat([observed, pending])
@@ -226,16 +276,14 @@ class Optimizer:
         num_choices = self.space.size if pool is None else len(pool)
         with seeded(seed):
             model: Model = self._fitted()
-            y = self._responses()
-            situation = Situation(
-                float(y.max()), observed, len(self._trials) + 1, len(self._box.axes), num_choices, seed
-            )
+            best, step = float(self._responses()[0].max()), len(self._trials) + 1
+            situation = Situation(best, observed, step, len(self._box.axes), num_choices, seed)
             if len(pending):
                 model = believing(self._fitted(), pending)
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
             found = maximise(acquisition, self._lattice, avoid, choices)
             if pool is not None and choices is not None:
-                return pool[int(((choices - found) ** 2).sum(-1).argmin())]
+                return dict(pool[int(((choices - found) ** 2).sum(-1).argmin())])
             setting = self._box.settings(found[None], self.space)[0]
             codes = self._box.codes([setting])
             if is_among(codes, avoid)[0]:  # rounding, or a flat acquisition, led back to a known setting
@@ -244,49 +292,61 @@ class Optimizer:
                 setting = self._box.settings(found[None], self.space)[0]
         return setting
 
-    def _responses(self) -> Float[Tensor, "n 1"]:
-        """Larger is better; failed runs count as the worst response so far, which keeps the model away from them."""
+    def _responses(self) -> tuple[Float[Tensor, "n 1"], float, float]:
+        """Standardised responses, larger is better, with the shift and the scale that were taken out.
+
+        A failed run counts as a little worse than the worst response so far, which keeps the model away from it.
+        """
         y = self._sign * np.array([trial.value for trial in self._trials], dtype=np.float64)
-        y[np.isnan(y)] = 0.0 if np.isnan(y).all() else np.nanmin(y)
-        return torch.as_tensor(y)[:, None]
+        size = float(np.nanmax(np.abs(y), initial=0.0)) or 1.0
+        y = y / size  # first, so that neither 1e-300 nor 1e300 is squared
+        told = y[~np.isnan(y)]
+        worst, reach = (told.min(), np.ptp(told)) if len(told) else (0.0, 0.0)
+        y[np.isnan(y)] = worst - (_FAILURE * reach if reach > 0 else 1.0)
+        shift, scale = float(y.mean()), float(y.std())
+        scale = scale if scale > 1e-12 else 1.0
+        return torch.as_tensor((y - shift) / scale)[:, None], size * shift, size * scale
 
     def _fitted(self) -> SingleTaskGP:
         if self._model is None:
-            codes = self._box.codes([trial.setting for trial in self._trials])
+            codes = self._codes([trial.setting for trial in self._trials])
+            y, _, scale = self._responses()
+            noise_std = None if self.noise_std is None else self.noise_std / scale
             with seeded(self._child_seed(0)):
                 if self.prior is None:
-                    self._model = standard_model(self._box, codes, self._responses(), self.noise_std)
+                    self._model = standard_model(self._box, codes, y, noise_std)
                 else:
-                    self._model = tuned_prior_model(self.prior, codes, self._responses(), self.noise_std)
+                    self._model = tuned_prior_model(self.prior, codes, y, noise_std)
         return self._model
 
     def _child_seed(self, purpose: int) -> int:
         """A seed of its own for each step and purpose, the same whenever that step comes round again."""
         return int(np.random.SeedSequence([self.seed, len(self._trials), purpose]).generate_state(1)[0])
 
-    def _inputs(self, settings: Sequence[Setting]) -> Float[Tensor, "n d"]:
-        return self._box.inputs(self._box.codes(settings))
+    def _codes(self, settings: pd.DataFrame | Sequence[Setting]) -> Float[Tensor, "n k"]:
+        """Codes of settings that were run, which may lie a little outside."""
+        return self._box.codes(settings, slack=2 * _MEANT)
 
     def _pool(self, candidates: pd.DataFrame | Sequence[Setting]) -> list[Setting]:
         table = as_table(candidates, self.space.names)
         if len(table) == 0:
             raise InputError("candidates must hold at least one setting; got none.")
         self._box.codes(table)
-        return [self._as_given(row) for row in table.to_dict("records")]
+        pool = [self._as_given(row) for row in table.to_dict("records")]
+        outside = [row for row, setting in enumerate(pool) if not self.space.allows(setting)]
+        if outside:
+            raise InputError(
+                f"candidates must be settings of the search space; {len(outside)} of {len(pool)} are not "
+                f"(rows {listed(outside)}, such as {pool[outside[0]]}). Drop them, or widen the space."
+            )
+        return pool
 
 
-def _check_prior(prior: WeightPrior, space: Space) -> None:
-    if not prior.box.covers(space):
-        raise InputError(
-            f"The weight prior was learnt for {prior.box.names} and does not cover this search space ({space.names}, "
-            "its order, scales and bounds). Learn it again with pretrain(old, space)."
-        )
-    if prior.vanishes:
-        raise InputError("The weight prior's kernel vanishes; it says nothing. Optimise without it.")
-
-
-def _values(value: Numbers | None, failed: bool, count: int) -> list[float]:
-    if failed:
+def _values(value: Numbers | None, failed: bool | Sequence[bool], count: int) -> list[float]:
+    flags = np.broadcast_to(np.asarray(failed, dtype=bool), (count,)) if np.size(failed) in (1, count) else None
+    if flags is None:
+        raise InputError(f"failed must be one flag, or one for each of the {count} settings; got {np.size(failed)}.")
+    if value is None and flags.all():
         return [nan] * count
     if value is None:
         raise InputError("tell needs a value for each setting, or failed=True.")
@@ -299,4 +359,4 @@ def _values(value: Numbers | None, failed: bool, count: int) -> list[float]:
     infinite = [v for v in values if v in (float("inf"), float("-inf"))]
     if infinite:
         raise InputError(f"Values must be finite, or NaN for a failed run; got {infinite[0]}.")
-    return values
+    return [nan if flag else number for number, flag in zip(values, flags, strict=True)]

@@ -12,7 +12,7 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from tunedprior.errors import AuxiliaryDataWarning, InputError
-from tunedprior.space import Numeric, Space
+from tunedprior.space import Categorical, Numeric, Parameter, Space, position_among
 from tunedprior.validation import listed
 
 _PASS = {"pass", "passed", "ok", "good", "yes", "true", "success"}
@@ -46,6 +46,10 @@ def read_auxiliary(
     only the values pass/fail, true/false, 0/1 or -1/+1 are labels.
     """
     table = _load(data)
+    if target in space.names:
+        raise InputError(
+            f"{target!r} is a parameter, so it cannot be the response too. Name the response with target=."
+        )
     missing = [name for name in (*space.names, target) if name not in table.columns]
     if missing:
         raise InputError(
@@ -56,7 +60,10 @@ def read_auxiliary(
     extra = [str(name) for name in table.columns if name not in (*space.names, target)]
     if extra:
         _warn(f"Old data has columns that the search space does not name, and they are ignored: {listed(extra)}.")
-    settings = pd.DataFrame({p.name: _inputs(table[p.name], isinstance(p, Numeric)) for p in space.parameters})
+    settings = pd.DataFrame({p.name: _inputs(table[p.name], p) for p in space.parameters})
+    for parameter in space.parameters:
+        if isinstance(parameter, Categorical):
+            _report_unknown(settings[parameter.name], parameter)
     constant = [name for name in space.names if len(table) > 1 and settings[name].nunique() == 1]
     if constant:
         _warn(f"Old data says nothing about {listed(constant)}: the value never changes.")
@@ -76,14 +83,24 @@ def _load(data: pd.DataFrame | str | PathLike[str]) -> pd.DataFrame:
         raise InputError(f"{str(path)!r} is not a CSV file that can be read: {error}.") from error
 
 
-def _inputs(column: "pd.Series[Any]", numeric: bool) -> "pd.Series[Any]":
+def _inputs(column: "pd.Series[Any]", parameter: Parameter) -> "pd.Series[Any]":
     gaps = np.flatnonzero(column.isna())
-    if len(gaps):
+    empty_is_a_choice = isinstance(parameter, Categorical) and position_among(None, parameter.choices) is not None
+    if len(gaps) and not empty_is_a_choice:
         raise InputError(
             f"Old settings must be complete; {column.name!r} is empty in {len(gaps)} of {len(column)} rows "
             f"(rows {listed(gaps)}). Drop or fill them."
         )
-    return _numbers(column) if numeric else column
+    return _numbers(column) if isinstance(parameter, Numeric) else column
+
+
+def _report_unknown(column: "pd.Series[Any]", parameter: Categorical) -> None:
+    unknown = [value for value in column.unique() if position_among(value, parameter.choices) is None]
+    if unknown:
+        _warn(
+            f"Old data's {parameter.name!r} has {listed(map(repr, unknown))}, which the search space does not offer "
+            f"({listed(map(repr, parameter.choices))}); what was learnt there helps less."
+        )
 
 
 def _numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -103,6 +120,8 @@ def _response(column: "pd.Series[Any]", target: str, direction: str) -> tuple[Fl
     if words and words <= _PASS | _FAIL:
         ones = column.map(lambda value: 1.0 if str(value).strip().lower() in _PASS else -1.0)
         return ones.to_numpy(np.float64), True  # an empty cell is a failed run, like the word
+    # "failed" among numbers is a failed run, like an empty cell.
+    column = column.where(~column.map(lambda value: str(value).strip().lower() in _FAIL), np.nan)
     values = _numbers(column).to_numpy(np.float64, copy=True)
     distinct = set(values[~np.isnan(values)])
     if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
@@ -110,6 +129,8 @@ def _response(column: "pd.Series[Any]", target: str, direction: str) -> tuple[Fl
     failed = np.isnan(values)
     if failed.all() and len(values):
         raise InputError(f"Old data's response {target!r} is empty in every row. Name the right column with target=.")
+    if failed.any() and len(distinct) == 1:  # only success and failure are told apart
+        return np.where(failed, -1.0, 1.0), True
     if failed.any():
         values[failed] = values[~failed].min() if direction == "maximize" else values[~failed].max()
     return values, False

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.errors import InputError
-from tunedprior.space import Categorical, Parameter, Setting, Space
+from tunedprior.space import Categorical, Parameter, Setting, Space, position_among
 from tunedprior.validation import listed
 
 # A setting may miss the edge of the box by rounding.
@@ -35,8 +35,11 @@ class Axis:
             return len(self.choices) if len(self.choices) > 1 else 0
         return int(self.high > self.low)
 
-    def codes(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
-        """Numbers onto [-1, 1], categories onto their position among the choices."""
+    def codes(self, column: "pd.Series[Any]", slack: float = _SLACK) -> Float[np.ndarray, " n"]:
+        """Numbers onto [-1, 1], categories onto their position among the choices.
+
+        Numbers up to `slack` beyond the ends count as the ends.
+        """
         if self.choices is not None:
             return self._positions(column)
         try:
@@ -54,7 +57,7 @@ class Axis:
             codes = np.where(np.abs(scaled - self.low) <= _SLACK * max(1.0, abs(self.low)), 0.0, np.inf)
         else:
             codes = (2 * scaled - self.low - self.high) / (self.high - self.low)
-        outside = ~(np.abs(codes) <= 1 + _SLACK)
+        outside = ~(np.abs(codes) <= 1 + slack)
         if outside.any():
             low, high = (np.exp(self.low), np.exp(self.high)) if self.log else (self.low, self.high)
             raise InputError(
@@ -71,15 +74,13 @@ class Axis:
 
     def _positions(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
         choices = self.choices or ()
-        # A table read from a file holds text where the space may hold numbers or booleans.
-        position = {str(choice): k for k, choice in enumerate(choices)}
-        texts = ["None" if pd.isna(value) else str(value) for value in column]
-        unknown = [text for text in texts if text not in position]
+        positions = [position_among(value, choices) for value in column]
+        unknown = [value for value, position in zip(column, positions, strict=True) if position is None]
         if unknown:
             raise InputError(
                 f"{self.name!r} must be one of {listed(choices)}; got {listed(dict.fromkeys(map(repr, unknown)))}."
             )
-        return np.array([position[text] for text in texts], dtype=np.float64)
+        return np.array(positions, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,10 @@ class Box:
         """How many inputs kernels see."""
         return sum(axis.width for axis in self.axes)
 
-    def codes(self, settings: pd.DataFrame | Sequence[Setting]) -> Float[Tensor, "n k"]:
+    def codes(self, settings: pd.DataFrame | Sequence[Setting], slack: float = _SLACK) -> Float[Tensor, "n k"]:
         """One number per parameter and row, or an `InputError` that names what does not fit."""
         table = as_table(settings, self.names)
-        columns = [axis.codes(table[axis.name]) for axis in self.axes]
+        columns = [axis.codes(table[axis.name], slack) for axis in self.axes]
         return torch.as_tensor(np.stack(columns, axis=1)) if len(table) else torch.zeros(0, len(self.axes)).double()
 
     def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
@@ -149,7 +150,9 @@ def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], nam
     """Settings as a table with one column per name, numbered from 0; missing names are an error."""
     if isinstance(settings, Mapping):
         settings = [dict(settings)]
-    table = pd.DataFrame(settings).reset_index(drop=True)
+    # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
+    table = settings if isinstance(settings, pd.DataFrame) else pd.DataFrame(list(settings), dtype=object)
+    table = table.reset_index(drop=True)
     missing = [name for name in names if name not in table.columns]
     if missing and len(table):
         raise InputError(f"Settings must name {listed(names)}; {listed(missing)} is missing.")
@@ -158,9 +161,8 @@ def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], nam
 
 def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:
     if isinstance(parameter, Categorical):
-        known = {str(choice) for choice in parameter.choices}
-        extra = () if old is None else tuple(dict.fromkeys(str(value) for value in old if str(value) not in known))
-        return Axis(parameter.name, choices=parameter.choices + extra)
+        extra = [] if old is None else [v for v in old.unique() if position_among(v, parameter.choices) is None]
+        return Axis(parameter.name, choices=parameter.choices + tuple(map(str, extra)))
     edges = [parameter.low, parameter.high]
     if old is not None:
         edges += [float(old.min()), float(old.max())]

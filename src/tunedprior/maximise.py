@@ -32,11 +32,12 @@ class Lattice:
     bounds: Float[Tensor, "2 k"]
     values: dict[int, list[float]]
     categories: dict[int, list[float]]
+    fixed: dict[int, float]
 
     @classmethod
     def of(cls, space: Space, box: Box) -> "Lattice":
         """The space's allowed values as codes."""
-        bounds, values, categories = [], {}, {}
+        bounds, values, categories, fixed = [], {}, {}, {}
         for column, parameter in enumerate(space.parameters):
             if isinstance(parameter, Categorical):
                 allowed = [float(code) for code in range(parameter.count)]
@@ -48,11 +49,15 @@ class Lattice:
                 if listed:
                     values[column] = allowed
             bounds.append((allowed[0], allowed[-1]))
-        return cls(torch.tensor(bounds, dtype=torch.float64).T, values, categories)
+            if parameter.count == 1:
+                fixed[column] = allowed[0]
+                values.pop(column, None)
+                categories.pop(column, None)
+        return cls(torch.tensor(bounds, dtype=torch.float64).T, values, categories, fixed)
 
     @property
     def discrete(self) -> dict[int, list[float]]:
-        """Every parameter that has a list of values."""
+        """Every parameter that has a list of values to choose from."""
         return self.values | self.categories
 
 
@@ -69,8 +74,9 @@ def maximise(
     """
     columns = lattice.bounds.shape[1]
     discrete = lattice.discrete
-    if choices is None and len(discrete) == columns:
-        lists = [torch.tensor(discrete[column], dtype=torch.float64) for column in range(columns)]
+    if choices is None and len(discrete) + len(lattice.fixed) == columns:
+        every = discrete | {column: [code] for column, code in lattice.fixed.items()}
+        lists = [torch.tensor(every[column], dtype=torch.float64) for column in range(columns)]
         if torch.tensor([len(codes) for codes in lists], dtype=torch.float64).prod() <= _ENUMERATED:
             choices = torch.cartesian_prod(*lists).reshape(-1, columns)
         else:
@@ -86,6 +92,7 @@ def maximise(
     if not discrete:
         found, _ = optimize_acqf(
             acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES,
+            fixed_features=lattice.fixed or None,
             options={"batch_limit": _RESTARTS, "init_batch_limit": _EVALUATED_AT_ONCE},
         )  # fmt: skip
         return found[0]
@@ -94,6 +101,7 @@ def maximise(
         lattice.bounds,
         discrete_dims=lattice.values,
         cat_dims=lattice.categories,
+        fixed_features=lattice.fixed or None,
         num_restarts=_RESTARTS,
         raw_samples=_RAW_SAMPLES,
         options={"init_batch_limit": _EVALUATED_AT_ONCE, "max_discrete_values": _LISTED, "maxiter_alternating": 16},

@@ -104,9 +104,7 @@ def _fitted(
 ) -> SingleTaskGP:
     noise = None
     if noise_std is not None:
-        spread = float(y.var()) if len(y) > 1 else 0.0
-        # BoTorch standardises y, unless it is constant up to rounding.
-        noise = torch.full_like(y, max(noise_std**2, _LEAST_NOISE * (spread if spread > 1e-16 else 1.0)))
+        noise = torch.full_like(y, max(noise_std**2, _LEAST_NOISE))
     with validate_input_scaling(False):  # [-1, 1] is where free kernels live
         model = SingleTaskGP(codes, y, noise, covar_module=covariance, input_transform=transform)
         try:

@@ -31,7 +31,8 @@ def optimize(
         space: As for `Optimizer`.
         n_trials: How many settings to try.
         auxiliary: Old data, as for `Optimizer`.
-        catch: Exceptions of `function` that count as failed runs; others end the campaign.
+        catch: Exceptions of `function` that count as failed runs. Others end the campaign, and carry the optimiser
+            along as `error.optimizer`, so that nothing is lost.
         progress: Whether to show a progress bar.
         **options: As for `Optimizer`.
 
@@ -39,15 +40,21 @@ def optimize(
     >>> abs(result.best.setting["x"] - 0.3) < 0.02
     True
     """
+    n_trials = whole(n_trials, "n_trials")
     optimizer = Optimizer(space, auxiliary, **options)
-    with tqdm(total=whole(n_trials, "n_trials"), disable=not progress, unit="trial") as bar:
+    with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
         for _ in range(n_trials):
             setting = optimizer.ask()
             try:
-                value = float(function(setting))
+                optimizer.tell(setting, float(function(setting)))
             except catch:
-                value = nan
-            optimizer.tell(setting, value)
+                optimizer.tell(setting, nan)
+            except Exception as error:
+                error.add_note(
+                    f"The {len(optimizer.history)} trials before it are in this exception's .optimizer.history."
+                )
+                error.optimizer = optimizer  # type: ignore[attr-defined]
+                raise
             if optimizer.best is not None:
                 bar.set_postfix(best=f"{optimizer.best.value:.4g}")
             bar.update()

@@ -15,5 +15,5 @@ def seeded(seed: int) -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Optimization failed")
         # Next to an exact observation nothing is left to be uncertain about; GPyTorch rounds up to zero.
         warnings.filterwarnings("ignore", message="Negative variance values detected")
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # manual_seed would touch GPU generators, which are not put back
         yield

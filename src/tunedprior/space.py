@@ -18,7 +18,7 @@ from tunedprior.validation import listed
 #: One setting of every parameter, by name.
 Setting = dict[str, Any]
 #: How a parameter may be described.
-Description = BaseDistribution | tuple[float, float] | Sequence[Any]
+Description = BaseDistribution | tuple[float, float] | Sequence[Any] | np.ndarray | pd.Series
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ class Numeric:
         nearest = self.nearest(value)
         return nearest if abs(nearest - value) <= 1e-9 * max(1.0, abs(value)) else float(value)
 
+    def allows(self, value: float) -> bool:
+        """Whether the value is an allowed one, up to rounding."""
+        on_grid = self.count is None or self.recognise(value) == self.nearest(value)
+        return self.low <= self.recognise(value) <= self.high and on_grid
+
     def scale(self, value: float) -> float:
         """The value on the axis the model sees: its logarithm where asked for."""
         return log(value) if self.log else value
@@ -103,9 +108,13 @@ class Categorical:
         return list(self.choices)
 
     def recognise(self, value: Any) -> Any:
-        """The choice that was meant, also when a table turned it into text."""
-        text = "None" if pd.isna(value) else str(value)
-        return next(choice for choice in self.choices if str(choice) == text)
+        """The choice that was meant, whatever a table made of it; otherwise the value itself."""
+        position = position_among(value, self.choices)
+        return value if position is None else self.choices[position]
+
+    def allows(self, value: Any) -> bool:
+        """Whether the value is one of the choices."""
+        return position_among(value, self.choices) is not None
 
     def at_quantile(self, u: float) -> Any:
         """The choice a share u ∈ [0, 1) of the way along the list."""
@@ -113,6 +122,39 @@ class Categorical:
 
 
 Parameter = Numeric | Categorical
+
+
+def position_among(value: Any, choices: Sequence[Any]) -> int | None:
+    """Where a category stands among the choices: by equality, else as a number, else as text but for case and spaces.
+
+    Tables change types (2 becomes 2.0 or "2", None becomes NaN), and people change capitals.
+    """
+    if _is_missing(value):
+        return next((k for k, choice in enumerate(choices) if _is_missing(choice)), None)
+    for alike in (_equal, _equal_as_numbers, _equal_as_text):
+        for position, choice in enumerate(choices):
+            if not _is_missing(choice) and alike(value, choice):
+                return position
+    return None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+def _equal(value: Any, choice: Any) -> bool:
+    return bool(value == choice)
+
+
+def _equal_as_numbers(value: Any, choice: Any) -> bool:
+    try:
+        return float(value) == float(choice)
+    except (TypeError, ValueError):
+        return False
+
+
+def _equal_as_text(value: Any, choice: Any) -> bool:
+    return str(value).strip().casefold() == str(choice).strip().casefold()
 
 
 @dataclass(frozen=True)
@@ -136,7 +178,10 @@ class Space:
             return description
         if not description:
             raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
-        return cls(tuple(_parameter(str(name), given) for name, given in description.items()))
+        space = cls(tuple(_parameter(str(name), given) for name, given in description.items()))
+        if space.size == 1:
+            raise InputError("A search space needs a parameter that can change; every one given has a single value.")
+        return space
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,6 +194,10 @@ class Space:
         counts = [parameter.count for parameter in self.parameters]
         return None if None in counts else prod(count for count in counts if count is not None)
 
+    def allows(self, setting: Setting) -> bool:
+        """Whether every value is one the space offers."""
+        return all(parameter.allows(setting[parameter.name]) for parameter in self.parameters)
+
     def every_setting(self) -> list[Setting]:
         """All settings of a finite space."""
         return [
@@ -157,17 +206,13 @@ class Space:
 
     def sobol(self, count: int, seed: int) -> list[Setting]:
         """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer)."""
-        if self.size is not None:
-            count = min(count, self.size)
-        found: dict[tuple[Any, ...], Setting] = {}
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
-        for _ in range(50):
-            for row in engine.random_base2(max(3, (count - 1).bit_length())):
-                values = tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True))
-                found.setdefault(values, dict(zip(self.names, values, strict=True)))
-            if len(found) >= count:
-                break
-        return list(found.values())[:count]
+        drawn = engine.random_base2(max(3, (4 * count).bit_length()))
+        rows = (tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True)) for row in drawn)
+        found = list(dict.fromkeys(rows))
+        if len(found) < count and self.size is not None:  # a small space: the sequence met some settings often
+            found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.every_setting())]))
+        return [dict(zip(self.names, values, strict=True)) for values in found[:count]]
 
 
 def _parameter(name: str, given: Description) -> Parameter:
@@ -179,8 +224,8 @@ def _parameter(name: str, given: Description) -> Parameter:
         return Categorical(name, tuple(given.choices))
     if isinstance(given, tuple):
         return _range(name, given)
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return _choices(name, given)
+    if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str):
+        return _choices(name, [value.item() if isinstance(value, np.generic) else value for value in given])
     raise InputError(
         f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
         f"got {type(given).__name__} {given!r}."

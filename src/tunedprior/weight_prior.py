@@ -118,7 +118,7 @@ class WeightPrior:
                 anchors, alpha = (torch.as_tensor(archive[name]) for name in ("anchors", "alpha"))
         except FileNotFoundError as error:
             raise InputError(f"There is no file {str(path)!r}.") from error
-        except (zipfile.BadZipFile, EOFError, KeyError, ValueError, OSError) as error:
+        except (zipfile.BadZipFile, EOFError, KeyError, ValueError, TypeError, OSError) as error:
             raise FileFormatError(
                 f"{str(path)!r} is not a weight prior, or is damaged ({error}). Make it again with prior.save(path)."
             ) from error
