@@ -58,8 +58,8 @@ class Optimizer:
         direction: Whether the response is to be maximised or minimised.
         acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class.
         seed: Makes suggestions repeatable.
-        target: The old data's response column.
-        beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), or a number.
+        target: The name of the response, in the old data and in the history.
+        beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
         noise_std: The measurement noise, as a standard deviation in the response's units, where it is known; 0 for
             an exact response. Learnt when left out.
         initial: How many points of a Sobol design come before the model; one more than there are parameters when left
@@ -90,7 +90,7 @@ class Optimizer:
         ard: bool = False,
     ) -> None:
         check_choice(acquisition, beta)
-        if not isinstance(seed, int) or seed < 0:
+        if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
         if direction not in ("maximize", "minimize"):
             raise InputError(f"direction must be 'maximize' or 'minimize'; got {direction!r}.")
