@@ -330,6 +330,26 @@ def test_fixed_parameters_are_no_trouble(space: dict) -> None:
         opt.tell(setting, float(next(iter(setting.values()))))
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        {f"p{k}": list(range(11)) for k in range(5)},  # 161,051 settings: local search
+        {"n": IntDistribution(1, 10**6), "m": IntDistribution(1, 10**6, log=True)},  # rounded from a continuum
+        {"n": IntDistribution(1, 10**6), "gas": ["air", "argon"]},
+    ],
+    ids=["many settings", "many values", "many values and a category"],
+)
+def test_large_discrete_spaces_stay_on_their_grid(space: dict) -> None:
+    opt = Optimizer(space, seed=0, initial=2)
+    seen = []
+    for _ in range(5):
+        setting = opt.ask()
+        check_allowed(space, setting)
+        assert setting not in seen
+        seen.append(setting)
+        opt.tell(setting, -abs(next(iter(setting.values())) - 5))
+
+
 @pytest.mark.parametrize("choices", [(None, 32, 64), (0.5, 1, 2), (True, False)], ids=str)
 def test_categories_of_any_kind_survive_tables(choices: tuple, tmp_path) -> None:
     space = {"x": (0.0, 1.0), "n": CategoricalDistribution(choices)}
