@@ -1,6 +1,6 @@
 """Does old data that runs backwards help? Ackley and Styblinski-Tang, 50 flipped auxiliary points, few evaluations.
 
-    python -m benchmarks.flipped [--smoke]
+    python -m benchmarks.flipped [--first-seed 100] [--smoke]
 
 The same optimiser, seeds, initial points and budget, with and without the old data.
 """
@@ -41,8 +41,10 @@ def main() -> None:
     """Run what is missing, store it, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smoke", action="store_true", help="two seeds, four evaluations, nothing stored")
-    smoke = parser.parse_args().smoke
-    seeds, evaluations = (range(2), 4) if smoke else (range(20), 20)
+    parser.add_argument("--first-seed", type=int, default=0, help="20 seeds from here; those from 100 chose nothing")
+    arguments = parser.parse_args()
+    smoke, first = arguments.smoke, arguments.first_seed
+    seeds, evaluations = (range(first, first + 2), 4) if smoke else (range(first, first + 20), 20)
     jobs = [(name, seed, old, evaluations) for name in NAMES for seed in seeds for old in (False, True)]
     results = run_all("flipped", campaign, jobs, keep=not smoke)
     print("| function | evaluations | median regret without old data (95 %) | with flipped old data (95 %) |")
