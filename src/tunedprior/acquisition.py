@@ -65,52 +65,43 @@ def confidence_width(schedule: str | float, situation: Situation) -> float:
     return _FIXED if schedule == "fixed" else float(schedule)
 
 
+#: What an acquisition class may name among its arguments, and how it is had.
+_KNOWN: dict[str, Callable[[Model, Situation, str | float], Any]] = {
+    "model": lambda model, _situation, _beta: model,
+    "best_f": lambda _model, situation, _beta: situation.best,
+    "beta": lambda _model, situation, beta: confidence_width(beta, situation),
+    "X_baseline": lambda _model, situation, _beta: situation.codes,
+    "sampler": lambda _model, situation, _beta: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
+}
+
+
 def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
-    """Refuse what `make_acquisition` would, before an experiment is spent."""
-    if isinstance(choice, str) and choice not in ("ei", "ucb"):
+    """Refuse what `make_acquisition` could not make, before an experiment is spent."""
+    if callable(choice):
+        _refuse_if_lacking(choice)
+    elif choice not in ("ei", "ucb"):
         raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
-    if not callable(choice) and not isinstance(choice, str):
-        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
-    if isinstance(beta, str) and beta not in ("brochu", "srinivas", "fixed"):
-        raise InputError(f"beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got {beta!r}.")
     if not isinstance(beta, str):
         positive(beta, "beta")
-    if callable(choice):
-        _lacking(choice)
+    elif beta not in ("brochu", "srinivas", "fixed"):
+        raise InputError(f"beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got {beta!r}.")
 
 
 def make_acquisition(
     choice: AcquisitionChoice, model: Model, situation: Situation, beta: str | float
 ) -> AcquisitionFunction:
-    """The acquisition function on a fitted model of a response to be maximised."""
+    """The acquisition function on a fitted model of a response to be maximised; a class gets what it names."""
     if choice == "ei":
         return LogExpectedImprovement(model, best_f=situation.best)
     if choice == "ucb":
         return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
     assert callable(choice)  # check_choice saw to it
-    return _custom(choice, model, situation, beta)
-
-
-def _custom(
-    choice: Callable[..., AcquisitionFunction], model: Model, situation: Situation, beta: str | float
-) -> AcquisitionFunction:
-    """Give a class the arguments it names, of those that can be known here."""
-    known: dict[str, Callable[[], Any]] = {
-        "model": lambda: model,
-        "best_f": lambda: situation.best,
-        "beta": lambda: confidence_width(beta, situation),
-        "X_baseline": lambda: situation.codes,
-        "sampler": lambda: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
-    }
     given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
-    names = [name for name in inspect.signature(choice).parameters if name in known and name not in given]
-    return choice(**{name: known[name]() for name in names})
+    names = [name for name in inspect.signature(choice).parameters if name in _KNOWN and name not in given]
+    return choice(**{name: _KNOWN[name](model, situation, beta) for name in names})
 
 
-_KNOWN = ("model", "best_f", "beta", "X_baseline", "sampler")
-
-
-def _lacking(choice: Callable[..., AcquisitionFunction]) -> None:
+def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
     """Refuse a class that needs what cannot be known here."""
     lacking = [
         p.name

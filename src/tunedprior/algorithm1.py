@@ -275,11 +275,9 @@ class Optimizer:
         seed = self._child_seed(1 + len(self._pending))
         num_choices = self.space.size if pool is None else len(pool)
         with seeded(seed):
-            model: Model = self._fitted()
+            model: Model = believing(self._fitted(), pending) if len(pending) else self._fitted()
             best, step = float(self._responses()[0].max()), len(self._trials) + 1
             situation = Situation(best, observed, step, len(self._box.axes), num_choices, seed)
-            if len(pending):
-                model = believing(self._fitted(), pending)
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
             found = maximise(acquisition, self._lattice, avoid, choices)
             if pool is not None and choices is not None:

@@ -39,20 +39,19 @@ class Lattice:
         """The space's allowed values as codes."""
         bounds, values, categories, fixed = [], {}, {}, {}
         for column, parameter in enumerate(space.parameters):
+            listed = parameter.count is not None and parameter.count <= _LISTED
             if isinstance(parameter, Categorical):
                 allowed = [float(code) for code in range(parameter.count)]
-                categories[column] = allowed
             else:
-                listed = parameter.count is not None and parameter.count <= _LISTED
                 ends = parameter.values() if listed else [parameter.low, parameter.high]
                 allowed = sorted(box.axes[column].codes(pd.Series(ends, dtype=float)).tolist())
-                if listed:
-                    values[column] = allowed
             bounds.append((allowed[0], allowed[-1]))
             if parameter.count == 1:
                 fixed[column] = allowed[0]
-                values.pop(column, None)
-                categories.pop(column, None)
+            elif isinstance(parameter, Categorical):
+                categories[column] = allowed
+            elif listed:
+                values[column] = allowed
         return cls(torch.tensor(bounds, dtype=torch.float64).T, values, categories, fixed)
 
     @property

@@ -40,8 +40,6 @@ def solve_box_qp(
     def violation(beta: Float64[ndarray, " n"]) -> float:
         return float(np.abs(beta - np.clip(beta - (quadratic @ beta + linear), 0.0, upper)).max())
 
-    if not np.isfinite(quadratic).all():
-        raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
     allowed = tolerance * max(1.0, float(np.abs(linear).max()))
     if start is not None:
         beta = _quasi_newton(quadratic, linear, upper, np.clip(start, 0.0, upper), iterations=200)

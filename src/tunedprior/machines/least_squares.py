@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.linalg import cholesky
+from tunedprior.linalg import cholesky, solve_posdef
 from tunedprior.machines.machine import Machine
 
 
@@ -22,14 +22,14 @@ class LeastSquares(Machine):
 
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
         """α = (K + λI)⁻¹ y."""
-        return torch.cholesky_solve(y[:, None], self._factor(gram))[:, 0], 0.0
+        return solve_posdef(self._ridged(gram), y[:, None])[:, 0], 0.0
 
     def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """g₋ᵢ(x_i) = y_i - α_i / M_ii with M = (K + λI)⁻¹: all n refits from one factorisation."""
-        return y - leave_one_out_residuals(self._factor(gram), y)
+        return y - leave_one_out_residuals(cholesky(self._ridged(gram)), y)
 
-    def _factor(self, gram: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-        return cholesky(gram + self.lam * torch.eye(len(gram)).to(gram))
+    def _ridged(self, gram: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        return gram + self.lam * torch.eye(len(gram)).to(gram)
 
 
 def leave_one_out_residuals(factor: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:

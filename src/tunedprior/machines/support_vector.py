@@ -159,8 +159,6 @@ class SupportVectorRegressor(_SupportVectorMachine):
 def _libsvm(
     machine: Any, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"]
 ) -> tuple[Float64[ndarray, " n"], float]:
-    if not np.isfinite(K).all():
-        raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
     machine.set_params(tol=_LIBSVM_TOLERANCE, kernel="precomputed", max_iter=_LIBSVM_ITERATIONS)
     try:
         with warnings.catch_warnings():
@@ -178,4 +176,6 @@ def _libsvm(
 def _as_arrays(
     gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]
 ) -> tuple[Float64[ndarray, "n n"], Float64[ndarray, " n"]]:
+    if not torch.isfinite(gram).all():
+        raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
     return gram.detach().cpu().double().numpy(), y.detach().cpu().double().numpy()
