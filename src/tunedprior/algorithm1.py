@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
@@ -19,10 +18,10 @@ from tunedprior.box import Box, as_table
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.maximise import Lattice, is_among, maximise
-from tunedprior.models import believing, standard_model, tuned_prior_model
 from tunedprior.pretrain import pretrain_or_warn, usable_or_warn
 from tunedprior.seeding import seeded
 from tunedprior.space import Description, Setting, Space
+from tunedprior.surrogates import Observations, Standard, Surrogate, TunedPrior, believing
 from tunedprior.validation import Numbers, listed
 from tunedprior.weight_prior import WeightPrior
 
@@ -66,6 +65,8 @@ class Optimizer:
             out. Observations that are told before asking replace them.
         kernel: The free kernel that learns from old data. Default: `SquaredExponential`.
         ard: Whether that kernel has one length-scale per input.
+        model: How observations become a model, instead of all that is learnt from `auxiliary`: a `Surrogate`, such as
+            `TunedPrior(prior, unit_diagonal=True)` or one of your own.
 
     >>> opt = Optimizer({"temperature": (20.0, 90.0), "catalyst": ["A", "B"]}, direction="minimize", seed=1)
     >>> setting = opt.ask()
@@ -88,6 +89,7 @@ class Optimizer:
         initial: int | None = None,
         kernel: FreeKernel | None = None,
         ard: bool = False,
+        model: Surrogate | None = None,
     ) -> None:
         check_choice(acquisition, beta)
         if not isinstance(seed, int | np.integer) or seed < 0:
@@ -117,12 +119,25 @@ class Optimizer:
             self.prior = pretrain_or_warn(auxiliary, self.space, kernel, ard, target, direction, seed)
         else:
             self.prior = None
-        self._box = Box.around(self.space) if self.prior is None else self.prior.box
+        self._surrogate = self._chosen(model)
+        self._box = self._surrogate.box
         self._lattice = Lattice.of(self.space, self._box)
         self._initial = len(self.space.parameters) + 1 if initial is None else initial
         self._trials: list[Trial] = []
         self._pending: list[Setting] = []
-        self._model: SingleTaskGP | None = None
+        self._model: Model | None = None
+
+    def _chosen(self, model: Surrogate | None) -> Surrogate:
+        if model is None:
+            return Standard(Box.around(self.space)) if self.prior is None else TunedPrior(self.prior)
+        if self.prior is not None:
+            raise InputError("Give either auxiliary data or a model: a model brings what it learnt with it.")
+        if not model.box.covers(self.space):
+            raise InputError(
+                f"The model's box ({model.box.names}) does not hold this search space ({self.space.names}, its order, "
+                "scales and bounds). Make it with Box.around(space, old_settings)."
+            )
+        return model
 
     # -- telling -------------------------------------------------------------------------------------
 
@@ -236,12 +251,11 @@ class Optimizer:
         """What the model expects: `mean` and `std` (its uncertainty, without measurement noise) for each setting."""
         if not self._trials:
             raise InputError("There is nothing to predict from yet. Tell at least one result first.")
-        codes, model = self._codes(as_table(settings, self.space.names)), self._fitted()
-        _, shift, scale = self._responses()
+        codes, model, told = self._codes(as_table(settings, self.space.names)), self._fitted(), self._observations()
         with torch.no_grad(), seeded(0):
-            posterior = model.posterior(codes)
+            posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
             mean, std = posterior.mean.squeeze(-1).numpy(), posterior.variance.squeeze(-1).sqrt().numpy()
-        return pd.DataFrame({"mean": self._sign * (shift + scale * mean), "std": scale * std})
+        return pd.DataFrame({"mean": self._sign * (told.shift + told.scale * mean), "std": told.scale * std})
 
     @property
     def _sign(self) -> float:
@@ -267,17 +281,19 @@ class Optimizer:
         return dict(pool[int(distances.where(fresh if fresh.any() else ~fresh, torch.inf).argmin())])
 
     def _best_by_model(self, pool: list[Setting] | None) -> Setting:
-        observed = self._codes([trial.setting for trial in self._trials])
+        observations = self._observations()
         pending = self._codes(self._pending)
         choices = None if pool is None else self._box.codes(pool)
         # Repeating a setting can pay only where the noise is known not to be zero.
-        avoid = pending if self.noise_std else torch.cat([observed, pending])
+        avoid = pending if self.noise_std else torch.cat([observations.codes, pending])
         seed = self._child_seed(1 + len(self._pending))
         num_choices = self.space.size if pool is None else len(pool)
         with seeded(seed):
-            model: Model = believing(self._fitted(), pending) if len(pending) else self._fitted()
-            best, step = float(self._responses()[0].max()), len(self._trials) + 1
-            situation = Situation(best, observed, step, len(self._box.axes), num_choices, seed)
+            model = self._fitted()
+            if len(pending):
+                model = believing(model, self._surrogate, observations, pending)
+            best, step = float(observations.y.max()), len(self._trials) + 1
+            situation = Situation(best, observations.codes, step, len(self._box.axes), num_choices, seed)
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
             found = maximise(acquisition, self._lattice, avoid, choices)
             if pool is not None and choices is not None:
@@ -290,8 +306,8 @@ class Optimizer:
                 setting = self._box.settings(found[None], self.space)[0]
         return setting
 
-    def _responses(self) -> tuple[Float[Tensor, "n 1"], float, float]:
-        """Standardised responses, larger is better, with the shift and the scale that were taken out.
+    def _observations(self) -> Observations:
+        """Everything told, standardised.
 
         A failed run counts as a little worse than the worst response so far, which keeps the model away from it.
         """
@@ -303,18 +319,18 @@ class Optimizer:
         y[np.isnan(y)] = worst - (_FAILURE * reach if reach > 0 else 1.0)
         shift, scale = float(y.mean()), float(y.std())
         scale = scale if scale > 1e-12 else 1.0
-        return torch.as_tensor((y - shift) / scale)[:, None], size * shift, size * scale
+        return Observations(
+            codes=self._codes([trial.setting for trial in self._trials]),
+            y=torch.as_tensor((y - shift) / scale)[:, None],
+            noise_std=None if self.noise_std is None else self.noise_std / (size * scale),
+            shift=size * shift,
+            scale=size * scale,
+        )
 
-    def _fitted(self) -> SingleTaskGP:
+    def _fitted(self) -> Model:
         if self._model is None:
-            codes = self._codes([trial.setting for trial in self._trials])
-            y, _, scale = self._responses()
-            noise_std = None if self.noise_std is None else self.noise_std / scale
             with seeded(self._child_seed(0)):
-                if self.prior is None:
-                    self._model = standard_model(self._box, codes, y, noise_std)
-                else:
-                    self._model = tuned_prior_model(self.prior, codes, y, noise_std)
+                self._model = self._surrogate(self._observations())
         return self._model
 
     def _child_seed(self, purpose: int) -> int:

@@ -1,29 +1,28 @@
-"""Gaussian processes for the objective: on the re-weighted kernel, and the standard one for when nothing is known."""
+"""What Gaussian processes for the objective are made of, and how their parameters are fitted."""
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from botorch.exceptions.errors import ModelFittingError
 from botorch.fit import fit_gpytorch_mll
-from botorch.models import SingleTaskGP
-from botorch.models.model import Model
+from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
-from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, ScaleKernel
+from gpytorch.kernels import Kernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from gpytorch.priors import LogNormalPrior
 from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.box import Box
 from tunedprior.errors import FittingWarning
-from tunedprior.weight_prior import WeightPrior
 
-# A noise variance of zero makes covariance matrices singular; this much of the response's variance does not show.
-_LEAST_NOISE = 2e-6
-_VARIANCE_SAMPLE = 256
+#: A noise variance of zero makes covariance matrices singular; this much of the response's variance does not show.
+LEAST_NOISE = 2e-6
+# Where a prior variance is smaller than this share of its mean, dividing by it would only magnify rounding.
+_LEAST_VARIANCE = 1e-10
+
+ModelT = TypeVar("ModelT", bound=GPyTorchModel)
 
 
 class KernelInputs(InputTransform, torch.nn.Module):
@@ -72,55 +71,33 @@ class PriorCovariance(Kernel):
         return matrix
 
 
-def tuned_prior_model(
-    prior: WeightPrior, codes: Float[Tensor, "n k"], y: Float[Tensor, "n 1"], noise_std: float | None
-) -> SingleTaskGP:
-    """f ~ GP(m, σ_f² K^A₂): the objective on the re-weighted kernel, with m, σ_f and the noise learnt from y."""
-    sample = torch.quasirandom.SobolEngine(prior.anchors.shape[1], scramble=True, seed=0).draw(
-        _VARIANCE_SAMPLE, dtype=torch.float64
-    )
-    covariance = ScaleKernel(
-        PriorCovariance(prior.kernel(), prior.reach * (2 * sample - 1)),
-        outputscale_prior=LogNormalPrior(0.0, 1.0),
-        # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
-        outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
-    )
-    return _fitted(codes, y, noise_std, KernelInputs(prior.box, -prior.reach, prior.reach), covariance)
+class UnitDiagonal(Kernel):
+    """K(x, x') / √(K(x, x) K(x', x')): every setting has prior variance 1, only correlations are learnt."""
+
+    def __init__(self, kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> None:
+        super().__init__()
+        self.base = kernel
+        # A kernel may vanish somewhere (a product kernel does at the origin); there the prior stays certain of zero.
+        with torch.no_grad():
+            self._least = _LEAST_VARIANCE * float(kernel(box_sample, diag=True).mean())
+
+    def forward(
+        self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
+    ) -> Float[Tensor, "..."]:
+        """The scaled matrix, or its diagonal."""
+        variances = (self.base.forward(x, x, diag=True, **params).clamp_min(self._least) for x in (x1, x2))
+        left, right = (variance.rsqrt() for variance in variances)
+        matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params)
+        scale: Tensor = left * right if diag else left[..., :, None] * right[..., None, :]
+        return matrix * scale
 
 
-def standard_model(
-    box: Box, codes: Float[Tensor, "n k"], y: Float[Tensor, "n 1"], noise_std: float | None
-) -> SingleTaskGP:
-    """BoTorch's standard Gaussian process: squared exponential, ARD, priors that grow with the number of inputs."""
-    return _fitted(codes, y, noise_std, KernelInputs(box, 0.0, 1.0), None)
-
-
-def _fitted(
-    codes: Float[Tensor, "n k"],
-    y: Float[Tensor, "n 1"],
-    noise_std: float | None,
-    transform: InputTransform,
-    covariance: Kernel | None,
-) -> SingleTaskGP:
-    noise = None
-    if noise_std is not None:
-        noise = torch.full_like(y, max(noise_std**2, _LEAST_NOISE))
+def fit(model: ModelT) -> ModelT:
+    """The model with its most probable parameters, ready to predict; with a warning, with its initial ones."""
     with validate_input_scaling(False):  # [-1, 1] is where free kernels live
-        model = SingleTaskGP(codes, y, noise, covar_module=covariance, input_transform=transform)
         try:
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         except ModelFittingError as error:
             message = f"Amplitude and noise could not be fitted ({error}); using their priors."
             warnings.warn(message, FittingWarning, stacklevel=4)
     return model.eval()
-
-
-def believing(model: SingleTaskGP, pending: Float[Tensor, "p k"]) -> Model:
-    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty."""
-    with torch.no_grad():
-        expected = model.posterior(pending).mean
-    noise = {}
-    if hasattr(model.likelihood, "noise_covar") and model.likelihood.noise.numel() > 1:  # known noise, one per point
-        noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
-    conditioned: Model = model.condition_on_observations(pending, expected, **noise)
-    return conditioned

@@ -1,0 +1,128 @@
+"""From observations to a model of the objective: with the tuned prior, with the standard one, or with your own."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from botorch.models import SingleTaskGP
+from botorch.models.model import Model
+from botorch.models.transforms.input import InputTransform
+from botorch.settings import validate_input_scaling
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import Kernel, ScaleKernel
+from gpytorch.priors import LogNormalPrior
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.box import Box
+from tunedprior.models import LEAST_NOISE, KernelInputs, PriorCovariance, UnitDiagonal, fit
+from tunedprior.weight_prior import WeightPrior
+
+_VARIANCE_SAMPLE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What was told, as models take it: larger is better, mean 0, variance 1.
+
+    Attributes:
+        codes: Settings, as `Box.codes` has them.
+        y: Responses; `shift + scale * y` has the user's units (with the sign turned if the user minimises).
+        noise_std: The noise's standard deviation in units of `y`, where the user knows it.
+        shift: What was subtracted.
+        scale: And what was then divided by.
+    """
+
+    codes: Float[Tensor, "n k"]
+    y: Float[Tensor, "n 1"]
+    noise_std: float | None = None
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def supposing(self, codes: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
+        """With more observations, in units of `y`."""
+        return replace(self, codes=torch.cat([self.codes, codes]), y=torch.cat([self.y, y]))
+
+
+@runtime_checkable
+class Surrogate(Protocol):
+    """Turns observations into a BoTorch model over codes; what it knows beforehand (old data, say) is its own."""
+
+    @property
+    def box(self) -> Box:
+        """How settings become codes; it must hold the search space."""
+        ...
+
+    def __call__(self, observations: Observations) -> Model:
+        """A fitted model with one output, in units of `observations.y`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """BoTorch's standard Gaussian process: squared exponential, ARD, priors that grow with the number of inputs."""
+
+    box: Box
+
+    def __call__(self, observations: Observations) -> SingleTaskGP:
+        """The fitted model."""
+        return _fitted(observations, KernelInputs(self.box, 0.0, 1.0), None)
+
+
+@dataclass(frozen=True, eq=False)
+class TunedPrior:
+    """f ~ GP(m, σ_f² K^A₂): the objective on the re-weighted kernel, with m, σ_f and the noise learnt from D.
+
+    Attributes:
+        prior: What old data taught.
+        unit_diagonal: Whether the kernel is normalised to K^A₂(x, x')/√(K^A₂(x, x) K^A₂(x', x')), as the paper's
+            published program does. Then the prior variance no longer says where the objective is large, only which
+            settings go together.
+    """
+
+    prior: WeightPrior
+    unit_diagonal: bool = False
+
+    @property
+    def box(self) -> Box:
+        """The box of the old data and the search space."""
+        return self.prior.box
+
+    def __call__(self, observations: Observations) -> SingleTaskGP:
+        """The fitted model."""
+        reach = self.prior.reach
+        sobol = torch.quasirandom.SobolEngine(self.prior.anchors.shape[1], scramble=True, seed=0)
+        sample = reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
+        kernel: Kernel = UnitDiagonal(self.prior.kernel(), sample) if self.unit_diagonal else self.prior.kernel()
+        covariance = ScaleKernel(
+            PriorCovariance(kernel, sample),
+            outputscale_prior=LogNormalPrior(0.0, 1.0),
+            # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
+            outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
+        )
+        return _fitted(observations, KernelInputs(self.box, -reach, reach), covariance)
+
+
+def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:
+    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty."""
+    with torch.no_grad():
+        posterior: Any = model.posterior(pending)  # BoTorch's own type does not promise a mean
+    expected = posterior.mean
+    if not isinstance(model, SingleTaskGP):
+        return surrogate(observations.supposing(pending, expected))
+    noise = {}
+    if hasattr(model.likelihood, "noise_covar") and model.likelihood.noise.numel() > 1:  # known noise, one per point
+        noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
+    conditioned: Model = model.condition_on_observations(pending, expected, **noise)
+    return conditioned
+
+
+def _fitted(observations: Observations, transform: InputTransform, covariance: Kernel | None) -> SingleTaskGP:
+    noise = None
+    if observations.noise_std is not None:
+        noise = torch.full_like(observations.y, max(observations.noise_std**2, LEAST_NOISE))
+    with validate_input_scaling(False):  # [-1, 1] is where free kernels live
+        model = SingleTaskGP(
+            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform
+        )
+    return fit(model)
