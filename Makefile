@@ -16,7 +16,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/python -m benchmarks.demo
+	$(BIN)/python -m benchmarks demo
 
 lint: $(INSTALLED)
 	@echo "== ruff: lint and format"

@@ -38,13 +38,17 @@ def campaign(optimizer: Optimizer, settings: pd.DataFrame, trials: int, bar: tqd
     return misses
 
 
-def main() -> None:
-    """Run the campaigns, print what they found, and draw how they went."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's."""
     parser.add_argument("--trials", type=int, default=20, help="experiments on device B, for each way and repeat")
     parser.add_argument("--repeats", type=int, default=8, help="campaigns with different seeds")
     parser.add_argument("--picture", type=Path, default=Path("demo.png"))
-    arguments = parser.parse_args()
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the campaigns, print what they found, and draw how they went."""
+    # Old data is thin in places by design; what matters is printed.
+    warnings.simplefilter("ignore")
     started = time.perf_counter()
 
     print("SIMULATION: short polymer fibres, wanted length 500 µm. Physics invented, device speeds from the paper.")
@@ -105,9 +109,3 @@ def draw(misses: dict[str, list[list[float]]], path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
     plt.close(figure)
-
-
-if __name__ == "__main__":
-    # Old data is thin in places by design; what matters is printed.
-    warnings.simplefilter("ignore")
-    main()

@@ -14,10 +14,12 @@ filament relaxes on its way to the outlet, so the device's position matters most
 
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from tunedprior.errors import InputError
 from tunedprior.space import Setting
 
 TARGET_LENGTH = 500.0  # µm, the paper's
@@ -80,3 +82,24 @@ def records(device: str, count: int, seed: int) -> pd.DataFrame:
     rows = [grid[index] for index in rng.choice(len(grid), size=count, replace=False)]
     noisy = [fibre_length(row, device) + DEVICES[device].noise * rng.standard_normal() for row in rows]
     return pd.DataFrame(rows).assign(y=[squared_miss(length) for length in noisy])
+
+
+def tables(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The sizes of the paper's tables: 162 records of device A, and the 155 settings that device B can be run at."""
+    return records("A", 162, seed=2 * seed), records("B", 155, seed=2 * seed + 1)
+
+
+def read_tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measured tables, from `device_a.csv` and `device_b.csv`: the five settings and `length_um`, the median length."""
+    found = []
+    for device in DEVICES:
+        path = folder / f"device_{device.lower()}.csv"
+        if not path.is_file():
+            raise InputError(f"--fibre-data needs a folder with device_a.csv and device_b.csv; {path} is not there.")
+        table, wanted = pd.read_csv(path), [*space(device), "length_um"]
+        missing = [name for name in wanted if name not in table.columns]
+        if missing:
+            raise InputError(f"{path} must have the columns {', '.join(wanted)}; {', '.join(missing)} is missing.")
+        settings = table.groupby(wanted[:-1], as_index=False)["length_um"].median()
+        found.append(settings[wanted[:-1]].assign(y=squared_miss(settings["length_um"])))
+    return found[0], found[1]

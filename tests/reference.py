@@ -160,3 +160,41 @@ def box_qp(quadratic, linear_term, upper):
 def ridge(gram, y, lam):
     n = len(y)
     return solve([[gram[i][j] + (lam if i == j else 0.0) for j in range(n)] for i in range(n)], y)
+
+
+# -- Gaussian processes --------------------------------------------------------------------------------
+
+
+def distance(x, z, lengthscales):
+    return math.sqrt(sum(((a - b) / ell) ** 2 for a, b, ell in zip(x, z, lengthscales, strict=True)))
+
+
+def stationary(kind, lengthscales):
+    """The kernel k(x, z) with variance 1, by its name."""
+    shapes = {
+        "squared exponential": lambda r: math.exp(-(r**2) / 2),
+        "matern 1/2": lambda r: math.exp(-r),
+        "matern 3/2": lambda r: (1 + math.sqrt(3) * r) * math.exp(-math.sqrt(3) * r),
+    }
+    return lambda x, z: shapes[kind](distance(x, z, lengthscales))
+
+
+def gp_posterior(kernel, X, y, noise, mean, x):
+    """Mean and variance of f(x), given y_i = f(X_i) + ε_i, ε_i ~ N(0, noise_i), and prior mean mean(x)."""
+    n = len(y)
+    gram = [[kernel(X[i], X[j]) + (noise[i] if i == j else 0.0) for j in range(n)] for i in range(n)]
+    cross = [kernel(x, X[i]) for i in range(n)]
+    weights = solve(gram, [y[i] - mean(X[i]) for i in range(n)])
+    shadow = solve(gram, cross)
+    centre = mean(x) + sum(c * w for c, w in zip(cross, weights, strict=True))
+    return centre, kernel(x, x) - sum(c * s for c, s in zip(cross, shadow, strict=True))
+
+
+def leave_one_out_error(gram, y, lam):
+    """Mean squared error of ridge predictions, each from all other rows."""
+    n, total = len(y), 0.0
+    for out in range(n):
+        rest = [i for i in range(n) if i != out]
+        alpha = ridge([[gram[i][j] for j in rest] for i in rest], [y[i] for i in rest], lam)
+        total += (y[out] - sum(a * gram[out][i] for a, i in zip(alpha, rest, strict=True))) ** 2
+    return total / n

@@ -9,8 +9,10 @@ from botorch.fit import fit_gpytorch_mll
 from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
-from gpytorch.kernels import Kernel
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.priors import LogNormalPrior
 from jaxtyping import Float
 from torch import Tensor
 
@@ -85,16 +87,34 @@ class UnitDiagonal(Kernel):
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
     ) -> Float[Tensor, "..."]:
         """The scaled matrix, or its diagonal."""
-        variances = (self.base.forward(x, x, diag=True, **params).clamp_min(self._least) for x in (x1, x2))
-        left, right = (variance.rsqrt() for variance in variances)
+        left, right = self._scale(x1, **params), self._scale(x2, **params)
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params)
         scale: Tensor = left * right if diag else left[..., :, None] * right[..., None, :]
         return matrix * scale
 
+    def _scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
+        """1/√K(x, x). A batch of candidates repeats the training points for each; they are computed once."""
+        if x.requires_grad:
+            variance: Tensor = self.base.forward(x, x, diag=True, **params)
+        else:
+            points, place = x.flatten(0, -2).unique(dim=0, return_inverse=True)
+            variance = self.base.forward(points, points, diag=True, **params)[place].reshape(x.shape[:-1])
+        return variance.clamp_min(self._least).rsqrt()
+
+
+def with_amplitude(kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> ScaleKernel:
+    """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
+    return ScaleKernel(
+        PriorCovariance(kernel, box_sample),
+        outputscale_prior=LogNormalPrior(0.0, 1.0),
+        # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
+        outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
+    )
+
 
 def fit(model: ModelT) -> ModelT:
     """The model with its most probable parameters, ready to predict; with a warning, with its initial ones."""
-    with validate_input_scaling(False):  # [-1, 1] is where free kernels live
+    with torch.enable_grad(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
         try:
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         except ModelFittingError as error:

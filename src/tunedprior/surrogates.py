@@ -8,14 +8,12 @@ from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
-from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, ScaleKernel
-from gpytorch.priors import LogNormalPrior
+from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.box import Box
-from tunedprior.models import LEAST_NOISE, KernelInputs, PriorCovariance, UnitDiagonal, fit
+from tunedprior.models import LEAST_NOISE, KernelInputs, UnitDiagonal, fit, with_amplitude
 from tunedprior.weight_prior import WeightPrior
 
 _VARIANCE_SAMPLE = 256
@@ -94,13 +92,7 @@ class TunedPrior:
         sobol = torch.quasirandom.SobolEngine(self.prior.anchors.shape[1], scramble=True, seed=0)
         sample = reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
         kernel: Kernel = UnitDiagonal(self.prior.kernel(), sample) if self.unit_diagonal else self.prior.kernel()
-        covariance = ScaleKernel(
-            PriorCovariance(kernel, sample),
-            outputscale_prior=LogNormalPrior(0.0, 1.0),
-            # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
-            outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
-        )
-        return _fitted(observations, KernelInputs(self.box, -reach, reach), covariance)
+        return _fitted(observations, KernelInputs(self.box, -reach, reach), with_amplitude(kernel, sample))
 
 
 def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:

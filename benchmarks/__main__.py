@@ -1,0 +1,26 @@
+"""python -m benchmarks: every measurement of the project by name."""
+
+import argparse
+
+from benchmarks import demo, flipped, lambda_floor, paper
+
+_BENCHMARKS = {"paper": paper, "flipped": flipped, "lambda-floor": lambda_floor, "demo": demo}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the one that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    names = parser.add_subparsers(required=True, metavar="|".join(_BENCHMARKS))
+    for name, module in _BENCHMARKS.items():
+        described = argparse.RawDescriptionHelpFormatter
+        one = names.add_parser(
+            name, help=module.__doc__.splitlines()[0], description=module.__doc__, formatter_class=described
+        )
+        module.add_arguments(one)
+        one.set_defaults(run=module.main)
+    parsed = parser.parse_args(arguments)
+    parsed.run(parsed)
+
+
+if __name__ == "__main__":
+    main()

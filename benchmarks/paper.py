@@ -1,0 +1,133 @@
+"""The paper's experiments, and what they leave out: shifted copies, failure cases, other kinds of old data.
+
+    python -m benchmarks paper [--smoke] [--only functions fibre] [--fibre-data DIR] [--out DIR]
+
+Everything is chosen from a pool of settings, with the same old data, pool, first settings and budget for every method.
+"""
+
+import argparse
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import fibre
+from benchmarks.campaigns import campaign
+from benchmarks.figures import draw_fibre, draw_functions, draw_kinds
+from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED
+from benchmarks.methods import METHODS
+from benchmarks.old_data import KINDS, SPACE, old_data
+from benchmarks.report import fibre_tables, function_tables, write_tables
+from benchmarks.runs import RESULTS, run_all, seconds
+from tunedprior.space import Space
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+#: Where other kinds of old data are tried: none has its optimum at the centre.
+KIND_FUNCTIONS = ("Hölder table", "Himmelblau", "Styblinski-Tang", "Ackley (shifted)")
+KIND_METHODS = (
+    "TP-EI-BO", "TP-EI-BO (unit diagonal)", "ARD-EI", "envEI", "diffEI", "MTGP-EI (free sign)", "RGPE-EI",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run: seeds of each part, evaluations of each campaign, settings in the pool."""
+
+    seeds: int
+    kind_seeds: int
+    fibre_seeds: int
+    evaluations: int
+    fibre_evaluations: int
+    pool: int
+
+
+FULL = Size(seeds=15, kind_seeds=5, fibre_seeds=10, evaluations=25, fibre_evaluations=30, pool=1024)
+SMOKE = Size(seeds=1, kind_seeds=1, fibre_seeds=1, evaluations=5, fibre_evaluations=8, pool=128)
+
+
+def on_function(name: str, kind: str, method: str, seed: int, evaluations: int, pool_size: int) -> list[float]:
+    """Simple regret within the pool after each evaluation."""
+    function = FUNCTIONS[name]
+    pool = pd.DataFrame(Space.parse(SPACE).sobol(pool_size, seed))
+    values = function(pool.to_numpy())
+    best = campaign(method, old_data(kind, function, seed), SPACE, pool, values, evaluations, seed)
+    return [float(values.max()) - value for value in best]
+
+
+def on_fibres(method: str, seed: int, evaluations: int, folder: str | None) -> list[float]:
+    """The least squared distance from 500 µm after each experiment on device B, µm².
+
+    In the simulation every seed has tables of its own; measured tables are what they are, and the seed only picks the
+    first settings.
+    """
+    old, new = fibre.tables(seed) if folder is None else fibre.read_tables(Path(folder))
+    space = fibre.space("B")
+    return campaign(method, old, space, new[list(space)], new["y"].to_numpy(), evaluations, seed, direction="minimize")
+
+
+def function_jobs(size: Size) -> list[tuple]:
+    """Experiment 1 with all methods, then other kinds of old data with some."""
+    every = [
+        (name, "flipped", method, seed, size.evaluations, size.pool)
+        for name in (*PAPER, *SHIFTED, *FAILURES)
+        for seed in range(size.seeds)
+        for method in METHODS
+    ]
+    return every + [
+        (name, kind, method, seed, size.evaluations, size.pool)
+        for kind in KINDS
+        if kind != "flipped"
+        for name in KIND_FUNCTIONS
+        for seed in range(size.kind_seeds)
+        for method in KIND_METHODS
+    ]
+
+
+def fibre_jobs(size: Size, folder: str | None) -> list[tuple]:
+    """Experiment 2 with all methods."""
+    return [(method, seed, size.fibre_evaluations, folder) for seed in range(size.fibre_seeds) for method in METHODS]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's."""
+    parser.add_argument("--smoke", action="store_true", help="every method and function, one seed, a few evaluations")
+    parser.add_argument("--only", nargs="+", choices=("functions", "fibre"), default=("functions", "fibre"))
+    parser.add_argument("--fibre-data", type=Path, metavar="DIR", help="measured tables (docs/experiments.md says how)")
+    parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run what is missing, then write tables and figures."""
+    size = SMOKE if arguments.smoke else FULL
+    out = arguments.out
+    if out is None and (arguments.smoke or arguments.fibre_data):  # neither belongs into the project
+        out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
+    results, docs = (RESULTS, DOCS) if out is None else (out, out)
+    command = "python -m benchmarks paper" + (" --smoke" if arguments.smoke else "")
+    figures = docs / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    tables: dict[str, str] = {}
+    if "functions" in arguments.only:
+        found = run_all("functions", on_function, function_jobs(size), command, results)
+        first = len(SPACE) + 1
+        tables |= function_tables(found, first)
+        draw_functions(found, PAPER, figures / "experiment1")
+        draw_functions(found, (*SHIFTED, *FAILURES), figures / "shifted_and_failures")
+        draw_kinds(found, first, figures / "kinds")
+        report_time("functions", results)
+    if "fibre" in arguments.only:
+        folder = None if arguments.fibre_data is None else str(arguments.fibre_data)
+        name = "fibre" if folder is None else "fibre-data"
+        found = run_all(name, on_fibres, fibre_jobs(size, folder), command, results)
+        tables |= fibre_tables(found, simulated=folder is None)
+        draw_fibre(found, simulated=folder is None, path=figures / name)
+        report_time(name, results)
+    write_tables(docs / "experiments.md", tables)
+    print(f"Results are in {results}, tables and figures in {docs}.")
+
+
+def report_time(name: str, results: Path) -> None:
+    """What the stored campaigns cost."""
+    print(f"{name}: {seconds(name, results) / 2 / 60:.0f} minutes on two cores.")

@@ -1,0 +1,38 @@
+"""diffGP (Shilton et al.): old observations join D once a process of the difference has corrected them."""
+
+from dataclasses import dataclass
+
+import torch
+from botorch.models import SingleTaskGP
+from torch import Tensor
+
+from benchmarks.rivals.source import Rival, gaussian_process
+from tunedprior.surrogates import Observations
+
+
+@dataclass(frozen=True, eq=False)
+class Difference(Rival):
+    """y_source + m_δ(x) with variance σ_δ²(x) joins D, where δ ~ GP is fitted to y_i - m_source(x_i) on D.
+
+    The source's own variance at x_i is the noise of that difference.
+    """
+
+    def corrected(self, inputs: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
+        """The old responses as they would be now, and the variance of that, in units of `observations.y`."""
+        unit = self.source.y.std(correction=0) / observations.scale
+        with torch.no_grad():
+            posterior = self.source.model.posterior(inputs)
+        expected = (self.source.y.mean() - observations.shift) / observations.scale + unit * posterior.mean
+        model = gaussian_process(inputs, observations.y - expected, extra_noise=unit**2 * posterior.variance)
+        with torch.no_grad():
+            difference = model.posterior(self.source.inputs)
+        return self.source.in_units_of(observations) + difference.mean, difference.variance
+
+    def model(self, inputs: Tensor, observations: Observations) -> SingleTaskGP:
+        """One process over the corrected old and the new observations."""
+        old, variance = self.corrected(inputs, observations)
+        return gaussian_process(
+            torch.cat([inputs, self.source.inputs]),
+            torch.cat([observations.y, old]),
+            extra_noise=torch.cat([torch.zeros_like(observations.y), variance]),
+        )
