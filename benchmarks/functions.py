@@ -33,6 +33,11 @@ class Function:
     minimisers: tuple[tuple[float, float], ...]
     shift: tuple[float, float] = (0.0, 0.0)
 
+    @property
+    def best_settings(self) -> np.ndarray:
+        """Where f is 1."""
+        return np.array(self.minimisers) / self.half_width + np.array(self.shift)
+
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The scaled function at rows of x. Beyond [-1, 1] the formula goes on, and may leave [0, 1]."""
         natural = self.half_width * (np.asarray(x, dtype=np.float64) - np.asarray(self.shift))

@@ -38,8 +38,7 @@ def test_optima_are_the_published_ones(name: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_ranges_are_unit_intervals(function: Function) -> None:
-    best = np.array(function.minimisers) / function.half_width + np.array(function.shift)
-    np.testing.assert_allclose(function(best), 1.0, atol=1e-9)
+    np.testing.assert_allclose(function(function.best_settings), 1.0, atol=1e-9)
     low, high = extremes(function)
     assert low == pytest.approx(0.0, abs=1e-6)
     assert high == pytest.approx(1.0, abs=1e-6)

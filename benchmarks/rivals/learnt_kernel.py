@@ -10,13 +10,13 @@ from botorch.optim.core import scipy_minimize
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
+from benchmarks.rivals.leave_one_out import fixed_process
 from benchmarks.rivals.source import Rival, Source, gaussian_process, on_unit_cube
 from tunedprior.kernels import SquaredExponential
 from tunedprior.linalg import cholesky
 from tunedprior.machines import LeastSquares, select
 from tunedprior.machines.least_squares import leave_one_out_residuals
 from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS, PARAMETER_BOUNDS
-from tunedprior.models import with_amplitude
 from tunedprior.surrogates import Observations
 
 _WEIGHTS = (1e-4, 1e4)
@@ -25,11 +25,14 @@ _STARTS = (0.2, 0.6, 2.0)
 _LENGTHSCALES = tuple(bound / 2 for bound in PARAMETER_BOUNDS["lengthscale"])
 
 
-def anisotropic(source: Source) -> Kernel:
-    """SE with one length-scale per input, least in leave-one-out error on the old data."""
+Learnt = tuple[Kernel, float]  # a kernel and λ
+
+
+def anisotropic(source: Source) -> Learnt:
+    """SE with one length-scale per input, and λ, with the least leave-one-out error on the old data."""
     y = source.standardised[:, 0]
     chosen = select(LeastSquares(1.0), SquaredExponential(), 2 * source.inputs - 1, y, ard=True)
-    return on_unit_cube(chosen.kernel)
+    return on_unit_cube(chosen.kernel), chosen.machine.lam
 
 
 class Mixture(Kernel):
@@ -48,17 +51,15 @@ class Mixture(Kernel):
         return terms @ self.log_weights.exp()
 
 
-def mixture(source: Source) -> Kernel:
-    """DT-MKL's mixture: weights, length-scales and λ with the least leave-one-out error on the old data.
-
-    That error fixes v and λ up to a common factor, which the amplitude that D gives the kernel settles.
-    """
+def mixture(source: Source) -> Learnt:
+    """DT-MKL's mixture: weights, length-scales and λ with the least leave-one-out error on the old data."""
     found = [_descended(Mixture(start).double(), source) for start in _STARTS]
-    return min(found, key=lambda candidate: candidate[0])[1]
+    _, kernel, lam = min(found, key=lambda candidate: candidate[0])
+    return kernel, lam
 
 
-def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture]:
-    """The kernel at the end of the error's slope, and the error there."""
+def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture, float]:
+    """The error at the foot of its slope, with the kernel and λ there."""
     log_lam = torch.tensor(-3.0).double().requires_grad_()
     parameters = dict(kernel.named_parameters()) | {"log_lam": log_lam}
     edges = kernel.parts[0].raw_lengthscale_constraint.inverse_transform(torch.tensor(_LENGTHSCALES)).tolist()
@@ -73,21 +74,26 @@ def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture]:
         return error, torch.autograd.grad(error, list(parameters.values()))
 
     result = scipy_minimize(error_and_gradients, parameters, bounds=bounds, options={"maxiter": 200})
-    return float(result.fval), kernel
+    return float(result.fval), kernel, float(log_lam.detach().exp())
 
 
 @dataclass(frozen=True, eq=False)
 class LearntKernel(Rival):
-    """f ~ GP(m, σ_f² K) with K's shape learnt from old data once; m, σ_f and the noise from D at every step."""
+    """f ~ GP(0, s² K) with noise s²λ, K and λ learnt from old data once; the amplitude s from D at every step.
 
-    kernel: Kernel | None
+    s cancels from every leave-one-out prediction, so old data cannot say what it is.
+    """
+
+    learnt: Learnt | None
 
     @classmethod
-    def learn(cls, source: Source, learn: Callable[[Source], Kernel]) -> "LearntKernel":
-        """From the old data; a flat one teaches nothing, and the standard kernel stays."""
+    def learn(cls, source: Source, learn: Callable[[Source], Learnt]) -> "LearntKernel":
+        """From the old data; a flat one teaches nothing, and the standard process stays."""
         return cls(source, None if source.flat else learn(source))
 
     def model(self, inputs: Tensor, observations: Observations) -> SingleTaskGP:
-        """Amplitude and noise have the priors that the tuned prior's model has."""
-        covariance = None if self.kernel is None else with_amplitude(self.kernel, self.source.inputs)
-        return gaussian_process(inputs, observations.y, covariance)
+        """With the learnt kernel as it is."""
+        if self.learnt is None:
+            return gaussian_process(inputs, observations.y)
+        kernel, lam = self.learnt
+        return fixed_process(kernel, lam, inputs, observations.y)

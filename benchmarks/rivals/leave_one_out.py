@@ -1,5 +1,6 @@
 """GP-UCB and EI as the paper ran them: no old data, hyperparameters by leave-one-out on D at every step."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -40,7 +41,7 @@ def fixed_process(kernel: Kernel, lam: float, inputs: Tensor, y: Tensor) -> Sing
     with torch.no_grad():
         gram = kernel(inputs).to_dense() + lam * torch.eye(len(y)).to(y)
     amplitude = float((y * solve_posdef(gram, y)).mean()) or 1.0
-    covariance = ScaleKernel(kernel)
+    covariance = ScaleKernel(deepcopy(kernel))
     covariance.outputscale = amplitude
     noise = torch.full_like(y, max(amplitude * lam, LEAST_NOISE))
     with validate_input_scaling(False):  # this process has its own amplitude, and standardises nothing

@@ -1,13 +1,16 @@
 """A multi-task Gaussian process over old and new: as BoTorch has it, and with task correlations of either sign."""
 
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from botorch.models import MultiTaskGP
 from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
 from botorch.settings import validate_input_scaling
-from gpytorch.kernels import IndexKernel
+from gpytorch.constraints import GreaterThan, Interval
+from gpytorch.kernels import Kernel
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
 from benchmarks.rivals.source import Rival
@@ -15,47 +18,65 @@ from tunedprior.models import fit
 from tunedprior.surrogates import Observations
 
 _OLD, _NEW = 0.0, 1.0
+_STARTS = (-0.9, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
 class MultiTask(Rival):
     """cov(f_s(x), f_t(x')) = B_st k(x, x'), B positive semi-definite; each task standardised by itself.
 
-    BoTorch's default keeps B's entries positive and leans towards strong correlation. With `free_sign`, B = bbᵀ +
-    diag(v) may be negative off its diagonal, and an old response that runs the other way can be used; the fit starts
-    with the sign that the old data's process and D agree on, as it could hardly cross zero.
-
-    Each fit starts where the last one ended, unless that sign has changed: but for one observation, the likelihood is
-    the same.
+    BoTorch's default keeps B's entries positive and leans towards strong correlation. With `free_sign` the correlation
+    lies anywhere between -1 and 1, so that an old response that runs the other way can be used.
     """
 
     free_sign: bool
-    _last_fit: dict[float, dict[str, Tensor]] = field(default_factory=dict)
 
     def model(self, inputs: Tensor, observations: Observations) -> MultiTaskGP:
-        """For the new task."""
+        """For the new task; with a free sign the better of two fits, as the likelihood has a peak on either side."""
+        if not self.free_sign:
+            return fit(self._unfitted(inputs, observations))
+        fitted = [fit(self._unfitted(inputs, observations, start)) for start in _STARTS]
+        return max(fitted, key=_log_posterior)
+
+    def _unfitted(self, inputs: Tensor, observations: Observations, correlation: float | None = None) -> MultiTaskGP:
         tasks = torch.cat([_with_task(self.source.inputs, _OLD), _with_task(inputs, _NEW)])
         y = torch.cat([self.source.standardised, observations.y])
         with validate_input_scaling(False):  # each task is standardised, and BoTorch would ask it of all together
             model = MultiTaskGP(tasks, y, task_feature=-1, output_tasks=[int(_NEW)], outcome_transform=None)
-        sign = self._agreement(inputs, observations.y) if self.free_sign else 1.0
-        if self.free_sign:
-            columns = self.source.inputs.shape[1]
+        if correlation is not None:
+            columns = inputs.shape[1]
             over_inputs = get_covar_module_with_dim_scaled_prior(ard_num_dims=columns, active_dims=list(range(columns)))
-            over_tasks = IndexKernel(num_tasks=2, rank=1, active_dims=[columns])
-            over_tasks.initialize(covar_factor=torch.tensor([[0.8], [0.8 * sign]]))
-            over_tasks.var = torch.full((2,), 0.36)
-            model.covar_module = (over_inputs * over_tasks).to(y)
-        if sign in self._last_fit:
-            model.load_state_dict(self._last_fit[sign])
-        fitted = fit(model)
-        self._last_fit[sign] = deepcopy(fitted.state_dict())
-        return fitted
+            model.covar_module = (over_inputs * TwoTasks(correlation, active_dims=[columns])).to(y)
+        return model
 
-    def _agreement(self, inputs: Tensor, y: Tensor) -> float:
-        with torch.no_grad():
-            expected = self.source.model.posterior(inputs).mean
-        return 1.0 if float(((expected - expected.mean()) * y).sum()) >= 0 else -1.0
+
+class TwoTasks(Kernel):
+    """B = [[1, ρa], [ρa, a²]] with -1 < ρ < 1: how the old task (0) and the new one (1) go together."""
+
+    def __init__(self, correlation: float, active_dims: list[int]) -> None:
+        super().__init__(active_dims=active_dims)
+        self.register_parameter("correlation", torch.nn.Parameter(torch.tensor(correlation)))
+        self.register_parameter("amplitude", torch.nn.Parameter(torch.tensor(1.0)))
+        self.register_constraint("correlation", Interval(-0.999, 0.999, transform=None))
+        self.register_constraint("amplitude", GreaterThan(1e-2, transform=None))
+        self.register_prior("amplitude_prior", LogNormalPrior(0.0, 1.0), "amplitude")
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_params: Any) -> Tensor:
+        """B at the tasks of x1 and x2."""
+        left = x1 if diag else x1[..., :, None, :]
+        right = x2 if diag else x2[..., None, :, :]
+        first, second = left[..., 0], right[..., 0]
+        scale = torch.where(first == _NEW, self.amplitude, 1.0) * torch.where(second == _NEW, self.amplitude, 1.0)
+        return scale * torch.where(first == second, 1.0, self.correlation)
+
+
+def _log_posterior(model: MultiTaskGP) -> float:
+    """What the fit maximised."""
+    likelihood = ExactMarginalLogLikelihood(model.likelihood, model).train()
+    with torch.no_grad():
+        value = float(likelihood(model(*model.train_inputs), model.train_targets, *model.train_inputs))
+    model.eval()
+    return value
 
 
 def _with_task(inputs: Tensor, task: float) -> Tensor:

@@ -81,7 +81,7 @@ def misranked(left: Tensor, right: Tensor, y: Tensor) -> Tensor:
 def leave_one_out(model: SingleTaskGP) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation of f(x_i) given all observations but the i-th."""
     inputs, y = model.train_inputs[0], model.train_targets
-    noise = float(model.likelihood.noise)
+    noise = model.likelihood.noise.item()
     gram = model.covar_module(inputs).to_dense() + noise * torch.eye(len(y)).to(y)
     inverse = torch.cholesky_inverse(cholesky(gram))
     variance = 1 / inverse.diagonal()
