@@ -100,6 +100,7 @@ def _curve(axes: Axes, values: np.ndarray, method: str) -> None:
         low, high = np.quantile(values, (0.25, 0.75), axis=0)
         axes.fill_between(steps, low, high, color=COLOURS[family], alpha=0.12, linewidth=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlim(left=1)
     axes.spines[["top", "right"]].set_visible(False)
 
 

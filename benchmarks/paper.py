@@ -19,7 +19,7 @@ from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS, SPACE, old_data
 from benchmarks.report import fibre_tables, function_tables, write_tables
-from benchmarks.runs import RESULTS, run_all, seconds
+from benchmarks.runs import RESULTS, run_all, seconds_spent
 from tunedprior.space import Space
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -113,26 +113,23 @@ def main(arguments: argparse.Namespace) -> None:
     command = "python -m benchmarks paper" + (" --smoke" if arguments.smoke else "")
     figures = docs / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, str] = {}
+    tables, ran = {}, []
     if "functions" in arguments.only:
+        ran.append("functions")
         found = run_all("functions", on_function, function_jobs(size), command, results)
         first = len(SPACE) + 1
         tables |= function_tables(found, first)
         draw_functions(found, PAPER, figures / "experiment1")
         draw_functions(found, (*SHIFTED, *FAILURES), figures / "shifted_and_failures")
         draw_kinds(found, first, figures / "kinds")
-        report_time("functions", results)
     if "fibre" in arguments.only:
         folder = None if arguments.fibre_data is None else str(arguments.fibre_data)
         name = "fibre" if folder is None else "fibre-data"
+        ran.append(name)
         found = run_all(name, on_fibres, fibre_jobs(size, folder), command, results)
         tables |= fibre_tables(found, simulated=folder is None)
         draw_fibre(found, simulated=folder is None, path=figures / name)
-        report_time(name, results)
     write_tables(docs / "experiments.md", tables)
+    hours = sum(seconds_spent(results / f"{name}.json") for name in ran) / 3600
+    print(f"The stored campaigns took {hours:.1f} hours of one core, where they were run.")
     print(f"Results are in {results}, tables and figures in {docs}.")
-
-
-def report_time(name: str, results: Path) -> None:
-    """What the stored campaigns cost."""
-    print(f"{name}: {seconds(name, results) / 2 / 60:.0f} minutes on two cores.")

@@ -51,9 +51,9 @@ def run_all(
     return {job: done[job]["best"] for job in jobs}
 
 
-def seconds(name: str, folder: Path) -> float:
-    """How long all stored campaigns took, one core each."""
-    return sum(run["seconds"] for run in json.loads((folder / f"{name}.json").read_text())["runs"])
+def seconds_spent(path: Path) -> float:
+    """How long the stored campaigns took, one core each."""
+    return sum(run["seconds"] for run in json.loads(path.read_text())["runs"])
 
 
 def _save(path: Path, command: str, done: dict[tuple, dict]) -> None:

@@ -1,15 +1,26 @@
-"""The simulated fibre process, the demonstration, and the quick size of each benchmark."""
+"""The simulated fibre process, the quick size of each benchmark, and documents that tell the stored results."""
 
-import sys
+import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks import fibre, report, runs
+from benchmarks.__main__ import main
+from benchmarks.campaigns import campaign
+from benchmarks.functions import FUNCTIONS
+from benchmarks.methods import METHODS
+from benchmarks.old_data import KINDS, SPACE, old_data
+from benchmarks.paper import FULL, fibre_jobs, function_jobs, on_function
+from tunedprior.errors import InputError
+from tunedprior.space import Space
 
-from benchmarks import demo, fibre, flipped, functions, lambda_floor, runs  # noqa: E402  # the benchmarks are not installed
+ROOT = Path(__file__).parent.parent
+EXPERIMENTS = ROOT / "docs" / "experiments.md"
 
 
 def test_fibres_behave_like_fibres() -> None:
@@ -38,12 +49,9 @@ def test_records_are_a_labs_table(device: str) -> None:
     assert (table["y"] == fibre.records(device, 162, seed=0)["y"]).all()
 
 
-def test_the_demonstration_says_what_it_is(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_demonstration_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "demo.png"
-    monkeypatch.setattr(sys, "argv", ["demo", "--trials", "8", "--repeats", "1", "--picture", str(picture)])
-    demo.main()
+    main(["demo", "--trials", "8", "--repeats", "1", "--picture", str(picture)])
     said = capsys.readouterr()
     assert said.out.startswith("SIMULATION")
     assert "Best settings for device B (simulated)" in said.out
@@ -52,30 +60,143 @@ def test_the_demonstration_says_what_it_is(
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
-def test_functions_have_their_published_optima() -> None:
-    assert functions.ackley(np.zeros(2)) == pytest.approx(0.0, abs=1e-12)
-    valley = np.full(2, -2.903534027771178 / 5)
-    assert functions.styblinski_tang(valley) == pytest.approx(2 * 39.16616570377142, abs=1e-9)
-    assert functions.himmelblau(np.array([3.0, 2.0]) / 5) == pytest.approx(0.0, abs=1e-12)
-    for name in functions.FUNCTIONS:
-        values = functions.scaled(name)(np.random.default_rng(0).uniform(-1, 1, (500, 2)))
-        assert values.min() >= -1e-9
-        assert values.max() <= 1 + 1e-4
+@pytest.mark.parametrize("name", ["flipped", "lambda-floor"])
+def test_small_benchmarks_have_a_quick_size(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([name, "--smoke"])
+    assert "Styblinski-Tang" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("benchmark", [flipped, lambda_floor], ids=lambda module: module.__name__)
-def test_every_benchmark_has_a_quick_size(benchmark, monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["benchmark", "--smoke"])
-    benchmark.main()
-    assert "styblinski_tang" in capsys.readouterr().out
+@pytest.mark.parametrize("arguments", [["flipped"], ["flipped", "--first-seed", "100"], ["lambda-floor"]])
+def test_stored_results_are_the_documented_ones(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(arguments)  # everything is stored, so nothing is run
+    told = (ROOT / "docs" / "algorithm1.md").read_text().replace("**", "")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 5
+    for line in lines:
+        assert line in told
 
 
-def test_results_are_kept_and_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(runs, "RESULTS", tmp_path / "results")
-    first = runs.run_all("kept", double, [(1.0,), (2.0,)], keep=True)
-    again = runs.run_all("kept", never, [(1.0,), (2.0,)], keep=True)
+def test_the_papers_experiments_have_a_quick_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["paper", "--smoke", "--out", str(tmp_path)])
+    said = capsys.readouterr()
+    assert str(tmp_path) in said.out
+    done = json.loads((tmp_path / "functions.json").read_text())
+    assert {"tunedprior", "torch", "botorch"} <= set(done["versions"])
+    tried = {tuple(run["job"][:3]) for run in done["runs"]}
+    assert {(name, "flipped", method) for name in FUNCTIONS for method in METHODS} <= tried
+    assert {kind for _, kind, _ in tried} == set(KINDS)
+    fibres = json.loads((tmp_path / "fibre.json").read_text())["runs"]
+    assert {run["job"][0] for run in fibres} == set(METHODS)
+    tables = (tmp_path / "experiments.md").read_text()
+    assert "after 8 experiments (simulated)" in tables
+    for name in ("experiment1", "shifted_and_failures", "kinds", "fibre"):
+        assert (tmp_path / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text()[:500]
+
+
+def test_the_documented_experiments_are_the_stored_ones() -> None:
+    assert FULL.seeds >= 15
+    text = EXPERIMENTS.read_text()
+    tables = {}
+    for name, jobs in (("functions", function_jobs(FULL)), ("fibre", fibre_jobs(FULL, None))):
+        stored = json.loads((runs.RESULTS / f"{name}.json").read_text())["runs"]
+        results = {tuple(run["job"]): run["best"] for run in stored}
+        assert set(results) == set(jobs)
+        if name == "functions":
+            tables |= report.function_tables(results, first=3)
+        else:
+            tables |= report.fibre_tables(results, simulated=True)
+    for name, table in tables.items():
+        assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text, name
+    for picture in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (EXPERIMENTS.parent / picture).is_file()
+
+
+def test_measured_fibres_can_be_brought(tmp_path: Path) -> None:
+    for device in "ab":
+        table = fibre.records(device.upper(), 40, seed=0).drop(columns="y")
+        lengths = [fibre.fibre_length(setting, device.upper()) for setting in table.to_dict("records")]
+        table.assign(length_um=lengths).to_csv(tmp_path / f"device_{device}.csv", index=False)
+    old, new = fibre.read_tables(tmp_path)
+    assert len(old) == len(new) == 40
+    assert sorted(new["y"]) == pytest.approx(sorted((length - 500) ** 2 for length in lengths))
+    with pytest.raises(InputError, match="is not there"):
+        fibre.read_tables(tmp_path / "elsewhere")
+    pd.read_csv(tmp_path / "device_b.csv").drop(columns="length_um").to_csv(tmp_path / "device_b.csv", index=False)
+    with pytest.raises(InputError, match="length_um is missing"):
+        fibre.read_tables(tmp_path)
+
+
+def test_old_data_is_of_the_kind_it_says() -> None:
+    function = FUNCTIONS["Himmelblau"]
+    tables = {kind: old_data(kind, function, seed=4) for kind in KINDS}
+    x = tables["flipped"][list(SPACE)].to_numpy()
+    for table in tables.values():
+        np.testing.assert_array_equal(table[list(SPACE)], x)  # the same settings for every kind
+    y = {kind: table["y"].to_numpy() for kind, table in tables.items()}
+    np.testing.assert_allclose(y["flipped"], 1 - function(x))
+    np.testing.assert_allclose(y["same"] ** 2, y["squared"])
+    np.testing.assert_allclose(y["shifted"], function(x - 0.15))
+    np.testing.assert_allclose(y["another function"], FUNCTIONS["Ackley"](x))
+    assert 0.05 < np.std(y["noisy flip"] - y["flipped"]) < 0.2
+    assert set(y["binary labels"]) == {-1.0, 1.0}
+    assert abs(np.corrcoef(y["pure noise"], y["same"])[0, 1]) < 0.4
+
+
+def test_every_method_starts_from_the_same_settings() -> None:
+    function = FUNCTIONS["Ackley"]
+    pool = pd.DataFrame(Space.parse(SPACE).sobol(64, 5))
+    values = function(pool.to_numpy())
+    old = old_data("flipped", function, 5)
+    curves = [campaign(method, old, SPACE, pool, values, 3, seed=5) for method in ("EI", "TP-EI-BO", "envGPUCB")]
+    assert curves[0] == curves[1] == curves[2]
+
+
+def test_campaigns_can_be_repeated_and_never_get_worse() -> None:
+    first, second = (on_function("Himmelblau", "flipped", "MTGP-EI (free sign)", 3, 6, 64) for _ in range(2))
+    assert first == second
+    assert all(earlier >= later >= 0 for earlier, later in pairwise(first))
+
+
+def test_a_needle_is_in_the_haystack() -> None:
+    assert on_function("Easom", "flipped", "EI", 0, 3, 64)[0] > 0.9  # relative to the well, which the pool would miss
+
+
+def test_ratios_compare_in_pairs() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.5, 1.0, (12, 10))
+    results = {("f", "flipped", "standard-EI", seed): list(base[seed]) for seed in range(12)}
+    results |= {("f", "flipped", "half", seed): list(base[seed] / 2) for seed in range(12)}
+    assert report.ratio(results, ["f"], "flipped", "half", first=3) == pytest.approx((0.5, 0.5, 0.5))
+    results |= {("g", *key[1:]): value for key, value in results.items()}
+    results |= {("g", "flipped", "half", seed): list(2 * base[seed]) for seed in range(12)}
+    assert report.ratio(results, ["f", "g"], "flipped", "half", first=3)[0] == pytest.approx(1.0)  # ½ and 2
+
+
+def test_tables_replace_themselves(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text("before\n<!-- table: a -->\nold\n<!-- end -->\nafter\n")
+    report.write_tables(path, {"a": "new", "b": "other"})
+    report.write_tables(path, {"a": "newer"})
+    assert path.read_text() == (
+        "before\n<!-- table: a -->\nnewer\n<!-- end -->\nafter\n\n<!-- table: b -->\nother\n<!-- end -->\n"
+    )
+
+
+def test_results_are_kept_and_not_run_again(tmp_path: Path) -> None:
+    first = runs.run_all("kept", double, [(1.0,), (2.0,)], "the command", tmp_path)
+    again = runs.run_all("kept", never, [(1.0,), (2.0,)], "the command", tmp_path)
     assert first == again == {(1.0,): [2.0], (2.0,): [4.0]}
-    assert '"torch"' in (tmp_path / "results" / "kept.json").read_text()
+    stored = json.loads((tmp_path / "kept.json").read_text())
+    assert stored["command"] == "the command"
+    assert "torch" in stored["versions"]
+
+
+def test_what_was_done_survives_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        runs.run_all("kept", fails_at_two, [(1.0,), (2.0,)], "the command", tmp_path)
+    done = runs.run_all("kept", double, [(1.0,), (2.0,)], "the command", tmp_path)
+    assert done == {(1.0,): [2.0], (2.0,): [4.0]}
 
 
 def double(value: float) -> list[float]:
@@ -84,3 +205,9 @@ def double(value: float) -> list[float]:
 
 def never(value: float) -> list[float]:
     raise AssertionError(value)
+
+
+def fails_at_two(value: float) -> list[float]:
+    if value == 2.0:
+        raise AssertionError(value)
+    return [2 * value]

@@ -16,6 +16,7 @@ from botorch.acquisition import (
     qUpperConfidenceBound,
 )
 from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
+from botorch.models.model import Model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -23,10 +24,11 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from cases import table
 from tunedprior import Optimizer, WeightPrior, optimize, pretrain
 from tunedprior.acquisition import Situation, confidence_width
+from tunedprior.box import Box
 from tunedprior.errors import AuxiliaryDataWarning, InputError
 from tunedprior.machines import SupportVectorRegressor
 from tunedprior.space import Space
-from tunedprior.surrogates import believing
+from tunedprior.surrogates import Observations, Standard, Surrogate, TunedPrior, believing
 
 SPACE = {"a": (-1.0, 1.0), "b": (0.0, 5.0)}
 MIXED = {
@@ -549,3 +551,99 @@ def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFix
     assert isinstance(caught.value.optimizer, Optimizer)
     with pytest.raises(InputError, match="n_trials must be a whole number"):
         optimize(sometimes, SPACE, 0)
+
+
+# -- a model of one's own --------------------------------------------------------------------------------
+
+
+class Remembering:
+    """The standard model, and what it was given."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self.given: list[Observations] = []
+
+    def __call__(self, observations: Observations):
+        self.given.append(observations)
+        return Standard(self.box)(observations)
+
+
+def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
+    own = Remembering(Box.around(Space.parse(SPACE)))
+    assert isinstance(own, Surrogate)
+    opt, plain = (Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model) for model in (own, None))
+    for _ in range(5):
+        setting = opt.ask()
+        assert setting == plain.ask()
+        for each in (opt, plain):
+            each.tell(setting, 100 + 7 * objective(setting))
+    told, last = own.given[-1], [-value for value in opt.history["y"][: len(own.given[-1].y)]]
+    np.testing.assert_allclose(told.shift + told.scale * told.y[:, 0], last)
+    assert float(told.y.mean()) == pytest.approx(0.0, abs=1e-12)
+    assert told.noise_std is None
+
+
+def test_a_known_noise_reaches_the_model_in_its_units() -> None:
+    own = Remembering(Box.around(Space.parse(SPACE)))
+    opt = Optimizer(SPACE, noise_std=0.5, initial=3, model=own)
+    for setting in opt.ask(n=3):
+        opt.tell(setting, 10 * objective(setting))
+    opt.ask()
+    assert own.given[-1].noise_std == pytest.approx(0.5 / own.given[-1].scale)
+
+
+def test_the_default_models_can_be_named() -> None:
+    prior = pretrain(old_data(SPACE), SPACE)
+    runs = []
+    for arguments in ({"auxiliary": prior}, {"model": TunedPrior(prior)}):
+        opt = Optimizer(SPACE, seed=2, initial=3, **arguments)
+        for _ in range(4):
+            setting = opt.ask()
+            opt.tell(setting, objective(setting))
+        runs.append(opt.history)
+    pd.testing.assert_frame_equal(*runs)
+
+
+def test_a_model_that_does_not_fit_is_refused() -> None:
+    small = Standard(Box.around(Space.parse({"a": (-0.5, 0.5), "b": (0.0, 5.0)})))
+    with pytest.raises(InputError, match="does not hold this search space"):
+        Optimizer(SPACE, model=small)
+    fitting = Standard(Box.around(Space.parse(SPACE)))
+    with pytest.raises(InputError, match="either auxiliary data or a model"):
+        Optimizer(SPACE, old_data(SPACE), model=fitting)
+
+
+class NotConditioned(Remembering):
+    """A model that cannot be told more: believing has to ask for a new one."""
+
+    def __call__(self, observations: Observations):
+        model = super().__call__(observations)
+        return Opaque(model)
+
+
+class Opaque(Model):
+    num_outputs = 1
+
+    def __init__(self, inner: Model) -> None:
+        super().__init__()
+        self.inner = inner
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return torch.Size()
+
+    def posterior(self, X, *args, **kwargs):
+        return self.inner.posterior(X, *args, **kwargs)
+
+
+def test_any_model_can_believe_in_what_is_pending() -> None:
+    own = NotConditioned(Box.around(Space.parse(SPACE)))
+    opt = Optimizer(SPACE, seed=1, initial=4, model=own)
+    for setting in opt.ask(n=4):
+        opt.tell(setting, objective(setting))
+    first, second = opt.ask(n=2)
+    assert first != second
+    told, believed = own.given[-2:]
+    assert len(believed.y) == 5  # the four that were told, and the one that is pending
+    expected = Standard(own.box)(told).posterior(believed.codes[-1:]).mean.item()
+    assert believed.y[-1].item() == pytest.approx(expected, abs=1e-4)

@@ -19,6 +19,7 @@ from tunedprior.surrogates import Observations
 
 _OLD, _NEW = 0.0, 1.0
 _STARTS = (-0.9, 0.9)
+_FIRST_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +33,11 @@ class MultiTask(Rival):
     free_sign: bool
 
     def model(self, inputs: Tensor, observations: Observations) -> MultiTaskGP:
-        """For the new task; with a free sign the better of two fits, as the likelihood has a peak on either side."""
+        """For the new task; with a free sign the search begins on either side of zero, and goes on with the better."""
         if not self.free_sign:
             return fit(self._unfitted(inputs, observations))
-        fitted = [fit(self._unfitted(inputs, observations, start)) for start in _STARTS]
-        return max(fitted, key=_log_posterior)
+        begun = [fit(self._unfitted(inputs, observations, start), _FIRST_STEPS) for start in _STARTS]
+        return fit(max(begun, key=_log_posterior))
 
     def _unfitted(self, inputs: Tensor, observations: Observations, correlation: float | None = None) -> MultiTaskGP:
         tasks = torch.cat([_with_task(self.source.inputs, _OLD), _with_task(inputs, _NEW)])

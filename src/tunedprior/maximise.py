@@ -21,7 +21,7 @@ _ENUMERATED = 10_000
 _LISTED = 1_000  # a parameter with more values than this is treated as continuous, then rounded
 _RESTARTS = 8
 _RAW_SAMPLES = 256
-_EVALUATED_AT_ONCE = 256
+_EVALUATED_AT_ONCE = 1024
 _SAME = 1e-9  # codes closer than this are the same setting
 
 

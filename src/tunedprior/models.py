@@ -112,11 +112,15 @@ def with_amplitude(kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> ScaleKer
     )
 
 
-def fit(model: ModelT) -> ModelT:
-    """The model with its most probable parameters, ready to predict; with a warning, with its initial ones."""
+def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
+    """The model with its most probable parameters, ready to predict; with a warning, with its initial ones.
+
+    With `max_steps` the search for them ends after so many steps, and can be taken up again.
+    """
+    options = None if max_steps is None else {"options": {"maxiter": max_steps}}
     with torch.enable_grad(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
         try:
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs=options)
         except ModelFittingError as error:
             message = f"Amplitude and noise could not be fitted ({error}); using their priors."
             warnings.warn(message, FittingWarning, stacklevel=4)
