@@ -19,11 +19,8 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import spearmanr
 from tqdm import tqdm
 
-from benchmarks.fibre import TARGET_LENGTH, fibre_length, records, space, squared_miss
+from benchmarks.fibre import TARGET_LENGTH, fibre_length, space, squared_miss, tables
 from tunedprior import Optimizer, pretrain
-
-OLD_RECORDS = 162
-NEW_SETTINGS = 155
 
 
 def campaign(optimizer: Optimizer, settings: pd.DataFrame, trials: int, bar: tqdm) -> list[float]:
@@ -52,11 +49,11 @@ def main(arguments: argparse.Namespace) -> None:
     started = time.perf_counter()
 
     print("SIMULATION: short polymer fibres, wanted length 500 µm. Physics invented, device speeds from the paper.")
-    old = records("A", OLD_RECORDS, seed=0)
+    old, new = tables(seed=0)
     prior = pretrain(old, space("B"), direction="minimize")
     lengthscale = prior.base.lengthscale.item()
     print(f"Learnt from {len(old)} records of device A (length-scale {lengthscale:.2f}, λ {prior.lam:.2g}).")
-    settings = records("B", NEW_SETTINGS, seed=1).drop(columns="y")
+    settings = new.drop(columns="y")
 
     misses: dict[str, list[list[float]]] = {"with device A's records": [], "without": []}
     ranks: dict[str, list[float]] = {name: [] for name in misses}

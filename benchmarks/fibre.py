@@ -21,6 +21,7 @@ import pandas as pd
 
 from tunedprior.errors import InputError
 from tunedprior.space import Setting
+from tunedprior.validation import listed
 
 TARGET_LENGTH = 500.0  # µm, the paper's
 #: Butanol speeds that each device's pump can run at, ml/h: the paper's.
@@ -96,10 +97,21 @@ def read_tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         path = folder / f"device_{device.lower()}.csv"
         if not path.is_file():
             raise InputError(f"--fibre-data needs a folder with device_a.csv and device_b.csv; {path} is not there.")
-        table, wanted = pd.read_csv(path), [*space(device), "length_um"]
+        table, settings = pd.read_csv(path), list(space(device))
+        wanted = [*settings, "length_um"]
         missing = [name for name in wanted if name not in table.columns]
         if missing:
             raise InputError(f"{path} must have the columns {', '.join(wanted)}; {', '.join(missing)} is missing.")
-        settings = table.groupby(wanted[:-1], as_index=False)["length_um"].median()
-        found.append(settings[wanted[:-1]].assign(y=squared_miss(settings["length_um"])))
+        numbers = table[wanted].apply(pd.to_numeric, errors="coerce")
+        gaps = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
+        if len(gaps):
+            raise InputError(f"{path} must hold a number in every cell; rows {listed(gaps)} do not. Drop or fill them.")
+        merged = numbers.groupby(settings, as_index=False)["length_um"].median()
+        found.append(merged[settings].assign(y=squared_miss(merged["length_um"])))
     return found[0], found[1]
+
+
+def measured_space(table: pd.DataFrame) -> dict[str, object]:
+    """The settings that a measured table spans: a list of the pump's speeds, the range of everything else."""
+    described: dict[str, object] = {name: (table[name].min(), table[name].max()) for name in space("B")}
+    return described | {"butanol_speed_ml_per_h": sorted(set(table["butanol_speed_ml_per_h"]))}

@@ -14,7 +14,7 @@ from matplotlib.ticker import FormatStrFormatter, MaxNLocator, NullFormatter
 
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS
-from benchmarks.report import Results, curves, ratio
+from benchmarks.report import OTHER_KINDS, Results, curves, ratio, tried
 
 mpl.rcParams["svg.hashsalt"] = "tunedprior"  # the same picture is the same file
 
@@ -65,13 +65,11 @@ def draw_fibre(results: Results, simulated: bool, path: Path) -> None:
 
 def draw_kinds(results: Results, first: int, path: Path) -> None:
     """Regret relative to the standard process, by kind of old data, with 95 % intervals."""
-    tried = {(job[0], job[1], job[2]) for job in results if job[1] != "flipped"}
-    names = list(dict.fromkeys(job[0] for job in results if (job[0], job[1], job[2]) in tried))
-    methods = [method for method in METHODS if any(method == used for _, _, used in tried)]
+    names, methods, seeds = tried(results, OTHER_KINDS[0])
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for offset, method in zip(np.linspace(-0.32, 0.32, len(methods)), methods, strict=True):
-        values = np.array([ratio(results, names, kind, method, first) for kind in KINDS])
-        errors = np.abs(values[:, 1:] - values[:, :1]).T
+        values = np.array([ratio(results, names, kind, method, first, seeds) for kind in KINDS])
+        errors = np.maximum([values[:, 0] - values[:, 1], values[:, 2] - values[:, 0]], 0)
         axes.errorbar(
             np.arange(len(KINDS)) + offset, values[:, 0], errors, fmt="o", markersize=5, elinewidth=1.2, label=method,
             color=COLOURS[METHODS[method].family],

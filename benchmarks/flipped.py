@@ -9,7 +9,8 @@ import argparse
 
 from benchmarks.functions import FUNCTIONS
 from benchmarks.old_data import SPACE, old_data
-from benchmarks.runs import RESULTS, median_and_interval, run_all
+from benchmarks.report import median_and_interval
+from benchmarks.runs import RESULTS, run_all
 from tunedprior import Optimizer
 
 NAMES = ("Ackley", "Styblinski-Tang")

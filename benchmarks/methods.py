@@ -40,7 +40,9 @@ class OldData:
 
 def _tuned_prior(old: OldData, unit_diagonal: bool) -> Surrogate:
     space = Space.parse(old.space)
-    prior = pretrain_or_warn(old.table, space, None, False, "y", old.direction, old.seed)
+    prior = pretrain_or_warn(
+        old.table, space, kernel=None, ard=False, target="y", direction=old.direction, seed=old.seed
+    )
     return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal)
 
 

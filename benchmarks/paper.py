@@ -1,6 +1,7 @@
 """The paper's experiments, and what they leave out: shifted copies, failure cases, other kinds of old data.
 
-    python -m benchmarks paper [--smoke] [--only functions fibre] [--fibre-data DIR] [--out DIR]
+    python -m benchmarks paper [--smoke] [--only functions|fibre] [--out DIR]
+    python -m benchmarks paper --fibre-data DIR [--out DIR]
 
 Everything is chosen from a pool of settings, with the same old data, pool, first settings and budget for every method.
 """
@@ -19,7 +20,7 @@ from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS, SPACE, old_data
 from benchmarks.report import fibre_tables, function_tables, write_tables
-from benchmarks.runs import RESULTS, run_all, seconds_spent
+from benchmarks.runs import RESULTS, run_all
 from tunedprior.space import Space
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -68,7 +69,7 @@ def on_fibres(method: str, seed: int, evaluations: int, folder: str | None) -> l
     first settings.
     """
     old, new = fibre.tables(seed) if folder is None else fibre.read_tables(Path(folder))
-    space = fibre.space("B")
+    space = fibre.space("B") if folder is None else fibre.measured_space(new)
     return campaign(method, old, space, new[list(space)], new["y"].to_numpy(), evaluations, seed, direction="minimize")
 
 
@@ -98,38 +99,37 @@ def fibre_jobs(size: Size, folder: str | None) -> list[tuple]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
     parser.add_argument("--smoke", action="store_true", help="every method and function, one seed, a few evaluations")
-    parser.add_argument("--only", nargs="+", choices=("functions", "fibre"), default=("functions", "fibre"))
-    parser.add_argument("--fibre-data", type=Path, metavar="DIR", help="measured tables (docs/experiments.md says how)")
+    parser.add_argument("--only", choices=("functions", "fibre"), help="one part of it")
+    parser.add_argument("--fibre-data", metavar="DIR", help="Experiment 2 on measured tables (see docs/experiments.md)")
     parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write tables and figures."""
     size = SMOKE if arguments.smoke else FULL
-    out = arguments.out
-    if out is None and (arguments.smoke or arguments.fibre_data):  # neither belongs into the project
+    measured: str | None = arguments.fibre_data
+    out: Path | None = arguments.out
+    if out is None and measured is not None:  # neither this
+        out = Path("fibre-results")
+    elif out is None and arguments.smoke:  # nor that belongs into the project
         out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
     results, docs = (RESULTS, DOCS) if out is None else (out, out)
     command = "python -m benchmarks paper" + (" --smoke" if arguments.smoke else "")
     figures = docs / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    tables, ran = {}, []
-    if "functions" in arguments.only:
-        ran.append("functions")
+    tables: dict[str, str] = {}
+    if arguments.only != "fibre" and measured is None:
         found = run_all("functions", on_function, function_jobs(size), command, results)
         first = len(SPACE) + 1
         tables |= function_tables(found, first)
         draw_functions(found, PAPER, figures / "experiment1")
         draw_functions(found, (*SHIFTED, *FAILURES), figures / "shifted_and_failures")
         draw_kinds(found, first, figures / "kinds")
-    if "fibre" in arguments.only:
-        folder = None if arguments.fibre_data is None else str(arguments.fibre_data)
-        name = "fibre" if folder is None else "fibre-data"
-        ran.append(name)
-        found = run_all(name, on_fibres, fibre_jobs(size, folder), command, results)
-        tables |= fibre_tables(found, simulated=folder is None)
-        draw_fibre(found, simulated=folder is None, path=figures / name)
+    if arguments.only != "functions":
+        name = "fibre" if measured is None else "fibre-data"
+        command += "" if measured is None else f" --fibre-data {measured}"
+        found = run_all(name, on_fibres, fibre_jobs(size, measured), command, results)
+        tables |= fibre_tables(found, simulated=measured is None)
+        draw_fibre(found, simulated=measured is None, path=figures / name)
     write_tables(docs / "experiments.md", tables)
-    hours = sum(seconds_spent(results / f"{name}.json") for name in ran) / 3600
-    print(f"The stored campaigns took {hours:.1f} hours of one core, where they were run.")
     print(f"Results are in {results}, tables and figures in {docs}.")

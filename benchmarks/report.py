@@ -1,61 +1,85 @@
 """Tables of the results, written into the documents between marks, so that they can be made again and compared."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.fibre import space
 from benchmarks.functions import FAILURES, PAPER, SHIFTED
 from benchmarks.methods import BASELINE, METHODS
 from benchmarks.old_data import KINDS
 
 Results = Mapping[tuple, Sequence[float]]
 _RESAMPLES = 2000
-_LEAST_REGRET = 1e-3
+_LEAST_REGRET = 1e-3  # of the range: smaller mean regrets are all the same to us, and to the logarithm
 _FLIPPED = "flipped"
+OTHER_KINDS = [kind for kind in KINDS if kind != _FLIPPED]
+SETTINGS = space("B")
 
 
-def curves(results: Results, *key: str) -> np.ndarray:
-    """All runs whose job begins with the key, a row for each seed in order."""
+def curves(results: Results, *key: str, seeds: Collection[int] | None = None) -> np.ndarray:
+    """All runs whose job begins with the key (and has one of the seeds), a row for each seed in order."""
     found = {job[len(key)]: run for job, run in results.items() if job[: len(key)] == key}
-    return np.array([found[seed] for seed in sorted(found)])
+    return np.array([found[seed] for seed in sorted(found) if seeds is None or seed in seeds])
 
 
-def ratio(results: Results, names: Sequence[str], kind: str, method: str, first: int) -> tuple[float, float, float]:
+def tried(results: Results, kind: str) -> tuple[list[str], list[str], set[int]]:
+    """The functions, methods and seeds that there are results of, for one kind of old data."""
+    jobs = [job for job in results if job[1] == kind]
+    names, methods = ({job[place] for job in jobs} for place in (0, 2))
+    ordered = [name for name in (*PAPER, *SHIFTED, *FAILURES) if name in names]
+    return ordered, [method for method in METHODS if method in methods], {job[3] for job in jobs}
+
+
+def ratio(
+    results: Results, names: Sequence[str], kind: str, method: str, first: int, seeds: Collection[int] | None = None
+) -> tuple[float, float, float]:
     """Mean regret after the first settings over the baseline's: the geometric mean over functions, and its interval.
 
-    That is 95 % of a bootstrap over seeds, in pairs. The baseline sees no old data, so it has runs of one kind only.
+    The baseline sees no old data, so it has runs of one kind only.
     """
-    rng = np.random.default_rng(0)
+    own = [curves(results, name, kind, method, seeds=seeds)[:, first:] for name in names]
+    base = [curves(results, name, _FLIPPED, BASELINE, seeds=seeds)[:, first:] for name in names]
+    return paired_ratio(own, base, least=_LEAST_REGRET)
+
+
+def paired_ratio(own: list[np.ndarray], base: list[np.ndarray], least: float = 0.0) -> tuple[float, float, float]:
+    """The geometric mean of mean(own)/mean(base), with 95 % of a bootstrap over seeds (rows).
+
+    Seeds are drawn in pairs and alike for all functions, as they share old settings, pools and first settings.
+    """
+    picks = np.random.default_rng(0).integers(len(own[0]), size=(_RESAMPLES, len(own[0])))
     logs, spread = [], []
-    for name in names:
-        own, base = curves(results, name, kind, method), curves(results, name, _FLIPPED, BASELINE)
-        own, base = own[:, first:].mean(1), base[: len(own), first:].mean(1)
-        logs.append(_log_ratio(own.mean(), base.mean()))
-        picks = rng.integers(len(own), size=(_RESAMPLES, len(own)))
-        spread.append(_log_ratio(own[picks].mean(1), base[picks].mean(1)))
+    for mine, theirs in zip(own, base, strict=True):
+        mine, theirs = mine.mean(1), theirs.mean(1)
+        logs.append(_log(mine.mean(), least) - _log(theirs.mean(), least))
+        spread.append(_log(mine[picks].mean(1), least) - _log(theirs[picks].mean(1), least))
     low, high = np.quantile(np.mean(spread, axis=0), (0.025, 0.975))
     return tuple(float(np.exp(value)) for value in (np.mean(logs), low, high))
 
 
-def _log_ratio(own: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Regrets below a thousandth of the range are all the same to us, and to the logarithm."""
-    return np.log(np.maximum(own, _LEAST_REGRET)) - np.log(np.maximum(base, _LEAST_REGRET))
+def _log(value: np.ndarray, least: float) -> np.ndarray:
+    return np.log(np.maximum(value, least))
 
 
 def function_tables(results: Results, first: int) -> dict[str, str]:
     """Ratios of regret by method and function, medians with quartiles, and ratios by kind of old data."""
-    parts = {"paper": PAPER, "shifted": SHIFTED, "failures": FAILURES}
-    tables = {
-        f"ratios {part}": _table(
-            ["method", *names, "geometric mean"],
+
+    def ratios(names: Sequence[str], together: bool) -> str:
+        groups = [[name] for name in names] + ([list(names)] if together else [])
+        return _table(
+            ["method", *names] + (["geometric mean"] if together else []),
             METHODS,
-            lambda method, names=names: [
-                _ratio_cell(ratio(results, some, _FLIPPED, method, first)) for some in (*([n] for n in names), names)
-            ],
+            lambda method: [_marked(ratio(results, group, _FLIPPED, method, first)) for group in groups],
         )
-        for part, names in parts.items()
+
+    tables = {
+        "ratios paper": ratios(PAPER, together=True),
+        "ratios shifted": ratios(SHIFTED, together=True),
+        "ratios failures": ratios(FAILURES, together=False),
+        "kinds": _kinds(results, first),
     }
     evaluations = len(next(iter(results.values())))
     every = (*PAPER, *SHIFTED, *FAILURES)
@@ -67,27 +91,34 @@ def function_tables(results: Results, first: int) -> dict[str, str]:
                 _quartiles(curves(results, name, _FLIPPED, method)[:, step - 1]) for name in every
             ],
         )
-    tried = {(job[0], job[1], job[2]) for job in results}
-    other = [kind for kind in KINDS if kind != _FLIPPED]
-    names = [name for name in every if any((name, kind, method) in tried for kind in other for method in METHODS)]
-    methods = [method for method in METHODS if any((name, other[0], method) in tried for name in names)]
-    tables["kinds"] = _table(
-        ["old data", *methods],
-        KINDS,
-        lambda kind: [_ratio_cell(ratio(results, names, kind, method, first)) for method in methods],
-    )
     return tables
 
 
+def _kinds(results: Results, first: int) -> str:
+    """The same functions, methods and seeds for every kind."""
+    names, methods, seeds = tried(results, OTHER_KINDS[0])
+    return _table(
+        ["old data", *methods],
+        KINDS,
+        lambda kind: [_with_interval(ratio(results, names, kind, method, first, seeds)) for method in methods],
+    )
+
+
 def fibre_tables(results: Results, simulated: bool) -> dict[str, str]:
-    """How far the best fibre is from the target, in µm: median and quartiles."""
-    evaluations = len(next(iter(results.values())))
+    """How far the best fibre is from the target, in µm: medians, quartiles, and the mean over the baseline's."""
+    misses = {method: np.sqrt(curves(results, method)) for method in METHODS}
+    evaluations, first = len(next(iter(results.values()))), len(SETTINGS) + 1
     steps = sorted({step for step in (10, 20, evaluations) if step <= evaluations})
     kind = "simulated" if simulated else "measured"
-    head = ["method", *(f"after {step} experiments ({kind}), µm" for step in steps)]
+    head = ["method", *(f"after {step} experiments ({kind}), µm" for step in steps), f"mean over {BASELINE}'s"]
     return {
         f"fibre {kind}": _table(
-            head, METHODS, lambda method: [_quartiles(np.sqrt(curves(results, method)[:, s - 1]), ".1f") for s in steps]
+            head,
+            METHODS,
+            lambda method: [
+                *(_quartiles(misses[method][:, step - 1], ".1f") for step in steps),
+                _marked(paired_ratio([misses[method][:, first:]], [misses[BASELINE][:, first:]], least=1e-3)),
+            ],
         )
     }
 
@@ -97,12 +128,24 @@ def _table(head: Sequence[str], rows: Sequence[str] | Mapping[str, object], cell
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _ratio_cell(value: tuple[float, float, float]) -> str:
-    """In bold where the interval leaves no doubt that it is better than the baseline, slanted where worse."""
+def _with_interval(value: tuple[float, float, float]) -> str:
+    middle, low, high = value
+    return f"{middle:.2f} ({low:.2f}–{high:.2f})"
+
+
+def _marked(value: tuple[float, float, float]) -> str:
+    """In bold where the whole interval is better than the baseline, slanted where it is worse."""
     middle, low, high = value
     sure = low < high  # one seed has no interval
     mark = "**" if sure and high < 1 else "*" if sure and low > 1 else ""
     return f"{mark}{middle:.2f}{mark} ({low:.2f}–{high:.2f})"
+
+
+def median_and_interval(values: Sequence[float], seed: int = 0) -> str:
+    """The median, with a 95 % bootstrap interval."""
+    rng = np.random.default_rng(seed)
+    medians = np.median(rng.choice(values, (_RESAMPLES, len(values))), axis=1)
+    return f"{np.median(values):.4f} ({np.quantile(medians, 0.025):.4f} to {np.quantile(medians, 0.975):.4f})"
 
 
 def _quartiles(values: np.ndarray, form: str = ".3f") -> str:
@@ -115,6 +158,6 @@ def write_tables(path: Path, tables: Mapping[str, str]) -> None:
     text = path.read_text() if path.exists() else ""
     for name, table in tables.items():
         block = f"<!-- table: {name} -->\n{table}\n<!-- end -->"
-        found = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?\n<!-- end -->", re.DOTALL)
+        found = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
         text = found.sub(lambda _match, block=block: block, text) if found.search(text) else f"{text}\n{block}\n"
     path.write_text(text)

@@ -1,20 +1,20 @@
 """Running many campaigns on all cores, and keeping what they gave with the command and versions that made it."""
 
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 
-import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 import tunedprior
+from tunedprior.errors import FittingWarning
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy", "scikit-learn")
@@ -27,66 +27,79 @@ def run_all(
     """campaign(*job) for every job, by job; those found in `folder/name.json` are not run again.
 
     The file is saved every few seconds, so that an interrupted run goes on where it stopped. Without a folder nothing
-    is stored.
+    is stored. Each run names the software that made it; a change of this project's own code is for whoever made it to
+    judge, and to delete the runs it touches.
     """
     path = None if folder is None else folder / f"{name}.json"
-    runs = json.loads(path.read_text())["runs"] if path is not None and path.exists() else []
-    done = {tuple(run["job"]): run for run in runs}
-    missing = [job for job in jobs if job not in done]
-    saved = time.monotonic()
+    stored = _Stored(path, command)
+    missing = [job for job in jobs if job not in stored.runs]
     with ProcessPoolExecutor(initializer=_one_thread) as pool:
         futures = [pool.submit(_timed, campaign, job) for job in missing]
         try:
             for future in tqdm(as_completed(futures), total=len(missing), desc=name, unit="campaign"):
-                run = future.result()
-                done[tuple(run["job"])] = run
-                if path is not None and time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
-                    _save(path, command, done)
-                    saved = time.monotonic()
+                stored.add(future.result())
         finally:
             for future in futures:
-                future.cancel()
-            if path is not None and missing:
-                _save(path, command, done)
-    return {job: done[job]["best"] for job in jobs}
+                if not future.cancel() and future.done() and future.exception() is None:
+                    stored.add(future.result())
+            if missing:
+                stored.save()
+    return {job: stored.runs[job]["best"] for job in jobs}
 
 
-def seconds_spent(path: Path) -> float:
-    """How long the stored campaigns took, one core each."""
-    return sum(run["seconds"] for run in json.loads(path.read_text())["runs"])
+class _Stored:
+    """The file of results: a line for each run, in a settled order, so that versions of it can be compared."""
 
+    def __init__(self, path: Path | None, command: str) -> None:
+        self._path, self._command, self._saved = path, command, time.monotonic()
+        found = json.loads(path.read_text()) if path is not None and path.exists() else {"software": [], "runs": []}
+        self._software: list[dict[str, str]] = found["software"]
+        self.runs = {tuple(run["job"]): run for run in found["runs"]}
+        versions = {"python": python_version(), "tunedprior": tunedprior.__version__}
+        versions |= {package: version(package) for package in _PACKAGES}
+        if versions not in self._software:
+            self._software.append(versions)
+        self._made_by = self._software.index(versions)
 
-def _save(path: Path, command: str, done: dict[tuple, dict]) -> None:
-    """A line for each run, in a settled order, so that versions of the file can be compared."""
-    versions = {"tunedprior": tunedprior.__version__} | {package: version(package) for package in _PACKAGES}
-    head = json.dumps({"command": command, "versions": versions})
-    lines = [json.dumps(done[job], ensure_ascii=False) for job in sorted(done, key=str)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(head[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n")
-    beside.replace(path)
+    def add(self, run: dict) -> None:
+        """Keep a run; save if it is time."""
+        self.runs[tuple(run["job"])] = run | {"software": self._made_by}
+        if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
+            self.save()
+
+    def save(self) -> None:
+        """Write beside and then move, so that a crash leaves the old file or the new one."""
+        if self._path is None:
+            return
+        used = sorted({run["software"] for run in self.runs.values()})
+        lines = [
+            self.runs[job] | {"software": used.index(self.runs[job]["software"])} for job in sorted(self.runs, key=str)
+        ]
+        head = json.dumps({"command": self._command, "software": [self._software[index] for index in used]})
+        text = ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".part")
+        beside.write_text(f'{head[:-1]}, "runs": [\n{text}\n]}}\n')
+        beside.replace(self._path)
+        self._saved = time.monotonic()
 
 
 def _timed(campaign: Callable[..., Sequence[float]], job: tuple) -> dict:
+    """One run, with its seconds and how many fits failed in it (the model then went on with what it had)."""
     started = time.perf_counter()
-    best = campaign(*job)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", FittingWarning)
+        best = campaign(*job)
     return {
         "job": list(job),
         "best": [float(f"{value:.9g}") for value in best],
         "seconds": round(time.perf_counter() - started, 2),
+        "failed_fits": len(caught),
     }
 
 
 def _one_thread() -> None:
-    """In every worker: campaigns share the cores among them, not within; what they warn of is in the tests."""
-    os.environ["OMP_NUM_THREADS"] = "1"
+    """In every worker: campaigns share the cores among them, not within."""
     torch.set_num_threads(1)
     threadpool_limits(1)
-    warnings.simplefilter("ignore")
-
-
-def median_and_interval(values: Sequence[float], seed: int = 0) -> str:
-    """The median, with a 95 % bootstrap interval."""
-    rng = np.random.default_rng(seed)
-    medians = np.median(rng.choice(values, (2000, len(values))), axis=1)
-    return f"{np.median(values):.4f} ({np.quantile(medians, 0.025):.4f} to {np.quantile(medians, 0.975):.4f})"

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +17,8 @@ from benchmarks.campaigns import campaign
 from benchmarks.functions import FUNCTIONS
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS, SPACE, old_data
-from benchmarks.paper import FULL, fibre_jobs, function_jobs, on_function
-from tunedprior.errors import InputError
+from benchmarks.paper import FULL, fibre_jobs, function_jobs, on_fibres, on_function
+from tunedprior.errors import FittingWarning, InputError
 from tunedprior.space import Space
 
 ROOT = Path(__file__).parent.parent
@@ -81,7 +83,8 @@ def test_the_papers_experiments_have_a_quick_size(tmp_path: Path, capsys: pytest
     said = capsys.readouterr()
     assert str(tmp_path) in said.out
     done = json.loads((tmp_path / "functions.json").read_text())
-    assert {"tunedprior", "torch", "botorch"} <= set(done["versions"])
+    assert {"tunedprior", "torch", "botorch"} <= set(done["software"][0])
+    assert all(run["failed_fits"] == 0 for run in done["runs"])
     tried = {tuple(run["job"][:3]) for run in done["runs"]}
     assert {(name, "flipped", method) for name in FUNCTIONS for method in METHODS} <= tried
     assert {kind for _, kind, _ in tried} == set(KINDS)
@@ -116,13 +119,22 @@ def test_measured_fibres_can_be_brought(tmp_path: Path) -> None:
     for device in "ab":
         table = fibre.records(device.upper(), 40, seed=0).drop(columns="y")
         lengths = [fibre.fibre_length(setting, device.upper()) for setting in table.to_dict("records")]
-        table.assign(length_um=lengths).to_csv(tmp_path / f"device_{device}.csv", index=False)
+        table["position_mm"] += 20.0  # beyond anything the simulation knows
+        again = table.assign(length_um=lengths)
+        pd.concat([again, again.iloc[:5]]).to_csv(tmp_path / f"device_{device}.csv", index=False)
     old, new = fibre.read_tables(tmp_path)
-    assert len(old) == len(new) == 40
+    assert len(old) == len(new) == 40  # repeats are merged
     assert sorted(new["y"]) == pytest.approx(sorted((length - 500) ** 2 for length in lengths))
+    assert fibre.measured_space(new)["butanol_speed_ml_per_h"] == [48.0, 63.0, 98.0]
+    best = on_fibres("TP-EI-BO", 0, 8, str(tmp_path))
+    assert min(new["y"]) <= best[-1] <= best[0]
     with pytest.raises(InputError, match="is not there"):
         fibre.read_tables(tmp_path / "elsewhere")
-    pd.read_csv(tmp_path / "device_b.csv").drop(columns="length_um").to_csv(tmp_path / "device_b.csv", index=False)
+    whole = pd.read_csv(tmp_path / "device_b.csv")
+    whole.assign(length_um=whole["length_um"].mask(whole.index == 3)).to_csv(tmp_path / "device_b.csv", index=False)
+    with pytest.raises(InputError, match="a number in every cell; rows 3 do not"):
+        fibre.read_tables(tmp_path)
+    whole.drop(columns="length_um").to_csv(tmp_path / "device_b.csv", index=False)
     with pytest.raises(InputError, match="length_um is missing"):
         fibre.read_tables(tmp_path)
 
@@ -158,6 +170,11 @@ def test_campaigns_can_be_repeated_and_never_get_worse() -> None:
     assert all(earlier >= later >= 0 for earlier, later in pairwise(first))
 
 
+def test_flipped_and_same_are_the_same_to_the_tuned_prior() -> None:
+    flipped, same = (on_function("Himmelblau", kind, "TP-EI-BO", 2, 6, 64) for kind in ("flipped", "same"))
+    assert flipped == pytest.approx(same)
+
+
 def test_a_needle_is_in_the_haystack() -> None:
     assert on_function("Easom", "flipped", "EI", 0, 3, 64)[0] > 0.9  # relative to the well, which the pool would miss
 
@@ -171,6 +188,9 @@ def test_ratios_compare_in_pairs() -> None:
     results |= {("g", *key[1:]): value for key, value in results.items()}
     results |= {("g", "flipped", "half", seed): list(2 * base[seed]) for seed in range(12)}
     assert report.ratio(results, ["f", "g"], "flipped", "half", first=3)[0] == pytest.approx(1.0)  # ½ and 2
+    some = report.ratio(results, ["f"], "flipped", "standard-EI", first=3, seeds={0, 5})
+    assert some == pytest.approx((1.0, 1.0, 1.0))
+    assert report.curves(results, "f", "flipped", "half", seeds={0, 5}).shape == (2, 10)
 
 
 def test_tables_replace_themselves(tmp_path: Path) -> None:
@@ -189,14 +209,28 @@ def test_results_are_kept_and_not_run_again(tmp_path: Path) -> None:
     assert first == again == {(1.0,): [2.0], (2.0,): [4.0]}
     stored = json.loads((tmp_path / "kept.json").read_text())
     assert stored["command"] == "the command"
-    assert "torch" in stored["versions"]
+    assert [run["software"] for run in stored["runs"]] == [0, 0]
+    assert "torch" in stored["software"][0]
+
+
+def test_runs_remember_the_software_that_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.run_all("kept", double, [(1.0,)], "the command", tmp_path)
+    monkeypatch.setattr(runs, "version", lambda package: f"{package} of tomorrow")
+    runs.run_all("kept", double, [(1.0,), (2.0,)], "the command", tmp_path)
+    stored = json.loads((tmp_path / "kept.json").read_text())
+    made_by = {run["job"][0]: stored["software"][run["software"]]["torch"] for run in stored["runs"]}
+    assert made_by[1.0] != made_by[2.0] == "torch of tomorrow"
+
+
+def test_failed_fits_are_counted() -> None:
+    assert runs._timed(double, (1.0,))["failed_fits"] == 0
+    assert runs._timed(fits_badly, (1.0,))["failed_fits"] == 2
 
 
 def test_what_was_done_survives_a_failure(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         runs.run_all("kept", fails_at_two, [(1.0,), (2.0,)], "the command", tmp_path)
-    done = runs.run_all("kept", double, [(1.0,), (2.0,)], "the command", tmp_path)
-    assert done == {(1.0,): [2.0], (2.0,): [4.0]}
+    assert runs.run_all("kept", never, [(1.0,)], "the command", tmp_path) == {(1.0,): [2.0]}
 
 
 def double(value: float) -> list[float]:
@@ -207,7 +241,14 @@ def never(value: float) -> list[float]:
     raise AssertionError(value)
 
 
+def fits_badly(value: float) -> list[float]:
+    for _ in range(2):
+        warnings.warn("no fit", FittingWarning, stacklevel=1)
+    return [value]
+
+
 def fails_at_two(value: float) -> list[float]:
     if value == 2.0:
+        time.sleep(1.0)  # the other is done by then
         raise AssertionError(value)
     return [2 * value]

@@ -262,14 +262,30 @@ def test_multi_task(source: Source, observations: Observations, free_sign: bool)
     assert (between[0][1] < 0) == free_sign
 
 
-def test_multi_task_takes_the_more_probable_of_its_fits(
-    source: Source, observations: Observations, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("better", [0, 1])
+def test_multi_task_goes_on_with_the_better_start(
+    source: Source, observations: Observations, monkeypatch: pytest.MonkeyPatch, better: int
 ) -> None:
-    values = []
-    for starts in ((-0.9,), (0.9,), (-0.9, 0.9)):
-        monkeypatch.setattr(multi_task, "_STARTS", starts)
-        values.append(multi_task._log_posterior(MultiTask(source, free_sign=True)(observations).inner))
-    assert values[2] == pytest.approx(max(values[:2]))
+    begun = []
+
+    def judged(model) -> float:
+        begun.append(model)
+        return 1.0 if len(begun) - 1 == better else 0.0
+
+    monkeypatch.setattr(multi_task, "_log_posterior", judged)
+    chosen = MultiTask(source, free_sign=True)(observations).inner
+    assert chosen is begun[better]
+
+
+def test_the_log_posterior_is_what_a_fit_maximises(source: Source, observations: Observations) -> None:
+    model = MultiTask(source, free_sign=True)(observations).inner
+    best = multi_task._log_posterior(model)
+    kernel = model.covar_module.kernels[1]
+    for step in (-0.3, 0.3):
+        with torch.no_grad():
+            kernel.amplitude += step
+            assert multi_task._log_posterior(model) < best
+            kernel.amplitude -= step
 
 
 def test_ranking_ensemble(source: Source, observations: Observations) -> None:
@@ -288,6 +304,34 @@ def test_ranking_ensemble(source: Source, observations: Observations) -> None:
         )
 
     assert_posterior(model, directly)
+
+
+def test_the_ensembles_weights_by_loops(old: pd.DataFrame, observations: Observations) -> None:
+    noisy = old.assign(y=-old["y"] + 0.1 * np.random.default_rng(0).standard_normal(len(old)))
+    rival = RankingEnsemble(Source.read(noisy, SPACE), seed=5)
+    inputs, y = (1 + observations.codes) / 2, numbers(observations.y)
+    new = gaussian_process(inputs, observations.y)
+    normal = torch.randn(2, 256, len(y), generator=torch.Generator().manual_seed(5), dtype=torch.float64).tolist()
+    covariance = rival.source.model.posterior(inputs).distribution.covariance_matrix.detach().numpy()
+    root = np.linalg.cholesky(covariance + 1e-8 * covariance.diagonal().mean() * np.eye(len(y)))
+    centre = numbers(rival.source.model.posterior(inputs).mean)
+    means, stds = (values.tolist() for values in leave_one_out(new))
+    pairs = [(j, k) for j in range(len(y)) for k in range(len(y)) if j != k]
+    losses = []
+    for old_normal, new_normal in zip(*normal, strict=True):
+        drawn = [
+            c + sum(r * z for r, z in zip(row, old_normal, strict=True)) for c, row in zip(centre, root, strict=True)
+        ]
+        left_out = [m + s * z for m, s, z in zip(means, stds, new_normal, strict=True)]
+        losses.append((
+            sum((drawn[j] < drawn[k]) != (y[j] < y[k]) for j, k in pairs),
+            sum((left_out[j] < y[k]) != (y[j] < y[k]) for j, k in pairs),
+        ))  # fmt: skip
+    wins = [1.0 if a < b else 0.5 if a == b else 0.0 for a, b in losses]
+    assert np.median([a for a, _ in losses]) <= np.quantile([b for _, b in losses], 0.95)  # so it is not dropped
+    weight = float(rival.weights(new, inputs, observations.y)[0])
+    assert 0.05 < weight < 0.95
+    assert weight == pytest.approx(np.mean(wins), abs=1e-9)
 
 
 def test_the_ensemble_keeps_what_ranks_well_and_drops_what_does_not(
@@ -390,6 +434,14 @@ def test_minimised_old_data_is_turned_but_labels_are_not(old: pd.DataFrame) -> N
     assert torch.equal(Source.read(old, SPACE, "minimize").y, -Source.read(old, SPACE).y)
     labels = old.assign(y=np.where(old["y"] > 2, "pass", "fail"))
     assert torch.equal(Source.read(labels, SPACE, "minimize").y, Source.read(labels, SPACE).y)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_observation_is_enough_for_a_posterior(name: str, old: pd.DataFrame, observations: Observations) -> None:
+    one = Observations(observations.codes[:1], torch.zeros(1, 1).double(), None, 0.3, 1.0)
+    posterior = METHODS[name].surrogate(OldData(old, SPACE, "maximize", 0))(one).posterior(X_NEW)
+    assert torch.isfinite(posterior.mean).all()
+    assert (posterior.variance > 0).all()
 
 
 def test_rivals_refuse_a_known_noise(source: Source, observations: Observations) -> None:

@@ -1,7 +1,7 @@
 """What the tuned prior is compared with: the paper's rivals and the field's strong ones, as `Surrogate`s.
 
 All see the same observations through the same optimiser; they differ in what they make of the old data. None takes a
-known noise level: each learns its own.
+known noise level: they learn it, from the observations or (`LearntKernel`) from the old data.
 """
 
 from benchmarks.rivals.difference import Difference

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from benchmarks.rivals.leave_one_out import fixed_process
 from benchmarks.rivals.source import Rival, Source, gaussian_process, on_unit_cube
+from tunedprior.errors import FactorisationError
 from tunedprior.kernels import SquaredExponential
 from tunedprior.linalg import cholesky
 from tunedprior.machines import LeastSquares, select
@@ -73,7 +74,10 @@ def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture, float]:
         error = (leave_one_out_residuals(cholesky(gram), y) ** 2).mean()
         return error, torch.autograd.grad(error, list(parameters.values()))
 
-    result = scipy_minimize(error_and_gradients, parameters, bounds=bounds, options={"maxiter": 200})
+    try:
+        result = scipy_minimize(error_and_gradients, parameters, bounds=bounds, options={"maxiter": 200})
+    except FactorisationError:  # a step too far; the other starts remain
+        return torch.inf, kernel, float(log_lam.detach().exp())
     return float(result.fval), kernel, float(log_lam.detach().exp())
 
 

@@ -27,7 +27,7 @@ class LeaveOneOut(Rival):
     """
 
     def model(self, inputs: Tensor, observations: Observations) -> SingleTaskGP:
-        """Tuned anew; of the old data only the box counts, so that all rivals see the same inputs."""
+        """Tuned anew; of the old data only the box counts."""
         y = observations.y
         kernel, lam = SquaredExponential(1.0), 1e-3  # while all responses are equal, nothing can be tuned
         if y.max() > y.min():

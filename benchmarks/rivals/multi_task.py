@@ -20,6 +20,7 @@ from tunedprior.surrogates import Observations
 _OLD, _NEW = 0.0, 1.0
 _STARTS = (-0.9, 0.9)
 _FIRST_STEPS = 8
+_FULL = 0.99999  # a correlation that leaves half a per cent of the amplitude unexplained, and a matrix that is regular
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class MultiTask(Rival):
     """cov(f_s(x), f_t(x')) = B_st k(x, x'), B positive semi-definite; each task standardised by itself.
 
     BoTorch's default keeps B's entries positive and leans towards strong correlation. With `free_sign` the correlation
-    lies anywhere between -1 and 1, so that an old response that runs the other way can be used.
+    lies anywhere between -1 and 1, so that an old response that runs the other way can be used. The likelihood may have
+    a peak on either side of zero; which one to climb is settled after a few steps from each side.
     """
 
     free_sign: bool
@@ -58,7 +60,7 @@ class TwoTasks(Kernel):
         super().__init__(active_dims=active_dims)
         self.register_parameter("correlation", torch.nn.Parameter(torch.tensor(correlation)))
         self.register_parameter("amplitude", torch.nn.Parameter(torch.tensor(1.0)))
-        self.register_constraint("correlation", Interval(-0.999, 0.999, transform=None))
+        self.register_constraint("correlation", Interval(-_FULL, _FULL, transform=None))
         self.register_constraint("amplitude", GreaterThan(1e-2, transform=None))
         self.register_prior("amplitude_prior", LogNormalPrior(0.0, 1.0), "amplitude")
 

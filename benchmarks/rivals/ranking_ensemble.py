@@ -43,7 +43,10 @@ class WeightedSum(Model):
 
 @dataclass(frozen=True, eq=False)
 class RankingEnsemble(Rival):
-    """w_k = P(process k misranks fewest pairs of D), over draws from the processes; leave-one-out for the new one."""
+    """w_k = P(process k misranks fewest pairs of D), over draws from the processes; leave-one-out for the new one.
+
+    A left-out draw is ranked against the other observations as they were measured; ties are shared.
+    """
 
     seed: int = 0
 
@@ -63,7 +66,6 @@ class RankingEnsemble(Rival):
             old_draws = old.mean + normal[0] @ cholesky(_jittered(old.covariance_matrix)).T
             mean, std = leave_one_out(new)
             old_losses = misranked(old_draws[:, :, None], old_draws[:, None, :], y)
-            # Left out, an observation is ranked against the others as they were measured.
             new_losses = misranked((mean + std * normal[1])[:, :, None], y.T[None], y)
         if old_losses.median() > new_losses.quantile(_TOLERATED):
             return torch.tensor([0.0, 1.0]).to(y)

@@ -13,7 +13,7 @@ from botorch.models.model import Model
 from botorch.posteriors import Posterior
 from botorch.settings import validate_input_scaling
 from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, RBFKernel
+from gpytorch.kernels import RBFKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from gpytorch.priors import LogNormalPrior
 from torch import Tensor
@@ -49,8 +49,11 @@ class Source:
         data = read_auxiliary(old, parsed, direction=direction)
         box = Box.around(parsed, data.settings)
         inputs, y = average_replicates(box.inputs(box.codes(data.settings)), data.response, data.labels)
-        turned = direction == "minimize" and not data.labels  # a label says good or bad, whichever way numbers run
-        return cls(box, (1 + inputs) / 2, -y if turned else y)
+        if data.labels:  # good or bad, whichever way numbers run; methods that copy values need some scale for them
+            y = (1 + y) / 2
+        elif direction == "minimize":
+            y = -y
+        return cls(box, (1 + inputs) / 2, y)
 
     @property
     def flat(self) -> bool:
@@ -118,16 +121,14 @@ class Rival(ABC):
         """The fitted model, over the unit cube; `inputs` are the observed settings there."""
 
 
-def gaussian_process(
-    inputs: Tensor, y: Tensor, covariance: Kernel | None = None, extra_noise: Tensor | None = None
-) -> SingleTaskGP:
-    """BoTorch's standard process, fitted; or with another kernel, or with known variance on top of the learnt noise.
+def gaussian_process(inputs: Tensor, y: Tensor, extra_noise: Tensor | None = None) -> SingleTaskGP:
+    """BoTorch's standard process, fitted; if asked, with known variances on top of the learnt noise.
 
     It standardises y, as BoTorch's priors expect, and predicts in the units that came.
     """
     likelihood = None
     if extra_noise is not None:  # BoTorch's own prior on the noise that is learnt
-        variance = float(y.var()) or 1.0
+        variance = float(y.var()) if len(y) > 1 and y.max() > y.min() else 1.0
         likelihood = FixedNoiseGaussianLikelihood(
             (extra_noise / variance).squeeze(-1).clamp_min(LEAST_NOISE),
             learn_additional_noise=True,
@@ -135,7 +136,7 @@ def gaussian_process(
             noise_constraint=GreaterThan(1e-4, transform=None, initial_value=torch.tensor(-5.0).exp()),
         )
     with validate_input_scaling(False):  # a flat response is no mistake here
-        model = SingleTaskGP(inputs, y, likelihood=likelihood, covar_module=covariance)
+        model = SingleTaskGP(inputs, y, likelihood=likelihood)
     return fit(model)
 
 

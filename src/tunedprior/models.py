@@ -122,6 +122,6 @@ def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
         try:
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs=options)
         except ModelFittingError as error:
-            message = f"Amplitude and noise could not be fitted ({error}); using their priors."
+            message = f"The model's parameters could not be fitted ({error}); going on with those it had."
             warnings.warn(message, FittingWarning, stacklevel=4)
     return model.eval()
