@@ -1,8 +1,10 @@
 """python -m benchmarks: every measurement of the project by name."""
 
 import argparse
+import sys
 
 from benchmarks import demo, flipped, lambda_floor, paper
+from tunedprior.errors import InputError
 
 _BENCHMARKS = {"paper": paper, "flipped": flipped, "lambda-floor": lambda_floor, "demo": demo}
 
@@ -19,7 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
         module.add_arguments(one)
         one.set_defaults(run=module.main)
     parsed = parser.parse_args(arguments)
-    parsed.run(parsed)
+    try:
+        parsed.run(parsed)
+    except InputError as error:  # the user's to mend, so a message and no traceback
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python -m benchmarks paper [--smoke] [--only functions|fibre] [--out DIR]
     python -m benchmarks paper --fibre-data DIR [--out DIR]
+    python -m benchmarks paper --estimate
 
 Everything is chosen from a pool of settings, with the same old data, pool, first settings and budget for every method.
 """
@@ -20,7 +21,7 @@ from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS, SPACE, old_data
 from benchmarks.report import fibre_tables, function_tables, write_tables
-from benchmarks.runs import RESULTS, run_all
+from benchmarks.runs import RESULTS, estimated_seconds, run_all
 from tunedprior.space import Space
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -96,22 +97,38 @@ def fibre_jobs(size: Size, folder: str | None) -> list[tuple]:
     return [(method, seed, size.fibre_evaluations, folder) for seed in range(size.fibre_seeds) for method in METHODS]
 
 
+def estimated_minutes(size: Size) -> float:
+    """On two cores: three campaigns of every method on functions, of both kinds of job, and one on fibres."""
+    functions = estimated_seconds(
+        on_function, function_jobs(size), group=lambda job: (job[2], job[1] == "flipped"), sample=3
+    )
+    fibres = estimated_seconds(on_fibres, fibre_jobs(size, None), group=lambda job: job[0], sample=1)
+    return (functions + fibres) / 60
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
     parser.add_argument("--smoke", action="store_true", help="every method and function, one seed, a few evaluations")
     parser.add_argument("--only", choices=("functions", "fibre"), help="one part of it")
     parser.add_argument("--fibre-data", metavar="DIR", help="Experiment 2 on measured tables (see docs/experiments.md)")
+    parser.add_argument("--estimate", action="store_true", help="how long all of it takes on two cores, from a sample")
     parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write tables and figures."""
     size = SMOKE if arguments.smoke else FULL
+    if arguments.estimate:
+        minutes = estimated_minutes(size)
+        print(f"About {minutes:.0f} minutes on two cores like these.")
+        return
     measured: str | None = arguments.fibre_data
     out: Path | None = arguments.out
-    if out is None and measured is not None:  # neither this
-        out = Path("fibre-results")
-    elif out is None and arguments.smoke:  # nor that belongs into the project
+    # Neither measured tables nor a quick look belong into the project's own results.
+    if measured is not None:
+        fibre.read_tables(Path(measured))  # refuses what cannot be read, before anything is written
+        out = out or Path("fibre-results")
+    elif out is None and arguments.smoke:
         out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
     results, docs = (RESULTS, DOCS) if out is None else (out, out)
     command = "python -m benchmarks paper" + (" --smoke" if arguments.smoke else "")

@@ -16,7 +16,6 @@ _RESAMPLES = 2000
 _LEAST_REGRET = 1e-3  # of the range: smaller mean regrets are all the same to us, and to the logarithm
 _FLIPPED = "flipped"
 OTHER_KINDS = [kind for kind in KINDS if kind != _FLIPPED]
-SETTINGS = space("B")
 
 
 def curves(results: Results, *key: str, seeds: Collection[int] | None = None) -> np.ndarray:
@@ -107,7 +106,7 @@ def _kinds(results: Results, first: int) -> str:
 def fibre_tables(results: Results, simulated: bool) -> dict[str, str]:
     """How far the best fibre is from the target, in µm: medians, quartiles, and the mean over the baseline's."""
     misses = {method: np.sqrt(curves(results, method)) for method in METHODS}
-    evaluations, first = len(next(iter(results.values()))), len(SETTINGS) + 1
+    evaluations, first = len(next(iter(results.values()))), len(space("B")) + 1
     steps = sorted({step for step in (10, 20, evaluations) if step <= evaluations})
     kind = "simulated" if simulated else "measured"
     head = ["method", *(f"after {step} experiments ({kind}), µm" for step in steps), f"mean over {BASELINE}'s"]

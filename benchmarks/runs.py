@@ -3,12 +3,13 @@
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 
+import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -97,6 +98,23 @@ def _timed(campaign: Callable[..., Sequence[float]], job: tuple) -> dict:
         "seconds": round(time.perf_counter() - started, 2),
         "failed_fits": len(caught),
     }
+
+
+def estimated_seconds(
+    campaign: Callable[..., Sequence[float]], jobs: Sequence[tuple], group: Callable[[tuple], Hashable], sample: int
+) -> float:
+    """How long all jobs would take on two cores: a few of each group are run there, two at a time, and scaled up."""
+    random = np.random.default_rng(0)
+    groups: dict[Hashable, list[tuple]] = {}
+    for job in jobs:
+        groups.setdefault(group(job), []).append(job)
+    total = 0.0
+    with ProcessPoolExecutor(2, initializer=_one_thread) as pool:
+        for members in tqdm(groups.values(), unit="group"):
+            picked = [members[row] for row in random.choice(len(members), min(sample, len(members)), replace=False)]
+            runs = pool.map(_timed, [campaign] * len(picked), picked)
+            total += len(members) * float(np.mean([run["seconds"] for run in runs]))
+    return total / 2
 
 
 def _one_thread() -> None:

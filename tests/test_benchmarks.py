@@ -128,8 +128,8 @@ def test_measured_fibres_can_be_brought(tmp_path: Path) -> None:
     assert fibre.measured_space(new)["butanol_speed_ml_per_h"] == [48.0, 63.0, 98.0]
     best = on_fibres("TP-EI-BO", 0, 8, str(tmp_path))
     assert min(new["y"]) <= best[-1] <= best[0]
-    with pytest.raises(InputError, match="is not there"):
-        fibre.read_tables(tmp_path / "elsewhere")
+    with pytest.raises(SystemExit, match="is not there"):
+        main(["paper", "--fibre-data", str(tmp_path / "elsewhere")])
     whole = pd.read_csv(tmp_path / "device_b.csv")
     whole.assign(length_um=whole["length_um"].mask(whole.index == 3)).to_csv(tmp_path / "device_b.csv", index=False)
     with pytest.raises(InputError, match="a number in every cell; rows 3 do not"):
@@ -222,6 +222,12 @@ def test_runs_remember_the_software_that_made_them(tmp_path: Path, monkeypatch: 
     assert made_by[1.0] != made_by[2.0] == "torch of tomorrow"
 
 
+def test_time_is_estimated_from_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "_timed", says_its_seconds)
+    jobs = [(3.0,)] * 10 + [(20.0,)] * 5
+    assert runs.estimated_seconds(double, jobs, group=lambda job: job[0], sample=2) == (10 * 3 + 5 * 20) / 2
+
+
 def test_failed_fits_are_counted() -> None:
     assert runs._timed(double, (1.0,))["failed_fits"] == 0
     assert runs._timed(fits_badly, (1.0,))["failed_fits"] == 2
@@ -239,6 +245,10 @@ def double(value: float) -> list[float]:
 
 def never(value: float) -> list[float]:
     raise AssertionError(value)
+
+
+def says_its_seconds(_campaign: object, job: tuple) -> dict[str, float]:
+    return {"seconds": job[0]}
 
 
 def fits_badly(value: float) -> list[float]:
