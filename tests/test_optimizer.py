@@ -237,7 +237,7 @@ def test_pending_points_are_believed_not_observed(noise_std: float | None) -> No
     opt = Optimizer(SPACE, seed=1, noise_std=noise_std)
     for setting in opt.ask(n=5):
         opt.tell(setting, objective(setting))
-    model, pending = opt._fitted(), opt._box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
+    model, pending = opt._fitted(opt._observations()), opt._box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
     before = model.posterior(pending)
     after = believing(model, opt._surrogate, opt._observations(), pending).posterior(pending)
     torch.testing.assert_close(after.mean, before.mean, rtol=1e-3, atol=1e-3)

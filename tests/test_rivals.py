@@ -212,7 +212,7 @@ def test_difference(source: Source, observations: Observations, monkeypatch: pyt
 
     monkeypatch.setattr(difference, "gaussian_process", spied)
     model = Difference(source)(observations)
-    of_gap, joined = fitted
+    (of_gap,), joined = fitted, model.inner
     # The difference at D, its noise (the source's own variance there), and what it says at the old settings.
     of_source = posterior_of(source.model, squared_exponential(source.model))
     old, new = source.y.tolist(), numbers(observations.y)

@@ -19,11 +19,8 @@ class Difference(Rival):
 
     def corrected(self, inputs: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
         """The old responses as they would be now, and the variance of that, in units of `observations.y`."""
-        unit = self.source.y.std(correction=0) / observations.scale
-        with torch.no_grad():
-            posterior = self.source.model.posterior(inputs)
-        expected = (self.source.y.mean() - observations.shift) / observations.scale + unit * posterior.mean
-        model = gaussian_process(inputs, observations.y - expected, extra_noise=unit**2 * posterior.variance)
+        expected, variance = self.source.expected(inputs, observations)
+        model = gaussian_process(inputs, observations.y - expected, extra_noise=variance)
         with torch.no_grad():
             difference = model.posterior(self.source.inputs)
         return self.source.in_units_of(observations) + difference.mean, difference.variance
@@ -31,8 +28,4 @@ class Difference(Rival):
     def model(self, inputs: Tensor, observations: Observations) -> SingleTaskGP:
         """One process over the corrected old and the new observations."""
         old, variance = self.corrected(inputs, observations)
-        return gaussian_process(
-            torch.cat([inputs, self.source.inputs]),
-            torch.cat([observations.y, old]),
-            extra_noise=torch.cat([torch.zeros_like(observations.y), variance]),
-        )
+        return self.source.joined(inputs, observations.y, old, variance)

@@ -6,7 +6,7 @@ import torch
 from botorch.models import SingleTaskGP
 from torch import Tensor
 
-from benchmarks.rivals.source import Rival, gaussian_process
+from benchmarks.rivals.source import Rival
 from tunedprior.surrogates import Observations
 
 #: The inverse-gamma prior on the source's noise variance, for responses on [0, 1]: the published program's defaults.
@@ -24,20 +24,14 @@ class Envelope(Rival):
     def noise_variance(self, inputs: Tensor, observations: Observations) -> float:
         """σ², in units of `observations.y`."""
         spread = float(self.source.y.max() - self.source.y.min()) or 1.0
-        with torch.no_grad():
-            mean = self.source.model.posterior(inputs).mean
-        expected = self.source.y.mean() + self.source.y.std(correction=0) * mean
-        told = observations.shift + observations.scale * observations.y
-        beta = BETA_0 + float((((told - expected) / spread) ** 2).sum()) / 2
-        alpha = ALPHA_0 + len(told) / 2
-        return beta / (alpha + 1) * (spread / observations.scale) ** 2
+        unit = spread / observations.scale  # of the old data's range, in units of `observations.y`
+        expected, _ = self.source.expected(inputs, observations)
+        beta = BETA_0 + float((((observations.y - expected) / unit) ** 2).sum()) / 2
+        alpha = ALPHA_0 + len(inputs) / 2
+        return beta / (alpha + 1) * unit**2
 
     def model(self, inputs: Tensor, observations: Observations) -> SingleTaskGP:
         """One process over old and new observations."""
         old = self.source.in_units_of(observations)
         variance = torch.full_like(old, self.noise_variance(inputs, observations))
-        return gaussian_process(
-            torch.cat([inputs, self.source.inputs]),
-            torch.cat([observations.y, old]),
-            extra_noise=torch.cat([torch.zeros_like(observations.y), variance]),
-        )
+        return self.source.joined(inputs, observations.y, old, variance)

@@ -75,6 +75,22 @@ class Source:
         """y as if it had been told: standardised as the observations were, `n x 1`."""
         return ((self.y - observations.shift) / observations.scale)[:, None]
 
+    def expected(self, inputs: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
+        """Mean and variance that the old data's process expects, in units of `observations.y`, both `n x 1`."""
+        unit = self.y.std(correction=0) / observations.scale
+        with torch.no_grad():
+            posterior = self.model.posterior(inputs)
+        mean = (self.y.mean() - observations.shift) / observations.scale + unit * posterior.mean
+        return mean, unit**2 * posterior.variance
+
+    def joined(self, inputs: Tensor, y: Tensor, old: Tensor, variance: Tensor) -> SingleTaskGP:
+        """One process over new observations and old responses, these with known variances on top of the noise."""
+        return gaussian_process(
+            torch.cat([inputs, self.inputs]),
+            torch.cat([y, old]),
+            extra_noise=torch.cat([torch.zeros_like(y), variance]),
+        )
+
     def unit(self, codes: Tensor) -> Tensor:
         """Codes of settings in the unit cube."""
         return (1 + self.box.inputs(codes)) / 2

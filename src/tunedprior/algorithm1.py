@@ -251,7 +251,8 @@ class Optimizer:
         """What the model expects: `mean` and `std` (its uncertainty, without measurement noise) for each setting."""
         if not self._trials:
             raise InputError("There is nothing to predict from yet. Tell at least one result first.")
-        codes, model, told = self._codes(as_table(settings, self.space.names)), self._fitted(), self._observations()
+        codes, told = self._codes(as_table(settings, self.space.names)), self._observations()
+        model = self._fitted(told)
         with torch.no_grad(), seeded(0):
             posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
             mean, std = posterior.mean.squeeze(-1).numpy(), posterior.variance.squeeze(-1).sqrt().numpy()
@@ -289,7 +290,7 @@ class Optimizer:
         seed = self._child_seed(1 + len(self._pending))
         num_choices = self.space.size if pool is None else len(pool)
         with seeded(seed):
-            model = self._fitted()
+            model = self._fitted(observations)
             if len(pending):
                 model = believing(model, self._surrogate, observations, pending)
             best, step = float(observations.y.max()), len(self._trials) + 1
@@ -327,10 +328,11 @@ class Optimizer:
             scale=size * scale,
         )
 
-    def _fitted(self) -> Model:
+    def _fitted(self, observations: Observations) -> Model:
+        """The model of everything told, made once after each `tell`."""
         if self._model is None:
             with seeded(self._child_seed(0)):
-                self._model = self._surrogate(self._observations())
+                self._model = self._surrogate(observations)
         return self._model
 
     def _child_seed(self, purpose: int) -> int:

@@ -53,11 +53,10 @@ class PriorCovariance(Kernel):
     many times over the same one.
     """
 
-    def __init__(self, kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> None:
+    def __init__(self, kernel: Kernel, mean_variance: float) -> None:
         super().__init__()
         self.base = kernel.requires_grad_(False)
-        with torch.no_grad():
-            self.mean_variance = float(kernel(box_sample, diag=True).mean())
+        self.mean_variance = mean_variance
         self._kept: tuple[Tensor, Tensor] | None = None
 
     def forward(
@@ -76,12 +75,11 @@ class PriorCovariance(Kernel):
 class UnitDiagonal(Kernel):
     """K(x, x') / √(K(x, x) K(x', x')): every setting has prior variance 1, only correlations are learnt."""
 
-    def __init__(self, kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> None:
+    def __init__(self, kernel: Kernel, mean_variance: float) -> None:
         super().__init__()
         self.base = kernel
         # A kernel may vanish somewhere (a product kernel does at the origin); there the prior stays certain of zero.
-        with torch.no_grad():
-            self._least = _LEAST_VARIANCE * float(kernel(box_sample, diag=True).mean())
+        self._least = _LEAST_VARIANCE * mean_variance
 
     def forward(
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
@@ -102,10 +100,10 @@ class UnitDiagonal(Kernel):
         return variance.clamp_min(self._least).rsqrt()
 
 
-def with_amplitude(kernel: Kernel, box_sample: Float[Tensor, "n d"]) -> ScaleKernel:
+def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
     """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
     return ScaleKernel(
-        PriorCovariance(kernel, box_sample),
+        PriorCovariance(kernel, mean_variance),
         outputscale_prior=LogNormalPrior(0.0, 1.0),
         # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),

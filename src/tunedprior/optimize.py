@@ -53,7 +53,7 @@ def optimize(
                 error.add_note(
                     f"The {len(optimizer.history)} trials before it are in this exception's .optimizer.history."
                 )
-                error.optimizer = optimizer  # type: ignore[attr-defined]
+                error.optimizer = optimizer  # type: ignore[attr-defined]  # ours to add: see `catch`
                 raise
             if optimizer.best is not None:
                 bar.set_postfix(best=f"{optimizer.best.value:.4g}")

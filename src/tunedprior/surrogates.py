@@ -1,6 +1,7 @@
 """From observations to a model of the objective: with the tuned prior, with the standard one, or with your own."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -88,11 +89,21 @@ class TunedPrior:
 
     def __call__(self, observations: Observations) -> SingleTaskGP:
         """The fitted model."""
-        reach = self.prior.reach
+        kernel, reach = self.prior.kernel(), self.prior.reach
+        covariance = (
+            with_amplitude(UnitDiagonal(kernel, self._mean_variance), 1.0)
+            if self.unit_diagonal
+            else with_amplitude(kernel, self._mean_variance)
+        )
+        return _fitted(observations, KernelInputs(self.box, -reach, reach), covariance)
+
+    @cached_property
+    def _mean_variance(self) -> float:
+        """Of the kernel over the box: the same at every step, and worth |A|² terms for each of its points."""
         sobol = torch.quasirandom.SobolEngine(self.prior.anchors.shape[1], scramble=True, seed=0)
-        sample = reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
-        kernel: Kernel = UnitDiagonal(self.prior.kernel(), sample) if self.unit_diagonal else self.prior.kernel()
-        return _fitted(observations, KernelInputs(self.box, -reach, reach), with_amplitude(kernel, sample))
+        sample = self.prior.reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
+        with torch.no_grad():
+            return float(self.prior.kernel()(sample, diag=True).mean())
 
 
 def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:

@@ -35,7 +35,7 @@ class _Anchors(torch.nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "_Anchors":
         device = fn(torch.empty(0, dtype=torch.float64, device=self.points.device)).device
-        super()._apply(lambda tensor: tensor.to(device), recurse)  # type: ignore[no-untyped-call]
+        super()._apply(lambda tensor: tensor.to(device), recurse)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         return self
 
 

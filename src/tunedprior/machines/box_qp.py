@@ -17,7 +17,7 @@ _RELATIVE_RIDGES = (1e-9, 1e-6, 1e-3)
 _AT_BOUND = 1e-12  # of the box: closer than this is rounding, and exact zeros are what makes α sparse
 
 
-@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]
+@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # threadpoolctl ships no types
 def solve_box_qp(
     quadratic: Float64[ndarray, "n n"],
     linear: Float64[ndarray, " n"],
