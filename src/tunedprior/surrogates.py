@@ -89,21 +89,30 @@ class TunedPrior:
 
     def __call__(self, observations: Observations) -> SingleTaskGP:
         """The fitted model."""
-        kernel, reach = self.prior.kernel(), self.prior.reach
-        covariance = (
-            with_amplitude(UnitDiagonal(kernel, self._mean_variance), 1.0)
-            if self.unit_diagonal
-            else with_amplitude(kernel, self._mean_variance)
-        )
+        reach = self.prior.reach
+        covariance = with_amplitude(self._kernel(), self._mean_variance)
         return _fitted(observations, KernelInputs(self.box, -reach, reach), covariance)
+
+    def _kernel(self) -> Kernel:
+        kernel = self.prior.kernel()
+        return UnitDiagonal(kernel, self._learnt_mean_variance) if self.unit_diagonal else kernel
+
+    # The same at every step, and worth |A|² terms for each point of the box that they are taken over.
+
+    @cached_property
+    def _learnt_mean_variance(self) -> float:
+        return self._mean_over_box(self.prior.kernel())
 
     @cached_property
     def _mean_variance(self) -> float:
-        """Of the kernel over the box: the same at every step, and worth |A|² terms for each of its points."""
+        """1 with a unit diagonal, but for places where the learnt kernel all but vanishes."""
+        return self._mean_over_box(self._kernel()) if self.unit_diagonal else self._learnt_mean_variance
+
+    def _mean_over_box(self, kernel: Kernel) -> float:
         sobol = torch.quasirandom.SobolEngine(self.prior.anchors.shape[1], scramble=True, seed=0)
         sample = self.prior.reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
         with torch.no_grad():
-            return float(self.prior.kernel()(sample, diag=True).mean())
+            return float(kernel(sample, diag=True).mean())
 
 
 def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:
