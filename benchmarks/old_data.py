@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from benchmarks.functions import FUNCTIONS, PAPER, Function
+from benchmarks.functions import FUNCTIONS, PAPER, PARTNERS, Function
 
+#: Of the functions with two inputs, which are all of the paper's; every function has its own as `space`.
 SPACE = {"x0": (-1.0, 1.0), "x1": (-1.0, 1.0)}
-ROWS = 50
+ROWS_PER_INPUT = 25
 NOISE = 0.1
 SHIFT = 0.15
 
@@ -16,7 +17,9 @@ Points, Responses = np.ndarray, np.ndarray
 
 
 def _another(function: Function) -> Function:
-    """The paper's next function, for "another function"; a shifted copy's is its original's."""
+    """For "another function": a function's partner, or the paper's next; a shifted copy's is its original's."""
+    if function.name in PARTNERS:
+        return PARTNERS[function.name]
     original = function.name.removesuffix(" (shifted)")
     return FUNCTIONS[PAPER[(PAPER.index(original) + 1) % len(PAPER)] if original in PAPER else PAPER[0]]
 
@@ -39,8 +42,9 @@ KINDS: dict[str, Callable[[Function, Points, np.random.Generator], Responses]] =
 }
 
 
-def old_data(kind: str, function: Function, seed: int, rows: int = ROWS) -> pd.DataFrame:
-    """Uniform points of the search space with a response of this kind."""
+def old_data(kind: str, function: Function, seed: int, rows: int | None = None) -> pd.DataFrame:
+    """Uniform points of the search space with a response of this kind; 25 for each input, unless told."""
     rng = np.random.default_rng(seed)
-    points = rng.uniform(-1, 1, (rows, len(SPACE)))
-    return pd.DataFrame(points, columns=list(SPACE)).assign(y=KINDS[kind](function, points, rng))
+    size = (ROWS_PER_INPUT * function.num_inputs if rows is None else rows, function.num_inputs)
+    points = rng.uniform(-1, 1, size)
+    return pd.DataFrame(points, columns=list(function.space)).assign(y=KINDS[kind](function, points, rng))

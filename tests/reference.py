@@ -116,6 +116,73 @@ def gradient(kernel, points, which):
     return result
 
 
+# -- beliefs -------------------------------------------------------------------------------------------
+
+
+def l4(points, squared_weight, feature, max_degree):
+    """Σ_i τ_i⁴ ϑ_i(x₁)ϑ_i(x₂)ϑ_i(x₃)ϑ_i(x₄) up to a total degree."""
+    return sum(
+        squared_weight(index) ** 2 * math.prod(feature(point, index) for point in points)
+        for index in indices(len(points[0]), max_degree)
+    )
+
+
+def squared_exponential_l4(points, lengthscales, terms=60):
+    """exp(-½ ΣΣ ν_d x²) Π_d Σ_k (ν_d² x₁_d⋯x₄_d)^k/(k!)²."""
+    total = 1.0
+    for d, p in enumerate(_products(points)):
+        nu = lengthscales[d] ** -2
+        series, term = 0.0, 1.0
+        for k in range(terms):
+            series += term
+            term *= nu**2 * p / (k + 1) ** 2
+        total *= series * cmath.exp(-nu / 2 * sum(point[d] ** 2 for point in points))
+    return total
+
+
+def ridge_inverse(kernel, anchors, lam):
+    """M = (K_A + λI)⁻¹, a list of rows (or of columns: it is symmetric)."""
+    gram = [[complex(kernel([a, b])).real for b in anchors] for a in anchors]
+    unit = [[float(i == j) for j in range(len(anchors))] for i in range(len(anchors))]
+    return [ridge(gram, row, lam) for row in unit]
+
+
+def prior_variance(kernel, anchors, alpha, lam):
+    """s_f² = αᵀ(K_A + λI)α/|A|."""
+    total = 0.0
+    for j, a_j in enumerate(anchors):
+        for k, a_k in enumerate(anchors):
+            total += alpha[j] * alpha[k] * (complex(kernel([a_j, a_k])).real + (lam if j == k else 0.0))
+    return total / len(anchors)
+
+
+def matched(four, points, anchors, alpha):
+    """Σ_jk α_jα_k L₄: the loop of the Theorem, with L₄ for K₄."""
+    return reweighted(four, points, anchors, alpha)
+
+
+def uncertain(kernel, four, points, anchors, alpha, lam):
+    """s_f² K₂ + Σ_jk (α_jα_k - s_f² M_jk) L₄."""
+    variance, inverse = prior_variance(kernel, anchors, alpha, lam), ridge_inverse(kernel, anchors, lam)
+    total = variance * kernel(points)
+    for j, a_j in enumerate(anchors):
+        for k, a_k in enumerate(anchors):
+            total += (alpha[j] * alpha[k] - variance * inverse[j][k]) * four([a_j, a_k, *points])
+    return total
+
+
+def aligned(kernel, points, anchors, alpha, lam):
+    """ĝ(x)ĝ(x') + s_f² (K₂(x, x') - k(x)ᵀ M k(x'))."""
+    variance, inverse = prior_variance(kernel, anchors, alpha, lam), ridge_inverse(kernel, anchors, lam)
+    x, z = points
+    left = [kernel([a, x]) for a in anchors]
+    right = [kernel([a, z]) for a in anchors]
+    known = sum(left[j] * inverse[j][k] * right[k] for j in range(len(anchors)) for k in range(len(anchors)))
+    g_x = sum(a * k for a, k in zip(alpha, left, strict=True))
+    g_z = sum(a * k for a, k in zip(alpha, right, strict=True))
+    return g_x * g_z + variance * (kernel(points) - known)
+
+
 # -- machines ------------------------------------------------------------------------------------------
 
 

@@ -6,10 +6,11 @@ Start with `Optimizer` (ask and tell) or `optimize`. The modules follow the data
 the process.
 """
 
-from tunedprior.algorithm1 import Optimizer, Trial
 from tunedprior.errors import TunedPriorError
 from tunedprior.optimize import optimize
+from tunedprior.optimizer import Optimizer
 from tunedprior.pretrain import pretrain
+from tunedprior.record import Trial
 from tunedprior.validation import average_replicates
 from tunedprior.weight_prior import WeightPrior
 

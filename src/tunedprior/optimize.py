@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from tunedprior.algorithm1 import Optimizer
+from tunedprior.optimizer import Optimizer
 from tunedprior.space import Description, Setting, Space
 from tunedprior.validation import whole
 from tunedprior.weight_prior import WeightPrior

@@ -61,7 +61,7 @@ def pretrain(
     kernel = SquaredExponential() if kernel is None else kernel
     reach = _OPEN_REACH if kernel.open_domain else 1.0
     machine = machine or (SupportVectorClassifier(1.0, bias=True) if data.labels else LeastSquares(1.0))
-    data = _at_most(data, max_rows, seed)
+    data = at_most(data, max_rows, seed)
     points, response = average_replicates(reach * box.inputs(box.codes(data.settings)), data.response, data.labels)
     if len(points) == 0:
         raise NothingToLearnError("Old data contradicts itself: every setting passed as often as it failed.")
@@ -117,7 +117,8 @@ def usable_or_warn(prior: WeightPrior, space: Space) -> WeightPrior | None:
     return None
 
 
-def _at_most(data: AuxiliaryData, count: int, seed: int) -> AuxiliaryData:
+def at_most(data: AuxiliaryData, count: int, seed: int) -> AuxiliaryData:
+    """A random choice of the rows, with a warning, if there are more than `count`."""
     if len(data) <= count:
         return data
     message = f"Old data has {len(data):,} rows; learning from {count} of them, chosen at random (max_rows={count})."

@@ -8,12 +8,14 @@ import torch
 from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from botorch.models.transforms.input import InputTransform
+from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from botorch.settings import validate_input_scaling
 from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.box import Box
+from tunedprior.mixture import MixtureOfProcesses
 from tunedprior.models import LEAST_NOISE, KernelInputs, UnitDiagonal, fit, with_amplitude
 from tunedprior.weight_prior import WeightPrior
 
@@ -115,11 +117,24 @@ class TunedPrior:
             return float(kernel(sample, diag=True).mean())
 
 
+def moments(model: Model, codes: Float[Tensor, "n k"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """Mean and variance of the response at each setting; those of the mixture, if the model is one."""
+    posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
+    if isinstance(posterior, GaussianMixturePosterior):
+        return posterior.mixture_mean.squeeze(-1), posterior.mixture_variance.squeeze(-1)
+    return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
+
+
 def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:
-    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty."""
+    """The model, as if every pending setting had given just what it expects: no gain there, and no uncertainty.
+
+    In a mixture every member has its own expectation.
+    """
     with torch.no_grad():
-        posterior: Any = model.posterior(pending)  # BoTorch's own type does not promise a mean
-    expected = posterior.mean
+        posterior: Any = model.posterior(pending)
+        expected = posterior.mean
+        if isinstance(model, MixtureOfProcesses):
+            return model.condition_on_observations(pending, expected)
     if not isinstance(model, SingleTaskGP):
         return surrogate(observations.supposing(pending, expected))
     noise = {}

@@ -18,25 +18,29 @@ _CHUNK = 2**18
 _PAIRS_AT_ONCE = 2**11
 
 
-class _Anchors(torch.nn.Module):
-    """The auxiliary points and their α.
+class _StaysFloat64(torch.nn.Module):
+    """Moves between devices but not between dtypes: rounding α would change which features matter."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "_StaysFloat64":
+        device = fn(torch.empty(0, dtype=torch.float64, device=next(self.buffers()).device)).device
+        super()._apply(lambda tensor: tensor.to(device), recurse)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+        return self
+
+
+class _Anchors(_StaysFloat64):
+    """The auxiliary points, their α, and what else a kernel derives from them.
 
     A module of its own because GPyTorch slices and expands a kernel's own buffers as if their first axes
-    were batch axes. They move between devices but stay float64: rounding α would change which features matter.
+    were batch axes.
     """
 
     points: Tensor
     alpha: Tensor
 
-    def __init__(self, points: Float[Tensor, "a d"], alpha: Float[Tensor, " a"]) -> None:
+    def __init__(self, points: Float[Tensor, "a d"], alpha: Float[Tensor, " a"], **derived: Tensor) -> None:
         super().__init__()
-        self.register_buffer("points", points.detach().to(torch.float64, copy=True))
-        self.register_buffer("alpha", alpha.detach().to(torch.float64, copy=True))
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "_Anchors":
-        device = fn(torch.empty(0, dtype=torch.float64, device=self.points.device)).device
-        super()._apply(lambda tensor: tensor.to(device), recurse)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
-        return self
+        for name, value in {"points": points, "alpha": alpha, **derived}.items():
+            self.register_buffer(name, value.detach().to(torch.float64, copy=True))
 
 
 class Reweighted(FreeKernel):
@@ -60,22 +64,10 @@ class Reweighted(FreeKernel):
         alpha: Numbers,
         active_dims: tuple[int, ...] | list[int] | None = None,
     ) -> None:
-        if not isinstance(base, FreeKernel):
-            raise InputError(
-                f"Only a free kernel can be re-weighted; got {type(base).__name__}. "
-                "Use one of tunedprior.kernels (SquaredExponential for most problems)."
-            )
-        points = table(anchors, "Anchors")
-        alpha = as_float_tensor(alpha, "α").to(points)
-        if alpha.shape != points.shape[:1]:
-            raise InputError(
-                f"α must hold one coefficient for each of the {len(points)} anchors; got shape {tuple(alpha.shape)}."
-            )
-        finite_rows(alpha, "α")
+        free, points, alpha = _checked(base, anchors, alpha)
         super().__init__(num_inputs=points.shape[1], active_dims=active_dims)
-        self.base = base
+        self.base = free
         self._anchors = _Anchors(points, alpha)
-        base._check(base._select(points))
 
     @property
     def anchors(self) -> Float[Tensor, "a d"]:
@@ -122,50 +114,78 @@ class Reweighted(FreeKernel):
         return (weights.to(s) * s).to(weights.dtype)
 
     def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        """Σ over pairs of anchors and all (row, column) arguments, a chunk of each at a time, in float64.
+        shares = torch.outer(self.alpha, self.alpha)
+        return _sum_over_pairs(self.base._cross, self._anchor_products(), shares, left, right, self.batch_shape)
 
-        The terms α_j α_k K₄ may be a billion times larger than their sum, so float32 would not give a covariance.
-        """
-        dtype, symmetric = left.points.dtype, left is right
-        left, right = left.double(), right.double()
-        n, k = left.points.shape[-2], right.points.shape[-2]
-        anchors = self._anchor_products().double().take(self.alpha.nonzero().flatten())
-        alpha = self.alpha[self.alpha != 0]
-        batch = torch.broadcast_shapes(
-            left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
+
+def _checked(
+    base: Kernel, anchors: Numbers, alpha: Numbers
+) -> tuple[FreeKernel, Float[Tensor, "a d"], Float[Tensor, " a"]]:
+    """A free kernel, anchors in its domain, and one α for each."""
+    if not isinstance(base, FreeKernel):
+        raise InputError(
+            f"Only a free kernel can be re-weighted; got {type(base).__name__}. "
+            "Use one of tunedprior.kernels (SquaredExponential for most problems)."
         )
-        if alpha.numel() == 0 or n * k * batch.numel() == 0:
-            return left.points.new_zeros(*batch, n, k, dtype=dtype)
-        # A batch of inputs is only more arguments; a batch of parameters has to stay one.
-        kept = self.batch_shape
-        copies = 1 if kept else batch.numel()
-        if not kept:
-            left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
-        rows, columns = _arguments(copies, n, k, symmetric, alpha.device)
-        # K_{m+2} is symmetric in a_j and a_k: sum over j ≤ k and count the rest twice.
-        pairs = torch.triu_indices(len(alpha), len(alpha), device=alpha.device)
-        share = alpha[pairs[0]] * alpha[pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
-        members = batch.numel() if kept else 1
-        pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
-        arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
-        run = self._sum_over_pairs
-        if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
-            run = partial(_recomputed, run)  # keep no chunk's intermediates for the backward pass
-        sums = []
-        for some in _chunks(len(rows), arguments_at_once):
-            arguments = left.take(rows[some]).rowwise(right.take(columns[some]))
-            chunks = _chunks(pairs.shape[1], pairs_at_once)
-            sums.append(reduce(torch.add, (run(anchors, arguments, pairs[:, c], share[c]) for c in chunks)))
-        total = torch.cat(sums, dim=-1).to(dtype)
-        if symmetric:
-            total = _mirrored(total, copies, n)
-        return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
+    points = table(anchors, "Anchors")
+    alpha = as_float_tensor(alpha, "α").to(points)
+    if alpha.shape != points.shape[:1]:
+        raise InputError(
+            f"α must hold one coefficient for each of the {len(points)} anchors; got shape {tuple(alpha.shape)}."
+        )
+    finite_rows(alpha, "α")
+    base._check(base._select(points))
+    return base, points, alpha
 
-    def _sum_over_pairs(
-        self, anchors: Product, arguments: Product, pairs: Int[Tensor, "2 p"], share: Float[Tensor, " p"]
-    ) -> Float[Tensor, "*batch n"]:
-        """Σ over some pairs (j, k) of share · K_{m+2}(a_j, a_k, arguments)."""
-        return share @ self.base._cross(anchors.take(pairs[0]).rowwise(anchors.take(pairs[1])), arguments)
+
+def _sum_over_pairs(
+    kernel: Callable[[Product, Product], Tensor],
+    anchors: Product,
+    shares: Float[Tensor, "a a"],
+    left: Product,
+    right: Product,
+    kept: torch.Size,
+) -> Float[Tensor, "*batch n k"]:
+    """Σ_jk S_jk kernel(a_j ⊙ a_k, left row ⊙ right row) for symmetric shares S, in float64.
+
+    The terms may be a billion times larger than their sum, so float32 would not give a covariance. The sum runs over
+    chunks of pairs and of arguments. `kept` is the batch shape of the kernel's parameters.
+    """
+    dtype, symmetric = left.points.dtype, left is right
+    anchors, left, right = anchors.double(), left.double(), right.double()
+    n, k = left.points.shape[-2], right.points.shape[-2]
+    batch = torch.broadcast_shapes(
+        left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
+    )
+    # S_jk kernel(a_j ⊙ a_k, …) is symmetric in j and k: sum over j ≤ k and count the rest twice.
+    pairs = torch.triu_indices(len(shares), len(shares), device=shares.device)
+    share = shares[pairs[0], pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
+    pairs, share = pairs[:, share != 0], share[share != 0]
+    if share.numel() == 0 or n * k * batch.numel() == 0:
+        return left.points.new_zeros(*batch, n, k, dtype=dtype)
+    # A batch of inputs is only more arguments; a batch of parameters has to stay one.
+    copies = 1 if kept else batch.numel()
+    if not kept:
+        left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
+    rows, columns = _arguments(copies, n, k, symmetric, share.device)
+    members = batch.numel() if kept else 1
+    pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
+    arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
+
+    def run(arguments: Product, some: slice) -> Float[Tensor, "*batch n"]:
+        first, second = pairs[:, some]
+        return share[some] @ kernel(anchors.take(first).rowwise(anchors.take(second)), arguments)
+
+    if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
+        run = partial(_recomputed, run)  # keep no chunk's intermediates for the backward pass
+    sums = []
+    for some in _chunks(len(rows), arguments_at_once):
+        arguments = left.take(rows[some]).rowwise(right.take(columns[some]))
+        sums.append(reduce(torch.add, (run(arguments, c) for c in _chunks(pairs.shape[1], pairs_at_once))))
+    total = torch.cat(sums, dim=-1).to(dtype)
+    if symmetric:
+        total = _mirrored(total, copies, n)
+    return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
 
 
 def _arguments(

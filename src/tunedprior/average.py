@@ -1,0 +1,110 @@
+"""The average over beliefs: each candidate is weighted by how well it foretells the observations."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.box import Box
+from tunedprior.candidates import Candidates, candidates
+from tunedprior.knowledge import Knowledge
+from tunedprior.linalg import cholesky
+from tunedprior.mixture import MixtureOfProcesses, slots
+from tunedprior.models import LEAST_NOISE
+from tunedprior.surrogates import Observations
+
+#: The beliefs that the average is over, beside the uninformed one.
+AVERAGED = ("aligned", "matched", "uncertain")
+# The amplitude a has the prior a ~ inverse gamma(1, 1), and is integrated out of the evidence.
+_AMPLITUDE_PRIOR = 1.0
+# Entries of covariance matrices held at once.
+_ENTRIES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Candidates after observations.
+
+    Attributes:
+        candidates: What was weighed.
+        weights: The posterior probability of each.
+        amplitude: The posterior mean of each one's amplitude.
+    """
+
+    candidates: Candidates
+    weights: Float[Tensor, " c"]
+    amplitude: Float[Tensor, " c"]
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """p(f | D) = Σ_c p(c | D) GP_c(f | D), with p(c | D) ∝ p(c) p(D | c): a `Surrogate` that holds many beliefs.
+
+    Attributes:
+        box: Of the old data and the search space.
+        known: Old data sets.
+        beliefs: Which beliefs may be held.
+        alone: Whether to hold them and nothing else.
+    """
+
+    box: Box
+    known: tuple[Knowledge, ...]
+    beliefs: tuple[str, ...] = AVERAGED
+    alone: bool = False
+
+    def __call__(self, observations: Observations) -> MixtureOfProcesses:
+        """The mixture: one BoTorch ensemble, weights rounded to whole members."""
+        weighed = self.weigh(observations)
+        members = slots(weighed.weights)
+        used, members = members.unique(return_inverse=True)
+        return MixtureOfProcesses(
+            weighed.candidates.processes.take(used),
+            weighed.amplitude[used],
+            members,
+            self.box,
+            observations.codes,
+            observations.y,
+        )
+
+    @property
+    def unweighed(self) -> Weighed:
+        """Before the first observation."""
+        among = self._candidates
+        return Weighed(among, among.log_prior.softmax(0), torch.ones_like(among.log_prior))
+
+    def weigh(self, observations: Observations) -> Weighed:
+        """p(D | c) = ∫ N(y; 0, a R_c) p(a) da, for every candidate, and what follows from it."""
+        among = self._candidates
+        if observations.noise_std is not None:  # known, relative to responses of variance 1
+            noise = torch.full_like(among.log_prior, max(observations.noise_std**2, LEAST_NOISE))
+            among = replace(among, processes=replace(among.processes, noise=noise))
+        x, y = self.box.inputs(observations.codes), observations.y
+        at_once = max(1, _ENTRIES // len(y) ** 2)
+        with torch.no_grad():
+            gram = among.processes.kernels.matrices(x, x)
+            found = [
+                self._evidence(among, gram, y, slice(start, start + at_once))
+                for start in range(0, len(among.labels), at_once)
+            ]
+        log_evidence, amplitude = (torch.cat(column) for column in zip(*found, strict=True))
+        return Weighed(among, (among.log_prior + log_evidence).softmax(0), amplitude)
+
+    @staticmethod
+    def _evidence(
+        among: Candidates, gram: Float[Tensor, "r n n"], y: Float[Tensor, "n 1"], some: slice
+    ) -> tuple[Float[Tensor, " c"], Float[Tensor, " c"]]:
+        """log p(D | c) but for a constant, and the posterior mean of a."""
+        processes = among.processes
+        covariance = processes.constant + torch.tensordot(processes.shares[some], gram, dims=1)
+        factor = cholesky(covariance + torch.diag_embed(processes.noise[some, None].expand(-1, len(y))))
+        white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
+        misfit = _AMPLITUDE_PRIOR + white.square().sum((-2, -1)) / 2
+        count = _AMPLITUDE_PRIOR + len(y) / 2
+        log_determinant = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return -log_determinant - count * misfit.log(), misfit / count
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return candidates(self.known, self.box.num_inputs, self.beliefs, self.alone)

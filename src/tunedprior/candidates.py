@@ -1,0 +1,174 @@
+"""Everything that the objective might be, before the first observation: the processes that the average is over."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.kernels import Aligned
+from tunedprior.kernels.stack import KernelStack
+from tunedprior.knowledge import Knowledge
+from tunedprior.mixture import Processes
+
+UNINFORMED = "uninformed"
+SHAPE = "shape"
+
+# -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
+_PLAIN = 0.35  # nothing in the old data is true of the objective
+_SHAPED = 0.15  # only this: which inputs matter, and how smooth it is along them
+_PURE = 0.5  # of a belief: it is the whole truth, with no remainder
+_BELIEF_SHARES = (0.5, 0.9, 0.99)  # of the variance, where there is a remainder
+_NOISE = (1e-4, 1e-2)  # relative to the amplitude
+_CONSTANT = 0.3
+# Length-scales of the uninformed process for two inputs; distances grow with √d, and so do they.
+_LENGTHSCALES = np.geomspace(0.15, 10, 12)
+_LIKELY_LENGTHSCALE = (1.0, 0.7)  # the median, and the standard deviation of its logarithm
+_REMAINDER = (2, 5, 8)  # which of them a belief's remainder may have
+_SHAPE_FACTORS = (0.5, 1.0, 2.0)
+_SHAPE_BOUNDS = (0.1, 60.0)
+
+_VARIANCE_SAMPLE = 256
+_LEAST_SIZE = 1e-12
+# More features than this take longer than all other beliefs together.
+_MOST_FEATURES = 2048
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a candidate believes, and of which old data."""
+
+    belief: str
+    old: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Processes with a prior probability each.
+
+    Attributes:
+        processes: What the objective might be.
+        log_prior: How probable each is beforehand.
+        labels: What each believes.
+        slopes: For each, the share of the prior variance of ρ, where the objective is ρ·ĝ + …; 0 where there is no ρ.
+        readings: For each, which of the old data's readings ĝ comes from; -1 for none.
+    """
+
+    processes: Processes
+    log_prior: Float[Tensor, " c"]
+    labels: tuple[Label, ...]
+    slopes: Float[Tensor, " c"]
+    readings: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    shares: dict[int, float]
+    noise: float
+    log_prior: float
+    label: Label
+    slope: float = 0.0
+    reading: int = -1
+    pure: bool = False
+
+
+def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[str], alone: bool = False) -> Candidates:
+    """Plain processes, processes of the old data's shape, and every belief of every reading, pure and with a remainder.
+
+    Args:
+        known: Old data sets.
+        num_inputs: How many inputs the kernels have.
+        beliefs: Names of the beliefs to hold.
+        alone: Whether to hold these and nothing else: no plain process, no remainder, whatever they cost.
+    """
+    spread = sqrt(num_inputs / 2)
+    lengthscales = [torch.full((num_inputs,), spread * length, dtype=torch.float64) for length in _LENGTHSCALES]
+    median, deviation = _LIKELY_LENGTHSCALE
+    likely = -(np.log(_LENGTHSCALES / median) ** 2) / (2 * deviation**2)
+    likely = likely - np.logaddexp.reduce(likely)
+    plain = _PLAIN if known else 1.0
+    rows = [
+        _Row({place: 1.0}, one, log(plain / len(_NOISE)) + prior, Label(UNINFORMED))
+        for place, prior in enumerate(likely)
+        for one in _NOISE
+    ]
+    remainders = list(_REMAINDER)
+    for old in known:
+        shape = old.readings[0].lengthscale(num_inputs)
+        if shape is None:
+            continue
+        for factor in _SHAPE_FACTORS:
+            lengthscales.append((factor * shape).clamp(*_SHAPE_BOUNDS))
+            remainders.append(len(lengthscales) - 1)
+            share = log(_SHAPED / (len(known) * len(_SHAPE_FACTORS) * len(_NOISE)))
+            rows += [_Row({remainders[-1]: 1.0}, one, share, Label(SHAPE, old.name)) for one in _NOISE]
+    kernels: list[Kernel] = []
+    sizes: list[float] = []
+    for old in known:
+        held = list(_held(old, num_inputs, beliefs, alone))
+        for belief, reading, kernel, size in held:
+            place = len(lengthscales) + len(kernels)
+            kernels.append(kernel)
+            sizes.append(size)
+            prior = log((1 - _PLAIN - _SHAPED) / (len(known) * len(held)))
+            label, slope = Label(belief, old.name), 1 / size if belief == "aligned" else 0.0
+            ways = [({place: 1.0}, prior + log(_PURE), 1.0)] + [
+                (
+                    {place: share, rest: 1 - share},
+                    prior + log((1 - _PURE) / (len(_BELIEF_SHARES) * len(remainders))),
+                    share,
+                )
+                for share in _BELIEF_SHARES
+                for rest in remainders
+            ]
+            rows += [
+                _Row(shares, one, log_prior - log(len(_NOISE)), label, share * slope, reading, pure=share == 1)
+                for shares, log_prior, share in ways
+                for one in _NOISE
+            ]
+    stack = KernelStack(torch.stack(lengthscales), tuple(kernels), tuple(sizes))
+    return _gathered([row for row in rows if row.pure] if alone else rows, stack)
+
+
+def _held(
+    old: Knowledge, num_inputs: int, beliefs: Sequence[str], alone: bool
+) -> Iterator[tuple[str, int, Kernel, float]]:
+    """Belief, reading, kernel and its mean variance over the box, for all that can be held at a bearable cost."""
+    sobol = torch.quasirandom.SobolEngine(num_inputs, scramble=True, seed=0)
+    sample = 2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1
+    for belief in beliefs:
+        for position, reading in enumerate(old.readings):
+            kernel = reading.belief(belief)
+            if not alone and not _is_cheap(kernel):
+                continue
+            with torch.no_grad():
+                size = float(kernel.forward(sample, sample, diag=True).mean())
+            if size > _LEAST_SIZE:
+                yield belief, position, kernel, size
+
+
+def _is_cheap(kernel: Kernel) -> bool:
+    """Whether an entry costs less than a sum over all pairs of old settings."""
+    if isinstance(kernel, Aligned):
+        return True
+    features: int | None = getattr(kernel, "num_features", None)
+    return features is not None and features <= _MOST_FEATURES
+
+
+def _gathered(rows: Sequence[_Row], stack: KernelStack) -> Candidates:
+    shares = torch.zeros(len(rows), len(stack), dtype=torch.float64)
+    for position, row in enumerate(rows):
+        for place, share in row.shares.items():
+            shares[position, place] = share
+    noise = torch.tensor([row.noise for row in rows], dtype=torch.float64)
+    return Candidates(
+        Processes(stack, shares, noise, _CONSTANT),
+        torch.tensor([row.log_prior for row in rows], dtype=torch.float64),
+        tuple(row.label for row in rows),
+        torch.tensor([row.slope for row in rows], dtype=torch.float64),
+        tuple(row.reading for row in rows),
+    )

@@ -1,0 +1,58 @@
+"""Several kernels evaluated together, for mixtures of Gaussian processes."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class KernelStack:
+    """K_r(x, x') = exp(-½ Σ_d (x_d - x'_d)²/ℓ_rd²) for each row of ℓ, then every other kernel over its size.
+
+    Attributes:
+        lengthscales: ℓ, of any number of squared exponential kernels.
+        others: Kernels of any kind.
+        sizes: What each of those is divided by: its mean variance, so that all kernels have variance 1 on average.
+    """
+
+    lengthscales: Float[Tensor, "r d"]
+    others: tuple[Kernel, ...] = ()
+    sizes: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.lengthscales) + len(self.others)
+
+    def with_lengthscales(self, more: Float[Tensor, "k d"]) -> "KernelStack":
+        """With more squared exponential kernels, behind those there are."""
+        return replace(self, lengthscales=torch.cat([self.lengthscales, more]))
+
+    def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
+        """Some of the kernels, in their order."""
+        first = len(self.lengthscales)
+        later = [int(row) - first for row in which if row >= first]
+        return KernelStack(
+            self.lengthscales[which[which < first]],
+            tuple(self.others[row] for row in later),
+            tuple(self.sizes[row] for row in later),
+        )
+
+    def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
+        """Each kernel's matrix."""
+        squares = (x1[..., :, None, :] - x2[..., None, :, :]).square()
+        exponents = -(squares @ self.lengthscales.mT**-2) / 2
+        learnt = [
+            kernel.forward(x1, x2, diag=False)[None] / size
+            for kernel, size in zip(self.others, self.sizes, strict=True)
+        ]
+        return torch.cat([exponents.movedim(-1, 0).exp(), *learnt])
+
+    def variances(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "r *batch n"]:
+        """Each kernel's diagonal."""
+        ones = x.new_ones(len(self.lengthscales), *x.shape[:-1])
+        learnt = [
+            kernel.forward(x, x, diag=True)[None] / size for kernel, size in zip(self.others, self.sizes, strict=True)
+        ]
+        return torch.cat([ones, *learnt])

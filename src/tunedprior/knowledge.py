@@ -1,0 +1,110 @@
+"""What is known before the first experiment: any number of old data sets, each read in several ways."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import pandas as pd
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.auxiliary import AuxiliaryData, read_auxiliary
+from tunedprior.box import Box
+from tunedprior.errors import AuxiliaryDataWarning, InputError, NothingToLearnError
+from tunedprior.old_fits import OldFit, fits
+from tunedprior.pretrain import at_most, usable_or_warn
+from tunedprior.space import Space
+from tunedprior.validation import average_replicates
+from tunedprior.weight_prior import WeightPrior
+
+OldData = pd.DataFrame | str | PathLike[str] | WeightPrior
+_LEAST_SETTINGS = 2
+# The cost of a prediction grows with the number of old settings.
+_MOST_ROWS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """One old data set.
+
+    Attributes:
+        name: What the user calls it; "old data" if there is one and it has no name.
+        readings: What can be made of it, the most probable reading first.
+        unit: The standard deviation of its responses, which readings have divided by.
+    """
+
+    name: str
+    readings: tuple[OldFit, ...]
+    unit: float = 1.0
+
+
+def named(auxiliary: OldData | Sequence[OldData] | Mapping[str, OldData] | None) -> dict[str, OldData]:
+    """Old data sets by name: one, a list of them, or named ones."""
+    if auxiliary is None:
+        return {}
+    if isinstance(auxiliary, Mapping):
+        return dict(auxiliary)
+    if isinstance(auxiliary, pd.DataFrame | str | PathLike | WeightPrior):
+        return {"old data": auxiliary}
+    return {f"old data {position}": one for position, one in enumerate(auxiliary, start=1)}
+
+
+def learn(
+    auxiliary: Mapping[str, OldData], space: Space, target: str, direction: str, seed: int
+) -> tuple[Box, tuple[Knowledge, ...]]:
+    """A box around the space and all old settings, and what the old data says; sets that say nothing are left out.
+
+    A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
+    """
+    if any(isinstance(one, WeightPrior) for one in auxiliary.values()):
+        return _from_weight_prior(auxiliary, space)
+    tables = {
+        name: read_auxiliary(one, space, target, direction)
+        for name, one in auxiliary.items()
+        if not isinstance(one, WeightPrior)
+    }
+    full = [table.settings for table in tables.values() if len(table)]
+    box = Box.around(space, pd.concat(full, ignore_index=True) if full else None)
+    known = []
+    for name, table in tables.items():
+        try:
+            points, response, unit = _training_set(at_most(table, _MOST_ROWS, seed), box)
+        except NothingToLearnError as error:
+            warnings.warn(f"{error} Going on without {name}.", AuxiliaryDataWarning, stacklevel=4)
+            continue
+        known.append(Knowledge(name, tuple(fits(points, response, seed)), unit))
+    return box, tuple(known)
+
+
+def _from_weight_prior(auxiliary: Mapping[str, OldData], space: Space) -> tuple[Box, tuple[Knowledge, ...]]:
+    if len(auxiliary) > 1:
+        raise InputError(
+            f"A WeightPrior brings its own box, so it must be the only old data; got {len(auxiliary)} sets. "
+            "Give the tables they were learnt from instead."
+        )
+    ((name, prior),) = auxiliary.items()
+    assert isinstance(prior, WeightPrior)
+    usable = usable_or_warn(prior, space)
+    if usable is None:
+        return Box.around(space), ()
+    if usable.reach != 1:
+        raise InputError(
+            f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
+            "Use prior='reweighted', or another kernel."
+        )
+    reading = OldFit(usable.base, usable.anchors, usable.alpha, usable.lam)
+    return usable.box, (Knowledge(name, (reading,), usable.response_scale),)
+
+
+def _training_set(data: AuxiliaryData, box: Box) -> tuple[Float[Tensor, "a d"], Float[Tensor, " a"], float]:
+    """Different settings as kernel inputs, their mean responses with mean 0 and variance 1, and the unit of these."""
+    if len(data) == 0:
+        raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
+    points, response = average_replicates(box.inputs(box.codes(data.settings)), data.response, data.labels)
+    if len(points) < _LEAST_SETTINGS:
+        raise NothingToLearnError(f"Old data has {len(points)} different settings, and it takes {_LEAST_SETTINGS}.")
+    spread = float(response.std(correction=0))
+    if not spread > 1e-12 * float(response.abs().max()):
+        raise NothingToLearnError("Old data's response never varies.")
+    return points, (response - response.mean()) / spread, spread
