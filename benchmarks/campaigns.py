@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.methods import METHODS, OldData
+from benchmarks.methods import ALL_METHODS, OldData
 from tunedprior import Optimizer
 
 
@@ -25,7 +25,7 @@ def campaign(
     The first settings are drawn from the pool by the seed alone, one more than there are parameters, so that every
     method starts from the same.
     """
-    chosen = METHODS[method]
+    chosen = ALL_METHODS[method]
     surrogate = chosen.surrogate(OldData(old, space, direction, seed))
     optimizer = Optimizer(space, direction=direction, acquisition=chosen.acquisition, seed=seed, model=surrogate)
     settings = pool.to_dict("records")

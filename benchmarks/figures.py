@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, MaxNLocator, NullFormatter
 
-from benchmarks.methods import METHODS
+from benchmarks.methods import AVERAGE, METHODS
 from benchmarks.old_data import KINDS
 from benchmarks.report import OTHER_KINDS, Results, curves, ratio, tried
 
@@ -119,3 +119,23 @@ def _save(figure: Figure, path: Path) -> None:
     figure.savefig(path.with_suffix(".png"), dpi=130)
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
+
+
+def draw_beliefs(results: Results, path: Path) -> None:
+    """A row for each kind of old data: a dot for every function, a bar at the geometric mean; the baseline is at 1."""
+    kinds = [kind for kind in KINDS if any(job[1] == kind and job[2] == AVERAGE for job in results)]
+    names = list(dict.fromkeys(job[0] for job in results))
+    figure, axes = plt.subplots(figsize=(8, 0.55 * len(kinds) + 1.4), layout="constrained")
+    for row, kind in enumerate(kinds):
+        ratios = [ratio(results, [name], kind, AVERAGE, 0)[0] for name in names]
+        axes.plot(ratios, np.full(len(ratios), -row), "o", color="black", alpha=0.35, markersize=5, markeredgewidth=0)
+        middle, low, high = ratio(results, names, kind, AVERAGE, 0)
+        axes.plot([low, high], [-row, -row], color="tab:red", linewidth=2)
+        axes.plot(middle, -row, "|", color="tab:red", markersize=18, markeredgewidth=3)
+    axes.axvline(1, color="grey", linewidth=0.8)
+    axes.set(xscale="log", yticks=range(0, -len(kinds), -1), ylim=(0.6 - len(kinds), 0.6))
+    axes.set_yticklabels(kinds)
+    axes.set_xlabel("mean regret over the standard process's (left is better)")
+    axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    _save(figure, path)

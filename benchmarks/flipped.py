@@ -19,7 +19,8 @@ NAMES = ("Ackley", "Styblinski-Tang")
 def regret(name: str, seed: int, with_old: bool, evaluations: int) -> list[float]:
     """Simple regret after each evaluation."""
     function = FUNCTIONS[name]
-    optimizer = Optimizer(SPACE, old_data("flipped", function, seed) if with_old else None, seed=seed)
+    old = old_data("flipped", function, seed) if with_old else None
+    optimizer = Optimizer(SPACE, old, seed=seed, prior="reweighted")
     found = []
     for _ in range(evaluations):
         setting = optimizer.ask()

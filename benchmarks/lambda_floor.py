@@ -24,7 +24,7 @@ def regret(name: str, seed: int, floor: float | None, evaluations: int, pool_siz
     function = FUNCTIONS[name]
     old = old_data("flipped", function, seed)
     prior = None if floor is None else pretrain(old, SPACE, lam_bounds=(floor, 10.0))
-    optimizer = Optimizer(SPACE, prior, seed=seed)
+    optimizer = Optimizer(SPACE, prior, seed=seed, prior="reweighted")
     pool = Space.parse(SPACE).sobol(pool_size, seed)
     best = max(float(function(list(setting.values()))) for setting in pool)
     found = []

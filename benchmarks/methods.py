@@ -19,6 +19,7 @@ from benchmarks.rivals import (
 from benchmarks.rivals.source import Source
 from tunedprior.box import Box
 from tunedprior.pretrain import pretrain_or_warn
+from tunedprior.priors import make_surrogate
 from tunedprior.space import Space
 from tunedprior.surrogates import Standard, Surrogate, TunedPrior
 
@@ -44,6 +45,10 @@ def _tuned_prior(old: OldData, unit_diagonal: bool) -> Surrogate:
         old.table, space, kernel=None, ard=False, target="y", direction=old.direction, seed=old.seed
     )
     return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal)
+
+
+def _average(old: OldData) -> Surrogate:
+    return make_surrogate("average", {"old data": old.table}, Space.parse(old.space), direction=old.direction)
 
 
 @dataclass(frozen=True)
@@ -88,3 +93,8 @@ METHODS = {
 }
 #: What every ratio in the reports is to.
 BASELINE = "standard-EI"
+#: The rival that predicts flipped data almost perfectly.
+RIVAL = "MTGP-EI (free sign)"
+#: This project's default, which the paper's experiments did not have.
+AVERAGE = "average-EI"
+ALL_METHODS = METHODS | {AVERAGE: Method(AVERAGE, "average over beliefs", "ei", _average)}

@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks import fibre
 from benchmarks.campaigns import campaign
 from benchmarks.figures import draw_fibre, draw_functions, draw_kinds
-from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED
+from benchmarks.functions import FAILURES, FUNCTIONS, PAPER, SHIFTED, Function
 from benchmarks.methods import METHODS
 from benchmarks.old_data import KINDS, SPACE, old_data
 from benchmarks.report import fibre_tables, function_tables, write_tables
@@ -52,12 +52,18 @@ FULL = Size(seeds=15, kind_seeds=5, fibre_seeds=10, evaluations=25, fibre_evalua
 SMOKE = Size(seeds=1, kind_seeds=1, fibre_seeds=1, evaluations=5, fibre_evaluations=8, pool=128)
 
 
+def pool_of(function: Function, size: int, seed: int) -> pd.DataFrame:
+    """A Sobol sample of the box, with the function's best setting if all others are bad."""
+    pool = pd.DataFrame(Space.parse(function.space).sobol(size, seed))
+    if function(pool.to_numpy()).max() < _WORTH_FINDING:
+        pool = pd.concat([pool, pd.DataFrame(function.best_settings[:1], columns=pool.columns)], ignore_index=True)
+    return pool
+
+
 def on_function(name: str, kind: str, method: str, seed: int, evaluations: int, pool_size: int) -> list[float]:
     """Simple regret within the pool after each evaluation."""
     function = FUNCTIONS[name]
-    pool = pd.DataFrame(Space.parse(SPACE).sobol(pool_size, seed))
-    if function(pool.to_numpy()).max() < _WORTH_FINDING:
-        pool = pd.concat([pool, pd.DataFrame(function.best_settings[:1], columns=pool.columns)], ignore_index=True)
+    pool = pool_of(function, pool_size, seed)
     values = function(pool.to_numpy())
     best = campaign(method, old_data(kind, function, seed), SPACE, pool, values, evaluations, seed)
     return [float(values.max()) - value for value in best]

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.fibre import space
 from benchmarks.functions import FAILURES, PAPER, SHIFTED
-from benchmarks.methods import BASELINE, METHODS
+from benchmarks.methods import AVERAGE, BASELINE, METHODS, RIVAL
 from benchmarks.old_data import KINDS
 
 Results = Mapping[tuple, Sequence[float]]
@@ -16,6 +16,14 @@ _RESAMPLES = 2000
 _LEAST_REGRET = 1e-3  # of the range: smaller mean regrets are all the same to us, and to the logarithm
 _FLIPPED = "flipped"
 OTHER_KINDS = [kind for kind in KINDS if kind != _FLIPPED]
+MEASURED = "measured"
+#: What the average over beliefs should reach: geometric mean over functions, worst function.
+TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), (0.45, 1.05)) | {
+    "shifted": (0.75, 1.15),
+    "binary labels": (0.85, 1.15),
+    "another function": (1.00, 1.15),
+    "pure noise": (1.00, 1.15),
+}
 
 
 def curves(results: Results, *key: str, seeds: Collection[int] | None = None) -> np.ndarray:
@@ -120,6 +128,87 @@ def fibre_tables(results: Results, simulated: bool) -> dict[str, str]:
             ],
         )
     }
+
+
+def belief_tables(found: Mapping[str, Results]) -> dict[str, str]:
+    """What `python -m benchmarks beliefs` shows, for those of its parts that were run."""
+    tables: dict[str, str] = {}
+    if "functions" in found:
+        tables |= _belief_functions(found["functions"])
+    if "continuous" in found:
+        tables["beliefs continuous"] = _belief_ratios(found["continuous"])
+    if "pairs" in found:
+        tables["beliefs pairs"] = _belief_pairs(found["pairs"])
+    return tables
+
+
+def _belief_functions(results: Results) -> dict[str, str]:
+    kinds = [kind for kind in KINDS if any(job[1] == kind for job in results)]
+    names = _in_order(results)
+    few = {job[3] for job in results if job[2] == RIVAL}
+
+    def summary(kind: str) -> list[str]:
+        middle, worst = TARGETS[kind]
+        return [
+            _with_interval(ratio(results, names, kind, AVERAGE, 0)),
+            _worst(results, names, kind),
+            f"≤ {middle:.2f} / {worst:.2f}",
+            *(f"{ratio(results, names, kind, method, 0, few)[0]:.2f}" for method in (AVERAGE, RIVAL)),
+        ]
+
+    head = ["old data", "geometric mean over functions (95 %)", "worst function", "target"]
+    head += [f"{method}, {len(few)} seeds" for method in (AVERAGE, RIVAL)]
+    overall = [
+        float(np.exp(np.mean([np.log(ratio(results, names, kind, method, 0, few)[0]) for kind in kinds])))
+        for method in (AVERAGE, RIVAL)
+    ]
+    line = "\n| all kinds together | | | | " + " | ".join(f"{value:.2f}" for value in overall) + " |"
+    return {"beliefs kinds": _table(head, kinds, summary) + line, "beliefs functions": _belief_ratios(results)}
+
+
+def _belief_ratios(results: Results) -> str:
+    """A row for each function, a column for each kind."""
+    kinds = [kind for kind in KINDS if any(job[1] == kind and job[2] == AVERAGE for job in results)]
+    names = _in_order(results)
+    rows = {name: [name] for name in names} | {"geometric mean": names}
+    return _table(
+        ["function", *kinds],
+        rows,
+        lambda row: [_marked(ratio(results, rows[row], kind, AVERAGE, 0)) for kind in kinds],
+    )
+
+
+def _belief_pairs(results: Results) -> str:
+    names = list(dict.fromkeys(job[0] for job in results))
+    rows = {name: [name] for name in names} | {"geometric mean": names}
+    few = {job[3] for job in results if job[2] == RIVAL}
+
+    def cells(row: str) -> list[str]:
+        every, some = (_pair_ratio(results, rows[row], AVERAGE, seeds) for seeds in (None, few))
+        return [_marked(every), f"{some[0]:.2f}", f"{_pair_ratio(results, rows[row], RIVAL, few)[0]:.2f}"]
+
+    head = ["pair", AVERAGE, *(f"{method}, {len(few)} seeds" for method in (AVERAGE, RIVAL))]
+    return _table(head, rows, cells)
+
+
+def _pair_ratio(
+    results: Results, names: Sequence[str], method: str, seeds: Collection[int] | None
+) -> tuple[float, float, float]:
+    own, base = (
+        [curves(results, name, MEASURED, which, seeds=seeds) for name in names] for which in (method, BASELINE)
+    )
+    return paired_ratio(own, base, least=_LEAST_REGRET)
+
+
+def _in_order(results: Results) -> list[str]:
+    """The functions there are results of, as the jobs name them."""
+    return list(dict.fromkeys(job[0] for job in results))
+
+
+def _worst(results: Results, names: Sequence[str], kind: str) -> str:
+    ratios = {name: ratio(results, [name], kind, AVERAGE, 0) for name in names}
+    name = max(ratios, key=lambda one: ratios[one][0])
+    return f"{_with_interval(ratios[name])} {name}"
 
 
 def _table(head: Sequence[str], rows: Sequence[str] | Mapping[str, object], cells: Callable[[str], list[str]]) -> str:

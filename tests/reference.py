@@ -257,6 +257,54 @@ def gp_posterior(kernel, X, y, noise, mean, x):
     return centre, kernel(x, x) - sum(c * s for c, s in zip(cross, shadow, strict=True))
 
 
+def process(kernels, shares, constant):
+    """k(x, z) = c + Σ_r h_r K_r(x, z)."""
+    return lambda x, z: (
+        constant + sum(share * kernel(x, z) for kernel, share in zip(kernels, shares, strict=True) if share)
+    )
+
+
+def joint_posterior(kernel, X, y, noise, amplitude, points):
+    """Means and covariances of f ~ GP(0, amplitude·kernel) at several points, its noise of variance amplitude·noise."""
+    n = len(y)
+    gram = [[amplitude * (kernel(X[i], X[j]) + (noise if i == j else 0.0)) for j in range(n)] for i in range(n)]
+    cross = [[amplitude * kernel(x, X[i]) for i in range(n)] for x in points]
+    weights = solve(gram, y)
+    solved = [solve(gram, row) for row in cross]
+    means = [sum(c * w for c, w in zip(row, weights, strict=True)) for row in cross]
+    covariances = [
+        [
+            amplitude * kernel(x, z) - sum(c * s for c, s in zip(row, other, strict=True))
+            for z, other in zip(points, solved, strict=True)
+        ]
+        for x, row in zip(points, cross, strict=True)
+    ]
+    return means, covariances
+
+
+def expected_improvement(mean, variance, best):
+    """E[max(f - best, 0)], f ~ N(mean, variance)."""
+    deviation = math.sqrt(variance)
+    z = (mean - best) / deviation
+    return (mean - best) * (1 + math.erf(z / math.sqrt(2))) / 2 + deviation * math.exp(-z * z / 2) / math.sqrt(
+        2 * math.pi
+    )
+
+
+def log_density(covariance, y):
+    """log N(y; 0, covariance), by its Cholesky factor."""
+    n = len(y)
+    factor = [[0.0] * n for _ in range(n)]
+    white, total = [], -n / 2 * math.log(2 * math.pi)
+    for i in range(n):
+        for j in range(i + 1):
+            rest = covariance[i][j] - sum(factor[i][k] * factor[j][k] for k in range(j))
+            factor[i][j] = math.sqrt(rest) if i == j else rest / factor[j][j]
+        white.append((y[i] - sum(factor[i][k] * white[k] for k in range(i))) / factor[i][i])
+        total -= white[i] ** 2 / 2 + math.log(factor[i][i])
+    return total
+
+
 def leave_one_out_error(gram, y, lam):
     """Mean squared error of ridge predictions, each from all other rows."""
     n, total = len(y), 0.0

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 
 import torch
 from jaxtyping import Float
@@ -13,12 +14,15 @@ from tunedprior.knowledge import Knowledge
 from tunedprior.linalg import cholesky
 from tunedprior.mixture import MixtureOfProcesses, slots
 from tunedprior.models import LEAST_NOISE
+from tunedprior.old_fits import amplitude, lengthscale_prior, log_evidence, most_probable
 from tunedprior.surrogates import Observations
 
 #: The beliefs that the average is over, beside the uninformed one.
-AVERAGED = ("aligned", "matched", "uncertain")
-# The amplitude a has the prior a ~ inverse gamma(1, 1), and is integrated out of the evidence.
-_AMPLITUDE_PRIOR = 1.0
+AVERAGED = ("aligned",)
+# Where the search for the observations' own length-scales begins, and its priors: BoTorch's, for ℓ and η themselves
+# (not their logarithms) to be most probable.
+_START = (0.6, 0.007)
+_NOISE_PRIOR = (-5.0, 1.0)
 # Entries of covariance matrices held at once.
 _ENTRIES = 2**24
 
@@ -81,6 +85,7 @@ class Average:
             noise = torch.full_like(among.log_prior, max(observations.noise_std**2, LEAST_NOISE))
             among = replace(among, processes=replace(among.processes, noise=noise))
         x, y = self.box.inputs(observations.codes), observations.y
+        among = among.fitted(self._own_lengthscales(x, y), len(y))
         at_once = max(1, _ENTRIES // len(y) ** 2)
         with torch.no_grad():
             gram = among.processes.kernels.matrices(x, x)
@@ -88,8 +93,17 @@ class Average:
                 self._evidence(among, gram, y, slice(start, start + at_once))
                 for start in range(0, len(among.labels), at_once)
             ]
-        log_evidence, amplitude = (torch.cat(column) for column in zip(*found, strict=True))
-        return Weighed(among, (among.log_prior + log_evidence).softmax(0), amplitude)
+        evidence, amplitudes = (torch.cat(column) for column in zip(*found, strict=True))
+        return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes)
+
+    @staticmethod
+    def _own_lengthscales(x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, " d"]:
+        """Those that explain the observations best, one for each input."""
+        num_inputs = x.shape[1]
+        middle, spread = lengthscale_prior(num_inputs)
+        start = (_START[0] * sqrt(num_inputs / 2), _START[1])
+        with torch.enable_grad():
+            return most_probable(x, y.squeeze(-1), [start], (middle - spread**2, spread), _NOISE_PRIOR)
 
     @staticmethod
     def _evidence(
@@ -100,10 +114,8 @@ class Average:
         covariance = processes.constant + torch.tensordot(processes.shares[some], gram, dims=1)
         factor = cholesky(covariance + torch.diag_embed(processes.noise[some, None].expand(-1, len(y))))
         white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
-        misfit = _AMPLITUDE_PRIOR + white.square().sum((-2, -1)) / 2
-        count = _AMPLITUDE_PRIOR + len(y) / 2
-        log_determinant = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        return -log_determinant - count * misfit.log(), misfit / count
+        certainty = among.certainty[some]
+        return log_evidence(factor, white, certainty), amplitude(white, certainty)
 
     @cached_property
     def _candidates(self) -> Candidates:

@@ -1,13 +1,13 @@
 """Everything that the objective might be, before the first observation: the processes that the average is over."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tunedprior.kernels import Aligned
@@ -21,10 +21,13 @@ SHAPE = "shape"
 # -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
 _PLAIN = 0.35  # nothing in the old data is true of the objective
 _SHAPED = 0.15  # only this: which inputs matter, and how smooth it is along them
+_FITTED = 0.1  # not even that: observations say themselves which inputs matter
 _PURE = 0.5  # of a belief: it is the whole truth, with no remainder
 _BELIEF_SHARES = (0.5, 0.9, 0.99)  # of the variance, where there is a remainder
-_NOISE = (1e-4, 1e-2)  # relative to the amplitude
+_NOISE = (1e-4, 5e-3, 0.1)  # relative to the amplitude
 _CONSTANT = 0.3
+_PLAIN_CERTAINTY = 30.0
+_BELIEF_CERTAINTY = 10.0
 # Length-scales of the uninformed process for two inputs; distances grow with √d, and so do they.
 _LENGTHSCALES = np.geomspace(0.15, 10, 12)
 _LIKELY_LENGTHSCALE = (1.0, 0.7)  # the median, and the standard deviation of its logarithm
@@ -56,6 +59,9 @@ class Candidates:
         labels: What each believes.
         slopes: For each, the share of the prior variance of ρ, where the objective is ρ·ĝ + …; 0 where there is no ρ.
         readings: For each, which of the old data's readings ĝ comes from; -1 for none.
+        certainty: How sure each is of its amplitude (see `old_fits.log_evidence`).
+        fitted_row: Which squared exponential kernel takes the length-scales that observations ask for.
+        alone: Whether a candidate has that kernel alone.
     """
 
     processes: Processes
@@ -63,6 +69,21 @@ class Candidates:
     labels: tuple[Label, ...]
     slopes: Float[Tensor, " c"]
     readings: tuple[int, ...]
+    certainty: Float[Tensor, " c"]
+    fitted_row: int
+    alone: Bool[Tensor, " c"]
+
+    def fitted(self, lengthscale: Float[Tensor, " d"], count: int) -> "Candidates":
+        """With the length-scales that explain `count` observations best in the row kept for them.
+
+        Having been fitted, they explain more than they foretold: half a logarithm of `count` for each of them
+        (Schwarz's criterion) is taken off.
+        """
+        processes = replace(
+            self.processes, kernels=self.processes.kernels.with_lengthscale(self.fitted_row, lengthscale)
+        )
+        penalty = len(lengthscale) * log(count) / 2
+        return replace(self, processes=processes, log_prior=self.log_prior - penalty * self.alone)
 
 
 @dataclass(frozen=True)
@@ -74,6 +95,11 @@ class _Row:
     slope: float = 0.0
     reading: int = -1
     pure: bool = False
+
+    @property
+    def certainty(self) -> float:
+        """A plain process that may swell as it likes sees chances everywhere that it has not looked yet."""
+        return _PLAIN_CERTAINTY if self.label.belief in (UNINFORMED, SHAPE) else _BELIEF_CERTAINTY
 
 
 def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[str], alone: bool = False) -> Candidates:
@@ -90,13 +116,15 @@ def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[st
     median, deviation = _LIKELY_LENGTHSCALE
     likely = -(np.log(_LENGTHSCALES / median) ** 2) / (2 * deviation**2)
     likely = likely - np.logaddexp.reduce(likely)
-    plain = _PLAIN if known else 1.0
     rows = [
-        _Row({place: 1.0}, one, log(plain / len(_NOISE)) + prior, Label(UNINFORMED))
+        _Row({place: 1.0}, one, log(_PLAIN / len(_NOISE)) + prior, Label(UNINFORMED))
         for place, prior in enumerate(likely)
         for one in _NOISE
     ]
-    remainders = list(_REMAINDER)
+    fitted = len(lengthscales)
+    lengthscales.append(torch.ones(num_inputs, dtype=torch.float64))
+    rows += [_Row({fitted: 1.0}, one, log(_FITTED / len(_NOISE)), Label(UNINFORMED)) for one in _NOISE]
+    remainders = [*_REMAINDER, fitted]
     for old in known:
         shape = old.readings[0].lengthscale(num_inputs)
         if shape is None:
@@ -114,7 +142,7 @@ def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[st
             place = len(lengthscales) + len(kernels)
             kernels.append(kernel)
             sizes.append(size)
-            prior = log((1 - _PLAIN - _SHAPED) / (len(known) * len(held)))
+            prior = log((1 - _PLAIN - _FITTED - _SHAPED) / (len(known) * len(held)))
             label, slope = Label(belief, old.name), 1 / size if belief == "aligned" else 0.0
             ways = [({place: 1.0}, prior + log(_PURE), 1.0)] + [
                 (
@@ -131,7 +159,7 @@ def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[st
                 for one in _NOISE
             ]
     stack = KernelStack(torch.stack(lengthscales), tuple(kernels), tuple(sizes))
-    return _gathered([row for row in rows if row.pure] if alone else rows, stack)
+    return _gathered([row for row in rows if row.pure] if alone else rows, stack, fitted)
 
 
 def _held(
@@ -159,7 +187,7 @@ def _is_cheap(kernel: Kernel) -> bool:
     return features is not None and features <= _MOST_FEATURES
 
 
-def _gathered(rows: Sequence[_Row], stack: KernelStack) -> Candidates:
+def _gathered(rows: Sequence[_Row], stack: KernelStack, fitted: int) -> Candidates:
     shares = torch.zeros(len(rows), len(stack), dtype=torch.float64)
     for position, row in enumerate(rows):
         for place, share in row.shares.items():
@@ -171,4 +199,7 @@ def _gathered(rows: Sequence[_Row], stack: KernelStack) -> Candidates:
         tuple(row.label for row in rows),
         torch.tensor([row.slope for row in rows], dtype=torch.float64),
         tuple(row.reading for row in rows),
+        torch.tensor([row.certainty for row in rows], dtype=torch.float64),
+        fitted,
+        torch.tensor([row.shares == {fitted: 1.0} for row in rows]),
     )

@@ -104,6 +104,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     ) -> None:
         super().__init__()
         self.processes, self.amplitude, self.members, self._box = processes, amplitude, members, box
+        self.train_inputs = (codes,)  # where BoTorch looks for settings to start a search from
         self._x = box.inputs(codes)
         self._factor = cholesky(processes.with_noise(processes.covariance(self._x, self._x)))
         # L⁻¹y, from which every prediction is one product away.
@@ -134,15 +135,17 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         else:
             covariance = self.processes.covariance(x, x) - explained.mT @ explained
             covariance = covariance + _LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
-        if isinstance(observation_noise, Tensor):
-            covariance = covariance + torch.diag_embed(observation_noise.squeeze(-1)) / self.amplitude[:, None, None]
-        elif observation_noise:
+        if observation_noise is True:
             covariance = self.processes.with_noise(covariance)
-        covariance = covariance * self.amplitude[:, None, None]
-        member = self.members
-        distribution = MultivariateNormal(mean.index_select(-2, member), covariance.index_select(-3, member))
-        posterior = GaussianMixturePosterior(distribution)
-        return posterior if posterior_transform is None else posterior_transform(posterior)
+        mean = mean.index_select(-2, self.members)
+        covariance = (covariance * self.amplitude[:, None, None]).index_select(-3, self.members)
+        if isinstance(observation_noise, Tensor):  # as BoTorch has it: of all members, or `... m q 1`
+            covariance = covariance + torch.diag_embed(observation_noise.squeeze(-1).expand(mean.shape))
+        posterior = GaussianMixturePosterior(MultivariateNormal(mean, covariance))
+        if posterior_transform is None:
+            return posterior
+        transformed: Any = posterior_transform(posterior=posterior, X=X)  # to an ordinary posterior, of a batch
+        return GaussianMixturePosterior(transformed.distribution)
 
     def condition_on_observations(
         self, X: Float[Tensor, "*batch p k"], Y: Float[Tensor, "*batch2 p 1"], **_options: Any
@@ -155,7 +158,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         x = self._box.inputs(X)
         own_row = Y.ndim > 2 and Y.shape[-3] == len(self.members)
         y = Y if own_row else Y.unsqueeze(-3)
-        fantasies = y.shape[:-3]
+        fantasies = torch.broadcast_shapes(y.shape[:-3], x.shape[:-2], self._factor.shape[:-3])
         x = x.expand(*fantasies, *x.shape[-2:])
         explained = conditioned._explained(x)
         prior = conditioned.processes.covariance(x, x)
@@ -169,11 +172,13 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         news = torch.linalg.solve_triangular(corner, residual, upper=False)
         before = conditioned._whitened.expand(*fantasies, len(self.members), n, 1)
         conditioned._x = torch.cat([self._x.expand(*fantasies, *self._x.shape[-2:]), x], dim=-2)
+        (codes,), shape = self.train_inputs, (*fantasies, -1, X.shape[-1])
+        conditioned.train_inputs = (torch.cat([codes.expand(shape), X.expand(shape)], dim=-2),)
         conditioned._factor, conditioned._whitened = factor, torch.cat([before, news], dim=-2)
         return conditioned
 
-    def _explained(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*batch s n q"]:
-        """L⁻¹ cov(f(D), f(x)), for every process."""
+    def _explained(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
+        """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
         if self._factor.ndim > 3:  # fantasies have factors of their own
             covariance = self.processes.covariance(self._x, x)
             each: Tensor = torch.linalg.solve_triangular(self._factor, covariance, upper=False)
@@ -189,6 +194,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         Model.__init__(each)
         each.processes, each.amplitude = self.processes.take(self.members), self.amplitude[self.members]
         each.members, each._box, each._x = torch.arange(len(self.members)), self._box, self._x
+        each.train_inputs = self.train_inputs
         each._factor = self._factor.index_select(-3, self.members)
         each._whitened = self._whitened.index_select(-3, self.members)
         each.likelihood = each._likelihood()

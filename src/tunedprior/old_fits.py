@@ -1,5 +1,6 @@
 """Several readings of the same old data: a least-squares fit at its most probable length-scales, and at others."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Any
@@ -25,14 +26,19 @@ _NOISE = (1e-5, 3.0)
 _LAMBDAS = np.geomspace(1e-4, 3.0, 20)
 _STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
 # A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
-_NOISE_PRIOR = (-4.0, 3.0)  # of log noise: mean, standard deviation
+_NOISE_PRIOR = (-4.0, 3.0)  # of its logarithm
 _ROWS_FOR_LENGTHSCALES = 300
+#: How sure it is that a process for standardised responses has amplitude 1, as half a number of observations.
+AMPLITUDE_CERTAINTY = 1.0
 #: Fixed length-scales for two inputs; distances in the box grow with √d, and so do they.
 FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
 
 
-def lengthscale_prior(num_inputs: int) -> tuple[float, float]:
-    """Mean and standard deviation of log ℓ on [-1, 1]: BoTorch's, whose cube is half as wide."""
+Normal = tuple[float, float]  # mean and standard deviation
+
+
+def lengthscale_prior(num_inputs: int) -> Normal:
+    """Of log ℓ on [-1, 1]: BoTorch's, whose cube is half as wide."""
     return sqrt(2) + log(num_inputs) / 2 + log(2), sqrt(3)
 
 
@@ -91,7 +97,7 @@ def fits(anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], seed: int = 0) -
     Observations of the objective choose better, so they are left several to choose from.
     """
     few = torch.as_tensor(np.sort(np.random.default_rng(seed).permutation(len(y))[:_ROWS_FOR_LENGTHSCALES]))
-    lengthscale, _ = most_probable(anchors[few], y[few], _STARTS, _NOISE_PRIOR)
+    lengthscale = most_probable(anchors[few], y[few], _STARTS, lengthscale_prior(anchors.shape[1]), _NOISE_PRIOR)
     spread = sqrt(anchors.shape[1] / 2)
     tried = [lengthscale, *(torch.full_like(lengthscale, spread * fixed) for fixed in FIXED_LENGTHSCALES)]
     return [_fit_at(anchors, y, one) for one in tried]
@@ -116,13 +122,21 @@ def _fit_at(anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], lengthscale: 
 def most_probable(
     x: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
-    starts: tuple[tuple[float | Float64[ndarray, " d"], float], ...],
-    noise_prior: tuple[float, float],
-) -> tuple[Float[Tensor, " d"], float]:
-    """Length-scales and noise variance that maximise p(y | ℓ, η) p(ℓ) p(η), for a process of unit amplitude."""
+    starts: Sequence[tuple[float, float]],
+    lengthscales: Normal,
+    noises: Normal,
+) -> Float[Tensor, " d"]:
+    """ℓ, where p(y | ℓ, η) p(log ℓ) p(log η) is largest over length-scales ℓ and noise η, the amplitude integrated out.
+
+    Args:
+        x: Inputs in [-1, 1].
+        y: Responses with mean 0 and variance 1.
+        starts: Where to begin: a length-scale for all inputs, and a noise variance relative to the amplitude.
+        lengthscales: The prior of each log ℓ.
+        noises: That of log η.
+    """
     num_inputs = x.shape[1]
     squares = (x[:, None] - x).square().flatten(0, 1)
-    middle, spread = lengthscale_prior(num_inputs)
     identity = torch.eye(len(y)).to(y)
 
     def badness(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
@@ -131,9 +145,9 @@ def most_probable(
         gram = (-(squares @ (-2 * log_lengthscale).exp()) / 2).exp().reshape(len(y), len(y))
         factor = cholesky(gram + log_noise.exp() * identity)
         white = torch.linalg.solve_triangular(factor, y[:, None], upper=False)
-        value = white.square().sum() / 2 + factor.diagonal().log().sum()
-        value = value + (((log_lengthscale - middle) / spread).square() / 2).sum()
-        value = value + ((log_noise - noise_prior[0]) / noise_prior[1]).square() / 2
+        value = -log_evidence(factor, white, AMPLITUDE_CERTAINTY)
+        value = value + (((log_lengthscale - lengthscales[0]) / lengthscales[1]).square() / 2).sum()
+        value = value + ((log_noise - noises[0]) / noises[1]).square() / 2
         (gradient,) = torch.autograd.grad(value, logs)
         return value.item(), gradient.numpy()
 
@@ -141,10 +155,28 @@ def most_probable(
     found = [
         minimize(
             badness,
-            np.log(np.r_[np.broadcast_to(lengthscale, num_inputs), noise]).clip(*np.array(bounds).T),
+            np.log([*[lengthscale] * num_inputs, noise]).clip(*np.array(bounds).T),
             jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50},
         )
         for lengthscale, noise in starts
     ]  # fmt: skip
-    best = min(found, key=lambda one: one.fun)
-    return torch.as_tensor(np.exp(best.x[:-1])), float(np.exp(best.x[-1]))
+    best = min(found, key=lambda one: float(one.fun))
+    return torch.as_tensor(np.exp(best.x[:-1]))
+
+
+def log_evidence(
+    factor: Float[Tensor, "*batch n n"], white: Float[Tensor, "*batch n 1"], certainty: float | Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch"]:
+    """log ∫ N(y; 0, a LLᵀ) p(a) da + n/2 log 2π, where white = L⁻¹y and a ~ inverse gamma(c, c), c the certainty."""
+    prior = torch.as_tensor(certainty).to(white)
+    posterior = prior + white.shape[-2] / 2
+    misfit = prior + white.square().sum((-2, -1)) / 2
+    constant = prior * prior.log() - torch.lgamma(prior) + torch.lgamma(posterior)
+    evidence: Tensor = constant - factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) - posterior * misfit.log()
+    return evidence
+
+
+def amplitude(white: Float[Tensor, "*batch n 1"], certainty: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """a, as its posterior inverse gamma(c', m) has it: m/c'."""
+    misfit: Tensor = certainty + white.square().sum((-2, -1)) / 2
+    return misfit / (certainty + white.shape[-2] / 2)

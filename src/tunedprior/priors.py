@@ -44,7 +44,7 @@ def make_surrogate(
         seed: Of random choices of rows.
     """
     if prior not in PRIORS:
-        raise InputError(f"prior must be one of {listed(PRIORS)}; got {prior!r}.")
+        raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}.")
     if not old or prior == UNINFORMED:
         return Standard(Box.around(space))
     if prior == REWEIGHTED or kernel is not None:
@@ -56,7 +56,7 @@ def make_surrogate(
         old = {next(iter(old)): weight_prior}
     box, known = learn(old, space, target, direction, seed)
     if not known:
-        return Standard(box)
+        return Standard(Box.around(space))
     return Average(box, known, AVERAGED) if prior == AVERAGE else Average(box, known, (prior,), alone=True)
 
 

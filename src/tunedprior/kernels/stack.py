@@ -25,9 +25,11 @@ class KernelStack:
     def __len__(self) -> int:
         return len(self.lengthscales) + len(self.others)
 
-    def with_lengthscales(self, more: Float[Tensor, "k d"]) -> "KernelStack":
-        """With more squared exponential kernels, behind those there are."""
-        return replace(self, lengthscales=torch.cat([self.lengthscales, more]))
+    def with_lengthscale(self, row: int, lengthscale: Float[Tensor, " d"]) -> "KernelStack":
+        """With other length-scales in one row."""
+        lengthscales = self.lengthscales.clone()
+        lengthscales[row] = lengthscale
+        return replace(self, lengthscales=lengthscales)
 
     def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
         """Some of the kernels, in their order."""
