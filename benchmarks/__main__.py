@@ -3,10 +3,17 @@
 import argparse
 import sys
 
-from benchmarks import beliefs, demo, flipped, lambda_floor, paper
+from benchmarks import beliefs, demo, flipped, lambda_floor, paper, trust
 from tunedprior.errors import InputError
 
-_BENCHMARKS = {"beliefs": beliefs, "paper": paper, "flipped": flipped, "lambda-floor": lambda_floor, "demo": demo}
+_BENCHMARKS = {
+    "beliefs": beliefs,
+    "trust": trust,
+    "paper": paper,
+    "flipped": flipped,
+    "lambda-floor": lambda_floor,
+    "demo": demo,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

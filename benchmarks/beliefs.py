@@ -10,7 +10,7 @@ project, and without it that part is left out.
 
 import argparse
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -28,15 +28,26 @@ from benchmarks.report import MEASURED, belief_tables, write_tables
 from benchmarks.runs import RESULTS, estimated_seconds, run_all
 from tunedprior import Optimizer
 
-NAMES = (*PAPER, *SHIFTED, *FAILURES, *MORE)
-CONTINUOUS_NAMES = ("Hölder table", "Styblinski-Tang", "Ackley (shifted)", "six-hump camel", "Hartmann-3")
 CONTINUOUS_KINDS = ("flipped", "pure noise")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: seeds of ours and the baseline, of the rival (which takes ten times as long), steps, pool."""
+    """How much is run.
 
+    Attributes:
+        names: Functions to choose from a pool on.
+        continuous: Functions to optimise over the whole box.
+        pairs: Measured pairs.
+        seeds: Of ours and the baseline.
+        rival_seeds: Of the rival, which takes ten times as long.
+        steps: After the first settings, one more of which than there are inputs.
+        pool: Settings to choose from.
+    """
+
+    names: tuple[str, ...]
+    continuous: tuple[str, ...]
+    pairs: tuple[str, ...]
     seeds: range
     rival_seeds: range
     steps: int
@@ -44,8 +55,24 @@ class Size:
 
 
 # The prior's numbers were chosen on seeds below 10; these chose nothing.
-FULL = Size(seeds=range(100, 120), rival_seeds=range(100, 102), steps=40, pool=1024)
-SMOKE = Size(seeds=range(100, 101), rival_seeds=range(100, 101), steps=2, pool=64)
+FULL = Size(
+    names=(*PAPER, *SHIFTED, *FAILURES, *MORE),
+    continuous=("Hölder table", "Styblinski-Tang", "Ackley (shifted)", "six-hump camel", "Hartmann-3"),
+    pairs=PAIRS,
+    seeds=range(100, 120),
+    rival_seeds=range(100, 101),
+    steps=40,
+    pool=1024,
+)
+SMOKE = replace(
+    FULL,
+    names=("Branin", "Hartmann-3"),
+    continuous=("Branin",),
+    pairs=PAIRS[:1],
+    seeds=range(100, 101),
+    steps=2,
+    pool=64,
+)
 
 
 def on_pool(name: str, kind: str, method: str, seed: int, steps: int, pool_size: int) -> list[float]:
@@ -92,18 +119,16 @@ def on_pair(folder: str, name: str, _kind: str, method: str, seed: int, steps: i
 
 def function_jobs(size: Size) -> list[tuple]:
     """The baseline once for each function and seed, as it sees no old data; ours on all kinds; the rival on a few."""
-    baseline = [(name, "flipped", BASELINE, seed) for name in NAMES for seed in size.seeds]
-    ours = [(name, kind, AVERAGE, seed) for name in NAMES for kind in KINDS for seed in size.seeds]
-    rival = [(name, kind, RIVAL, seed) for name in NAMES for kind in KINDS for seed in size.rival_seeds]
+    baseline = [(name, "flipped", BASELINE, seed) for name in size.names for seed in size.seeds]
+    ours = [(name, kind, AVERAGE, seed) for name in size.names for kind in KINDS for seed in size.seeds]
+    rival = [(name, kind, RIVAL, seed) for name in size.names for kind in KINDS for seed in size.rival_seeds]
     return [(*job, size.steps, size.pool) for job in (*baseline, *ours, *rival)]
 
 
 def continuous_jobs(size: Size) -> list[tuple]:
     """Five functions, useful and useless old data."""
-    baseline = [(name, "flipped", BASELINE, seed) for name in CONTINUOUS_NAMES for seed in size.seeds]
-    ours = [
-        (name, kind, AVERAGE, seed) for name in CONTINUOUS_NAMES for kind in CONTINUOUS_KINDS for seed in size.seeds
-    ]
+    baseline = [(name, "flipped", BASELINE, seed) for name in size.continuous for seed in size.seeds]
+    ours = [(name, kind, AVERAGE, seed) for name in size.continuous for kind in CONTINUOUS_KINDS for seed in size.seeds]
     return [(*job, size.steps) for job in (*baseline, *ours)]
 
 
@@ -112,7 +137,7 @@ def pair_jobs(size: Size) -> list[tuple]:
     seeds = {BASELINE: size.seeds, AVERAGE: size.seeds, RIVAL: size.rival_seeds}
     return [
         (name, MEASURED, method, seed, size.steps, size.pool)
-        for name in PAIRS
+        for name in size.pairs
         for method, some in seeds.items()
         for seed in some
     ]
@@ -130,7 +155,7 @@ def estimated_minutes(size: Size, folder: str | None) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
-    parser.add_argument("--smoke", action="store_true", help="everything once, two steps, nothing stored")
+    parser.add_argument("--smoke", action="store_true", help="a few functions, one seed, two steps, nothing stored")
     parser.add_argument("--only", choices=("functions", "continuous", "pairs"), help="one part of it")
     parser.add_argument("--pairs", metavar="DIR", help="a folder of measured pairs; without it they are left out")
     parser.add_argument("--estimate", action="store_true", help="how long all of it takes on two cores, from a sample")
@@ -141,7 +166,7 @@ def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write tables and figures."""
     size = SMOKE if arguments.smoke else FULL
     if arguments.pairs is not None:
-        for name in PAIRS:
+        for name in size.pairs:
             _pair(arguments.pairs, name)  # refuses what cannot be read, before anything is written
     if arguments.estimate:
         print(f"About {estimated_minutes(size, arguments.pairs):.0f} minutes on two cores like these.")

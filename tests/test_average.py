@@ -231,12 +231,12 @@ def test_observations_choose_length_scales_of_their_own_and_pay_for_them() -> No
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_flipped_old_data_leads_to_the_best_setting_at_once(seed: int) -> None:
+def test_flipped_old_data_leads_to_the_best_setting_soon(seed: int) -> None:
     best = max(map(smooth, POOL))
     regrets = []
-    for old in (old_data(factor=-1.0), None):
+    for old in (old_data(factor=-1.0, rows=40), None):
         opt = Optimizer(SPACE, old, seed=seed, initial=2)
-        for _ in range(5):
+        for _ in range(6):
             setting = opt.ask(candidates=POOL)
             opt.tell(setting, smooth(setting))
         regrets.append(best - opt.best.value)
@@ -362,7 +362,7 @@ def test_labels_say_which_way_is_up() -> None:
 def test_sets_that_say_nothing_are_left_out_and_the_others_kept() -> None:
     sets = {
         "good": old_data(),
-        "flat": old_data().assign(y=2.0),
+        "flat": (10 * old_data()).assign(y=2.0),  # far out, and may not stretch the box of the others
         "none": old_data().iloc[:0],
         "single": old_data().iloc[:1],
     }
@@ -370,7 +370,7 @@ def test_sets_that_say_nothing_are_left_out_and_the_others_kept() -> None:
         warnings.simplefilter("always")
         opt = Optimizer(SPACE, sets)
     messages = [str(w.message) for w in caught if w.category is AuxiliaryDataWarning]
-    for name, reason in {"flat": "never varies", "none": "is empty", "single": "1 different setting"}.items():
+    for name, reason in {"flat": "never varies", "none": "is empty", "single": "it has 1"}.items():
         assert sum(reason in message and f"Going on without {name}." in message for message in messages) == 1
     assert [old.name for old in opt.surrogate.known] == ["good"]
     alone = told(Optimizer(SPACE, {"good": old_data()}), 4)

@@ -34,7 +34,7 @@ class Weighed:
     Attributes:
         candidates: What was weighed.
         weights: The posterior probability of each.
-        amplitude: The posterior mean of each one's amplitude.
+        amplitude: What each one's amplitude is, after them.
     """
 
     candidates: Candidates

@@ -1,8 +1,9 @@
 """Everything that the objective might be, before the first observation: the processes that the average is over."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ _PURE = 0.5  # of a belief: it is the whole truth, with no remainder
 _BELIEF_SHARES = (0.5, 0.9, 0.99)  # of the variance, where there is a remainder
 _NOISE = (1e-4, 5e-3, 0.1)  # relative to the amplitude
 _CONSTANT = 0.3
+# A plain process that may swell as it likes sees chances wherever it has not looked yet.
 _PLAIN_CERTAINTY = 30.0
 _BELIEF_CERTAINTY = 10.0
 # Length-scales of the uninformed process for two inputs; distances grow with √d, and so do they.
@@ -37,6 +39,7 @@ _SHAPE_BOUNDS = (0.1, 60.0)
 
 _VARIANCE_SAMPLE = 256
 _LEAST_SIZE = 1e-12
+_LEAST_SAID = 0.05  # of a belief's variance: what ĝ itself makes up
 # More features than this take longer than all other beliefs together.
 _MOST_FEATURES = 2048
 
@@ -88,18 +91,26 @@ class Candidates:
 
 @dataclass(frozen=True)
 class _Row:
+    """One candidate: its shares of the kernels by their place in the stack, and the rest as in `Candidates`."""
+
     shares: dict[int, float]
     noise: float
     log_prior: float
     label: Label
+    certainty: float
     slope: float = 0.0
     reading: int = -1
-    pure: bool = False
 
-    @property
-    def certainty(self) -> float:
-        """A plain process that may swell as it likes sees chances everywhere that it has not looked yet."""
-        return _PLAIN_CERTAINTY if self.label.belief in (UNINFORMED, SHAPE) else _BELIEF_CERTAINTY
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A belief of one reading, as a kernel; `size` is its mean variance over the box."""
+
+    belief: str
+    reading: int
+    kernel: Kernel
+    size: float
+    label: Label
 
 
 def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[str], alone: bool = False) -> Candidates:
@@ -113,61 +124,59 @@ def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[st
     """
     spread = sqrt(num_inputs / 2)
     lengthscales = [torch.full((num_inputs,), spread * length, dtype=torch.float64) for length in _LENGTHSCALES]
-    median, deviation = _LIKELY_LENGTHSCALE
-    likely = -(np.log(_LENGTHSCALES / median) ** 2) / (2 * deviation**2)
-    likely = likely - np.logaddexp.reduce(likely)
-    rows = [
-        _Row({place: 1.0}, one, log(_PLAIN / len(_NOISE)) + prior, Label(UNINFORMED))
-        for place, prior in enumerate(likely)
-        for one in _NOISE
-    ]
     fitted = len(lengthscales)
-    lengthscales.append(torch.ones(num_inputs, dtype=torch.float64))
-    rows += [_Row({fitted: 1.0}, one, log(_FITTED / len(_NOISE)), Label(UNINFORMED)) for one in _NOISE]
+    lengthscales.append(torch.ones(num_inputs, dtype=torch.float64))  # the observations' own come here
+    rows = _plain(fitted)
     remainders = [*_REMAINDER, fitted]
     for old in known:
-        shape = old.readings[0].lengthscale(num_inputs)
-        if shape is None:
-            continue
-        for factor in _SHAPE_FACTORS:
-            lengthscales.append((factor * shape).clamp(*_SHAPE_BOUNDS))
-            remainders.append(len(lengthscales) - 1)
-            share = log(_SHAPED / (len(known) * len(_SHAPE_FACTORS) * len(_NOISE)))
-            rows += [_Row({remainders[-1]: 1.0}, one, share, Label(SHAPE, old.name)) for one in _NOISE]
-    kernels: list[Kernel] = []
-    sizes: list[float] = []
-    for old in known:
-        held = list(_held(old, num_inputs, beliefs, alone))
-        for belief, reading, kernel, size in held:
-            place = len(lengthscales) + len(kernels)
-            kernels.append(kernel)
-            sizes.append(size)
-            prior = log((1 - _PLAIN - _FITTED - _SHAPED) / (len(known) * len(held)))
-            label, slope = Label(belief, old.name), 1 / size if belief == "aligned" else 0.0
-            ways = [({place: 1.0}, prior + log(_PURE), 1.0)] + [
-                (
-                    {place: share, rest: 1 - share},
-                    prior + log((1 - _PURE) / (len(_BELIEF_SHARES) * len(remainders))),
-                    share,
-                )
-                for share in _BELIEF_SHARES
-                for rest in remainders
-            ]
-            rows += [
-                _Row(shares, one, log_prior - log(len(_NOISE)), label, share * slope, reading, pure=share == 1)
-                for shares, log_prior, share in ways
-                for one in _NOISE
-            ]
-    stack = KernelStack(torch.stack(lengthscales), tuple(kernels), tuple(sizes))
-    return _gathered([row for row in rows if row.pure] if alone else rows, stack, fitted)
+        for lengthscale in _shapes(old, num_inputs):
+            remainders.append(len(lengthscales))
+            lengthscales.append(lengthscale)
+            prior = log(_SHAPED / (len(known) * len(_SHAPE_FACTORS)))
+            rows += _noisy({remainders[-1]: 1.0}, prior, Label(SHAPE, old.name), _PLAIN_CERTAINTY)
+    held = [one for old in known for one in _held(old, len(known), num_inputs, beliefs, alone)]
+    believed: list[_Row] = []
+    for place, (one, prior) in enumerate(held, start=len(lengthscales)):
+        believed += _believed(one, place, [] if alone else remainders, prior)
+    stack = KernelStack(
+        torch.stack(lengthscales), tuple(one.kernel for one, _ in held), tuple(one.size for one, _ in held)
+    )
+    return _gathered(believed if alone else rows + believed, stack, fitted)
+
+
+def _noisy(shares: dict[int, float], log_prior: float, label: Label, certainty: float, **more: Any) -> list[_Row]:
+    """The same candidate with every amount of noise."""
+    return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
+
+
+def _plain(fitted: int) -> list[_Row]:
+    """Processes that know nothing of old data: one length-scale for all inputs, or those that observations ask for."""
+    median, deviation = _LIKELY_LENGTHSCALE
+    likely = -(np.log(_LENGTHSCALES / median) ** 2) / (2 * deviation**2)
+    likely = log(_PLAIN) + likely - np.logaddexp.reduce(likely)
+    priors = [*enumerate(likely.tolist()), (fitted, log(_FITTED))]
+    return [row for place, prior in priors for row in _noisy({place: 1.0}, prior, Label(UNINFORMED), _PLAIN_CERTAINTY)]
+
+
+def _shapes(old: Knowledge, num_inputs: int) -> list[Float[Tensor, " d"]]:
+    """The old data's own length-scales and multiples of them; none if its kernel has no length-scale."""
+    lengthscale = old.readings[0].lengthscale(num_inputs)
+    if lengthscale is None:
+        return []
+    return [(factor * lengthscale).clamp(*_SHAPE_BOUNDS) for factor in _SHAPE_FACTORS]
 
 
 def _held(
-    old: Knowledge, num_inputs: int, beliefs: Sequence[str], alone: bool
-) -> Iterator[tuple[str, int, Kernel, float]]:
-    """Belief, reading, kernel and its mean variance over the box, for all that can be held at a bearable cost."""
+    old: Knowledge, num_sets: int, num_inputs: int, beliefs: Sequence[str], alone: bool
+) -> list[tuple[_Held, float]]:
+    """All that can be held of an old data set at a bearable cost, each with its log prior.
+
+    A reading that took the old responses for noise says nothing of the objective, whatever the belief: what is left is
+    a plain process, and trust in it is no trust in old data.
+    """
     sobol = torch.quasirandom.SobolEngine(num_inputs, scramble=True, seed=0)
     sample = 2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1
+    found = []
     for belief in beliefs:
         for position, reading in enumerate(old.readings):
             kernel = reading.belief(belief)
@@ -175,8 +184,29 @@ def _held(
                 continue
             with torch.no_grad():
                 size = float(kernel.forward(sample, sample, diag=True).mean())
-            if size > _LEAST_SIZE:
-                yield belief, position, kernel, size
+            if size <= _LEAST_SIZE:
+                continue
+            says = belief != "aligned" or float(reading.expected(sample).square().mean()) > _LEAST_SAID * size
+            label = Label(belief, old.name) if says else Label(UNINFORMED)
+            found.append(_Held(belief, position, kernel, size, label))
+    prior = log((1 - _PLAIN - _FITTED - _SHAPED) / (num_sets * max(1, len(found))))
+    return [(one, prior) for one in found]
+
+
+def _believed(held: _Held, place: int, remainders: Sequence[int], prior: float) -> list[_Row]:
+    """The belief as the whole truth, and as parts of it."""
+    slope = 1 / held.size if held.label.belief == "aligned" else 0.0
+    rest = prior + log((1 - _PURE) / (len(_BELIEF_SHARES) * max(1, len(remainders))))
+    ways = [({place: 1.0}, prior + log(_PURE), slope)] + [
+        ({place: share, remainder: 1 - share}, rest, share * slope)
+        for share in _BELIEF_SHARES
+        for remainder in remainders
+    ]
+    return [
+        row
+        for shares, log_prior, one in ways
+        for row in _noisy(shares, log_prior, held.label, _BELIEF_CERTAINTY, slope=one, reading=held.reading)
+    ]
 
 
 def _is_cheap(kernel: Kernel) -> bool:

@@ -15,7 +15,7 @@ from tunedprior.errors import AuxiliaryDataWarning, InputError, NothingToLearnEr
 from tunedprior.old_fits import OldFit, fits
 from tunedprior.pretrain import at_most, usable_or_warn
 from tunedprior.space import Space
-from tunedprior.validation import average_replicates
+from tunedprior.validation import average_replicates, listed
 from tunedprior.weight_prior import WeightPrior
 
 OldData = pd.DataFrame | str | PathLike[str] | WeightPrior
@@ -44,6 +44,8 @@ def named(auxiliary: OldData | Sequence[OldData] | Mapping[str, OldData] | None)
     if auxiliary is None:
         return {}
     if isinstance(auxiliary, Mapping):
+        if not all(isinstance(name, str) and name for name in auxiliary):
+            raise InputError(f"Old data sets need names to tell them apart; got {listed(map(repr, auxiliary))}.")
         return dict(auxiliary)
     if isinstance(auxiliary, pd.DataFrame | str | PathLike | WeightPrior):
         return {"old data": auxiliary}
@@ -64,15 +66,20 @@ def learn(
         for name, one in auxiliary.items()
         if not isinstance(one, WeightPrior)
     }
-    full = [table.settings for table in tables.values() if len(table)]
-    box = Box.around(space, pd.concat(full, ignore_index=True) if full else None)
-    known = []
+    useful = {}
     for name, table in tables.items():
         try:
-            points, response, unit = _training_set(at_most(table, _MOST_ROWS, seed), box)
-        except NothingToLearnError as error:
+            useful[name] = at_most(table, _MOST_ROWS, seed)
+            _training_set(useful[name], Box.around(space, table.settings if len(table) else None))
+        except NothingToLearnError as error:  # before it can stretch the box that all share
+            del useful[name]
             warnings.warn(f"{error} Going on without {name}.", AuxiliaryDataWarning, stacklevel=4)
-            continue
+    if not useful:
+        return Box.around(space), ()
+    box = Box.around(space, pd.concat([table.settings for table in useful.values()], ignore_index=True))
+    known = []
+    for name, table in useful.items():
+        points, response, unit = _training_set(table, box)
         known.append(Knowledge(name, tuple(fits(points, response, seed)), unit))
     return box, tuple(known)
 
@@ -103,7 +110,7 @@ def _training_set(data: AuxiliaryData, box: Box) -> tuple[Float[Tensor, "a d"], 
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
     points, response = average_replicates(box.inputs(box.codes(data.settings)), data.response, data.labels)
     if len(points) < _LEAST_SETTINGS:
-        raise NothingToLearnError(f"Old data has {len(points)} different settings, and it takes {_LEAST_SETTINGS}.")
+        raise NothingToLearnError(f"Old data needs {_LEAST_SETTINGS} different settings or more; it has {len(points)}.")
     spread = float(response.std(correction=0))
     if not spread > 1e-12 * float(response.abs().max()):
         raise NothingToLearnError("Old data's response never varies.")

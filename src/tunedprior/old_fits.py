@@ -58,6 +58,22 @@ class OldFit:
     alpha: Float[Tensor, " a"]
     lam: float
 
+    @classmethod
+    def at(cls, anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], lengthscale: Float[Tensor, " d"]) -> "OldFit":
+        """Least squares at these length-scales, with λ by marginal likelihood, the amplitude at its best."""
+        kernel = SquaredExponential(lengthscale.double()).requires_grad_(False)
+        gram = kernel(anchors).to_dense()
+        values, vectors = torch.linalg.eigh(gram)
+        projected = (vectors.mT @ y).square()
+
+        def badness(lam: float) -> float:
+            spectrum = values.clamp_min(0) + lam
+            return float(spectrum.log().sum() / 2 + len(y) / 2 * (projected / spectrum).mean().log())
+
+        lam = float(min(_LAMBDAS, key=badness))
+        alpha = solve_posdef(gram + lam * torch.eye(len(y)).to(y), y[:, None])[:, 0]
+        return cls(kernel, anchors, alpha, lam)
+
     def belief(self, name: str) -> Kernel:
         """The belief's kernel on the objective (see `tunedprior.kernels`)."""
         if name == "aligned":
@@ -100,23 +116,7 @@ def fits(anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], seed: int = 0) -
     lengthscale = most_probable(anchors[few], y[few], _STARTS, lengthscale_prior(anchors.shape[1]), _NOISE_PRIOR)
     spread = sqrt(anchors.shape[1] / 2)
     tried = [lengthscale, *(torch.full_like(lengthscale, spread * fixed) for fixed in FIXED_LENGTHSCALES)]
-    return [_fit_at(anchors, y, one) for one in tried]
-
-
-def _fit_at(anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], lengthscale: Float[Tensor, " d"]) -> OldFit:
-    """With λ by marginal likelihood, the amplitude integrated out."""
-    kernel = SquaredExponential(lengthscale).requires_grad_(False)
-    gram = kernel(anchors).to_dense()
-    values, vectors = torch.linalg.eigh(gram)
-    projected = (vectors.mT @ y).square()
-
-    def badness(lam: float) -> float:
-        spectrum = values.clamp_min(0) + lam
-        return float(spectrum.log().sum() / 2 + len(y) / 2 * (projected / spectrum).mean().log())
-
-    lam = float(min(_LAMBDAS, key=badness))
-    alpha = solve_posdef(gram + lam * torch.eye(len(y)).to(y), y[:, None])[:, 0]
-    return OldFit(kernel, anchors, alpha, lam)
+    return [OldFit.at(anchors, y, one) for one in tried]
 
 
 def most_probable(

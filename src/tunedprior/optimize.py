@@ -1,24 +1,22 @@
 """A whole campaign in one call."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
-from os import PathLike
 from typing import Any
 
-import pandas as pd
 from tqdm import tqdm
 
+from tunedprior.knowledge import OldData
 from tunedprior.optimizer import Optimizer
 from tunedprior.space import Description, Setting, Space
 from tunedprior.validation import whole
-from tunedprior.weight_prior import WeightPrior
 
 
 def optimize(
     function: Callable[[Setting], float],
     space: Mapping[str, Description] | Space,
     n_trials: int,
-    auxiliary: pd.DataFrame | str | PathLike[str] | WeightPrior | None = None,
+    auxiliary: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
     *,
     catch: tuple[type[Exception], ...] = (),
     progress: bool = True,

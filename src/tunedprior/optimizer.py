@@ -173,7 +173,7 @@ class Optimizer(Record):
     def shadow(self, setting: Setting, candidates: pd.DataFrame | Sequence[Setting] | None = None) -> Shadow:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
 
-        It is asked with the same observations, the same acquisition function and whatever else is pending.
+        It is asked with the same observations and acquisition function, and what was pending already when this was.
         """
         if setting not in self._pending:
             raise InputError(f"A shadow is that of a pending setting; {setting} is not among {self._pending}.")
@@ -182,8 +182,7 @@ class Optimizer(Record):
             beta=self.beta, noise_std=self.noise_std, initial=self._initial, model=Standard(self._box),
         )  # fmt: skip
         plain._trials = list(self._trials)
-        plain._pending = [dict(other) for other in self._pending]
-        plain._pending.remove(setting)
+        plain._pending = [dict(other) for other in self._pending[: self._pending.index(setting)]]
         instead = plain.ask(candidates=candidates)
         here, there = self._box.inputs(self._box.codes([setting, instead]))
         return Shadow(instead, float((here - there).norm() / (2 * sqrt(len(here)))))

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tunedprior.average import Average, Weighed
 from tunedprior.linalg import cholesky
 from tunedprior.surrogates import Observations
 
-# Candidates lighter than this say nothing that shows in the table.
-_LEAST_WEIGHT = 1e-4
+# Candidates with less than this share of their belief's weight change no digit that is shown.
+_LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,23 +77,27 @@ def _by_belief(weighed: Weighed) -> pd.DataFrame:
 def _slope(
     average: Average, weighed: Weighed, observations: Observations, name: str, sign: float
 ) -> tuple[float, float]:
-    """E[ρ | D] and P(ρ > 0 | D), where the objective is ρ·ĝ(x) + …, over the candidates that hold it to be so."""
+    """E[ρ | D] and P(ρ > 0 | D), where the objective is ρ·ĝ(x) + …, over the candidates that hold it to be so.
+
+    With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ)).
+    """
     among = weighed.candidates
     old = next(old for old in average.known if old.name == name)
-    unit = sign * observations.scale / old.unit
     x, y = average.box.inputs(observations.codes), observations.y
-    total = mean = positive = 0.0
-    for row, (label, weight) in enumerate(zip(among.labels, weighed.weights.tolist(), strict=True)):
-        share = float(among.slopes[row])
-        if label.old != name or share == 0 or weight < _LEAST_WEIGHT:
-            continue
-        expected = old.readings[among.readings[row]].expected(x)[:, None]
-        one = among.processes.take(torch.tensor([row]))
-        with torch.no_grad():
-            factor = cholesky(one.with_noise(one.covariance(x, x)))[0]
-        solved: Float[Tensor, "n 2"] = torch.cholesky_solve(torch.cat([expected, y], dim=1), factor)
-        slope = share * float(expected.mT @ solved[:, 1:])
-        variance = float(weighed.amplitude[row]) * (share - share**2 * float(expected.mT @ solved[:, :1]))
-        up = float(torch.special.ndtr(torch.tensor(sign * slope / max(variance, 1e-300) ** 0.5)))
-        total, mean, positive = total + weight, mean + weight * unit * slope, positive + weight * up
-    return (mean / total, positive / total) if total else (float("nan"), float("nan"))
+    of_it = torch.tensor([label.old == name for label in among.labels]) & (among.slopes > 0)
+    rows = (of_it & (weighed.weights >= _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
+    if len(rows) == 0:
+        return float("nan"), float("nan")
+    every = torch.stack([reading.expected(x) for reading in old.readings])
+    expected = every[torch.tensor(among.readings)[rows], :, None]
+    some = among.processes.take(rows)
+    with torch.no_grad():
+        factor = cholesky(some.with_noise(some.covariance(x, x)))
+    solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
+    with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
+    share, weight = among.slopes[rows], weighed.weights[rows]
+    slope = share * with_y
+    deviation = (weighed.amplitude[rows] * (share - share**2 * with_itself)).clamp_min(1e-300).sqrt()
+    positive = torch.special.ndtr(sign * slope / deviation)
+    unit = sign * observations.scale / old.unit
+    return float(unit * (weight @ slope) / weight.sum()), float(weight @ positive / weight.sum())
