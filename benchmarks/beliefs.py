@@ -40,7 +40,8 @@ class Size:
         continuous: Functions to optimise over the whole box.
         pairs: Measured pairs.
         seeds: Of ours and the baseline.
-        rival_seeds: Of the rival, which takes ten times as long.
+        rival_seeds: Of the rival on functions, which takes ten times as long.
+        rival_pair_seeds: And on pairs.
         steps: After the first settings, one more of which than there are inputs.
         pool: Settings to choose from.
     """
@@ -50,6 +51,7 @@ class Size:
     pairs: tuple[str, ...]
     seeds: range
     rival_seeds: range
+    rival_pair_seeds: range
     steps: int
     pool: int
 
@@ -61,6 +63,7 @@ FULL = Size(
     pairs=PAIRS,
     seeds=range(100, 120),
     rival_seeds=range(100, 101),
+    rival_pair_seeds=range(100, 102),
     steps=40,
     pool=1024,
 )
@@ -70,6 +73,7 @@ SMOKE = replace(
     continuous=("Branin",),
     pairs=PAIRS[:1],
     seeds=range(100, 101),
+    rival_pair_seeds=range(100, 101),
     steps=2,
     pool=64,
 )
@@ -134,7 +138,7 @@ def continuous_jobs(size: Size) -> list[tuple]:
 
 def pair_jobs(size: Size) -> list[tuple]:
     """All measured pairs."""
-    seeds = {BASELINE: size.seeds, AVERAGE: size.seeds, RIVAL: size.rival_seeds}
+    seeds = {BASELINE: size.seeds, AVERAGE: size.seeds, RIVAL: size.rival_pair_seeds}
     return [
         (name, MEASURED, method, seed, size.steps, size.pool)
         for name in size.pairs

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.fibre import space
-from benchmarks.functions import FAILURES, PAPER, SHIFTED
+from benchmarks.functions import FAILURES, MORE, PAPER, SHIFTED
 from benchmarks.methods import AVERAGE, BASELINE, METHODS, RIVAL
 from benchmarks.old_data import KINDS
+from benchmarks.pairs import PAIRS
 
 Results = Mapping[tuple, Sequence[float]]
 _RESAMPLES = 2000
@@ -179,7 +180,7 @@ def _belief_ratios(results: Results) -> str:
 
 
 def _belief_pairs(results: Results) -> str:
-    names = list(dict.fromkeys(job[0] for job in results))
+    names = _in_order(results)
     rows = {name: [name] for name in names} | {"geometric mean": names}
     few = {job[3] for job in results if job[2] == RIVAL}
 
@@ -201,8 +202,9 @@ def _pair_ratio(
 
 
 def _in_order(results: Results) -> list[str]:
-    """The functions there are results of, as the jobs name them."""
-    return list(dict.fromkeys(job[0] for job in results))
+    """The functions or pairs there are results of."""
+    found = {job[0] for job in results}
+    return [name for name in (*PAPER, *SHIFTED, *FAILURES, *MORE, *PAIRS) if name in found]
 
 
 def _worst(results: Results, names: Sequence[str], kind: str) -> str:

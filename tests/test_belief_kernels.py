@@ -22,7 +22,7 @@ from tunedprior.kernels import (
     Reweighted,
     SquaredExponential,
     Uncertain,
-    beliefs,
+    bessel,
     theorem,
 )
 
@@ -112,7 +112,7 @@ def test_l4_equals_its_series(lengthscales: list[float]) -> None:
     corners = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [0.0, -1.0], [1e-9, 0.5]], dtype=torch.float64)
     xs = [torch.cat([table(3, 2, seed=seed, low=-1, high=1), corners]) for seed in range(4)]
     products = [base._product(x) for x in xs]
-    values = beliefs._squared_exponential_l4(base, products[0].times(products[1]), products[2].times(products[3]))
+    values = bessel.squared_exponential_l4(base, products[0].times(products[1]), products[2].times(products[3]))
     loop = partial(reference.squared_exponential_l4, lengthscales=lengthscales, terms=300)
     values = values.reshape(7, 7, 7, 7)
     for choice, expected in reference.every_choice(loop, [x.tolist() for x in xs]).items():
@@ -138,8 +138,8 @@ def test_first_and_second_derivatives(which: int, lengthscales: list[float]) -> 
 def test_bessel_functions_agree_with_the_series(order: int) -> None:
     t = torch.cat([torch.linspace(-9, 9, 61, dtype=torch.float64), number(1e-300)[None]])[None]
     scale = torch.exp(-2 * t.clamp(min=0).sqrt())
-    series = beliefs._bessel_clifford(t, order, 40) * scale
-    torch.testing.assert_close(beliefs._bessel_clifford(t, order, None), series, rtol=1e-11, atol=1e-13)
+    series = bessel.bessel_clifford(t, order, 40) * scale
+    torch.testing.assert_close(bessel.bessel_clifford(t, order, None), series, rtol=1e-11, atol=1e-13)
 
 
 def test_short_lengthscales_do_not_overflow() -> None:

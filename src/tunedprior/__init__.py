@@ -1,9 +1,10 @@
 """Bayesian optimisation that learns from related old data which features matter.
 
 Start with `Optimizer` (ask and tell) or `optimize`. The modules follow the data: `space`, `box`, `auxiliary` (old data)
-→ `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `pretrain` (a `WeightPrior`) → `models`,
-`surrogates` (Gaussian processes) → `acquisition`, `maximise` → `algorithm1`. `weight_space` is the paper's own view of
-the process.
+→ `kernels` (free kernels, Table 1, the Theorem, beliefs) → `machines` (SVM, LS-SVM) → `pretrain` (a `WeightPrior`) →
+`models`, `surrogates` (Gaussian processes) → `acquisition`, `maximise` → `record`, `optimizer`. The default prior, an
+average over beliefs, goes `old_fits`, `knowledge` → `candidates`, `average`, `mixture` → `trust`. `weight_space` is the
+paper's own view of the process.
 """
 
 from tunedprior.errors import TunedPriorError
