@@ -146,25 +146,26 @@ def belief_tables(found: Mapping[str, Results]) -> dict[str, str]:
 def _belief_functions(results: Results) -> dict[str, str]:
     kinds = [kind for kind in KINDS if any(job[1] == kind for job in results)]
     names = _in_order(results)
+    # The rival has been run on some functions and seeds only; there the two are compared.
+    some = [name for name in names if any(job[0] == name and job[2] == RIVAL for job in results)]
     few = {job[3] for job in results if job[2] == RIVAL}
+    both = {kind: [ratio(results, some, kind, method, 0, few)[0] for method in (AVERAGE, RIVAL)] for kind in kinds}
+    both["all kinds"] = np.exp(np.log(list(both.values())).mean(0)).tolist()
 
     def summary(kind: str) -> list[str]:
+        if kind not in TARGETS:
+            return ["", "", "", *(f"{value:.2f}" for value in both[kind])]
         middle, worst = TARGETS[kind]
         return [
             _with_interval(ratio(results, names, kind, AVERAGE, 0)),
             _worst(results, names, kind),
             f"≤ {middle:.2f} / {worst:.2f}",
-            *(f"{ratio(results, names, kind, method, 0, few)[0]:.2f}" for method in (AVERAGE, RIVAL)),
+            *(f"{value:.2f}" for value in both[kind]),
         ]
 
     head = ["old data", "geometric mean over functions (95 %)", "worst function", "target"]
-    head += [f"{method}, {len(few)} seeds" for method in (AVERAGE, RIVAL)]
-    overall = [
-        float(np.exp(np.mean([np.log(ratio(results, names, kind, method, 0, few)[0]) for kind in kinds])))
-        for method in (AVERAGE, RIVAL)
-    ]
-    line = "\n| all kinds together | | | | " + " | ".join(f"{value:.2f}" for value in overall) + " |"
-    return {"beliefs kinds": _table(head, kinds, summary) + line, "beliefs functions": _belief_ratios(results)}
+    head += [f"{method}, {len(some)} functions, seeds: {len(few)}" for method in (AVERAGE, RIVAL)]
+    return {"beliefs kinds": _table(head, both, summary), "beliefs functions": _belief_ratios(results)}
 
 
 def _belief_ratios(results: Results) -> str:
@@ -188,7 +189,7 @@ def _belief_pairs(results: Results) -> str:
         every, some = (_pair_ratio(results, rows[row], AVERAGE, seeds) for seeds in (None, few))
         return [_marked(every), f"{some[0]:.2f}", f"{_pair_ratio(results, rows[row], RIVAL, few)[0]:.2f}"]
 
-    head = ["pair", AVERAGE, *(f"{method}, {len(few)} seeds" for method in (AVERAGE, RIVAL))]
+    head = ["pair", AVERAGE, *(f"{method}, seeds: {len(few)}" for method in (AVERAGE, RIVAL))]
     return _table(head, rows, cells)
 
 

@@ -22,6 +22,7 @@ from tunedprior.kernels import (
     Reweighted,
     SquaredExponential,
     Uncertain,
+    beliefs,
     bessel,
     theorem,
 )

@@ -80,3 +80,12 @@ def test_draws_of_aligned_are_mirror_images_where_there_is_old_data() -> None:
     for draw in found["aligned"][near].T:
         assert abs(np.corrcoef(draw, response)[0, 1]) > 0.99
     assert set(found) == {"aligned", "matched", "uncertain", "reweighted", "uninformed"}
+
+
+def test_the_readme_tells_the_same_ratios() -> None:
+    readme = (PAGE.parents[1] / "README.md").read_text()
+    row = re.search(r"\n\| ratio \| (.*) \|\n", readme)
+    assert row is not None
+    kinds = ("same", "flipped", "squared", "noisy flip", "shifted", "binary labels", "another function", "pure noise")
+    for kind, value in zip(kinds, row.group(1).split(" | "), strict=True):
+        assert f"\n| {kind} | {value} (" in PAGE.read_text()
