@@ -27,6 +27,7 @@ from benchmarks.paper import DOCS, pool_of
 from benchmarks.report import MEASURED, belief_tables, write_tables
 from benchmarks.runs import RESULTS, estimated_seconds, run_all
 from tunedprior import Optimizer
+from tunedprior.errors import InputError
 
 CONTINUOUS_KINDS = ("flipped", "pure noise")
 
@@ -175,6 +176,8 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.estimate:
         print(f"About {estimated_minutes(size, arguments.pairs):.0f} minutes on two cores like these.")
         return
+    if arguments.only == "pairs" and arguments.pairs is None:
+        raise InputError("Measured pairs are not part of the project; say where they are with --pairs DIR.")
     out: Path | None = arguments.out
     if out is None and arguments.smoke:
         out = Path(tempfile.mkdtemp(prefix="tunedprior-"))

@@ -155,10 +155,12 @@ def test_working_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_known_noise_is_the_noise_of_every_candidate() -> None:
     average = average_of(old_data())
     assert len(average.weigh(observed(5)).candidates.processes.noise.unique()) > 1
-    noise = average.weigh(observed(5, noise_std=0.3)).candidates.processes.noise
-    torch.testing.assert_close(noise, torch.full_like(noise, 0.09))
-    exact = average.weigh(observed(5, noise_std=0.0)).candidates.processes.noise
-    torch.testing.assert_close(exact, torch.full_like(exact, LEAST_NOISE))
+    for noise_std, variance in ((0.3, 0.09), (0.0, LEAST_NOISE)):
+        weighed = average.weigh(observed(5, noise_std=noise_std))
+        noise = weighed.amplitude * weighed.candidates.processes.noise
+        torch.testing.assert_close(noise, torch.full_like(noise, variance), rtol=0.1, atol=0.0)  # one step of iteration
+        shares = weighed.candidates.processes.shares
+        assert len(shares.unique(dim=0)) == len(shares)  # no candidate twice
 
 
 def test_known_noise_decides_how_closely_observations_are_followed() -> None:
@@ -514,3 +516,17 @@ def test_taking_some_kernels_keeps_them_as_they_are(rows: list[int]) -> None:
     assert len(few) == len(rows)
     torch.testing.assert_close(few.matrices(x, x), stack().matrices(x, x)[rows])
     torch.testing.assert_close(few.variances(x), stack().variances(x)[rows])
+
+
+def test_many_settings_are_predicted_point_by_point() -> None:
+    opt = told(Optimizer(SPACE, old_data()), 4)
+    many = pd.concat([POOL] * (3000 // len(POOL) + 1), ignore_index=True)  # jointly, 64 matrices of 3000 x 3000
+    predicted = opt.predict(many)
+    pd.testing.assert_frame_equal(predicted.iloc[: len(POOL)], opt.predict(POOL))
+
+
+def test_columns_are_not_taken_for_old_data_sets() -> None:
+    with pytest.raises(InputError, match=r"pandas\.DataFrame"):
+        Optimizer(SPACE, {name: column.tolist() for name, column in old_data().items()})
+    with pytest.raises(InputError, match="need names"):
+        Optimizer(SPACE, {"": old_data()})

@@ -1,6 +1,6 @@
 """The average over beliefs: each candidate is weighted by how well it foretells the observations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
@@ -17,7 +17,7 @@ from tunedprior.models import LEAST_NOISE
 from tunedprior.old_fits import amplitude, lengthscale_prior, log_evidence, most_probable
 from tunedprior.surrogates import Observations
 
-#: The beliefs that the average is over, beside the uninformed one.
+#: The beliefs that the average is over, beside `shape` and `uninformed`.
 AVERAGED = ("aligned",)
 # Where the search for the observations' own length-scales begins, and its priors: BoTorch's, for ℓ and η themselves
 # (not their logarithms) to be most probable.
@@ -80,20 +80,18 @@ class Average:
 
     def weigh(self, observations: Observations) -> Weighed:
         """p(D | c) = ∫ N(y; 0, a R_c) p(a) da, for every candidate, and what follows from it."""
-        among = self._candidates
-        if observations.noise_std is not None:  # known, relative to responses of variance 1
-            noise = torch.full_like(among.log_prior, max(observations.noise_std**2, LEAST_NOISE))
-            among = replace(among, processes=replace(among.processes, noise=noise))
         x, y = self.box.inputs(observations.codes), observations.y
-        among = among.fitted(self._own_lengthscales(x, y), len(y))
-        at_once = max(1, _ENTRIES // len(y) ** 2)
+        among = self._candidates if observations.noise_std is None else self._candidates.with_known_noise()
+        if not self.alone:
+            among = among.fitted(self._own_lengthscales(x, y), len(y))
         with torch.no_grad():
             gram = among.processes.kernels.matrices(x, x)
-            found = [
-                self._evidence(among, gram, y, slice(start, start + at_once))
-                for start in range(0, len(among.labels), at_once)
-            ]
-        evidence, amplitudes = (torch.cat(column) for column in zip(*found, strict=True))
+            if observations.noise_std is not None:
+                # Candidates have noise relative to their amplitude, which a first look with amplitude 1 tells.
+                variance = max(observations.noise_std**2, LEAST_NOISE)
+                guess = among.with_noise(torch.full_like(among.log_prior, variance))
+                among = among.with_noise(variance / self._evidence(guess, gram, y)[1])
+            evidence, amplitudes = self._evidence(among, gram, y)
         return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes)
 
     @staticmethod
@@ -107,15 +105,20 @@ class Average:
 
     @staticmethod
     def _evidence(
-        among: Candidates, gram: Float[Tensor, "r n n"], y: Float[Tensor, "n 1"], some: slice
+        among: Candidates, gram: Float[Tensor, "r n n"], y: Float[Tensor, "n 1"]
     ) -> tuple[Float[Tensor, " c"], Float[Tensor, " c"]]:
-        """log p(D | c) but for a constant, and the posterior mean of a."""
-        processes = among.processes
-        covariance = processes.constant + torch.tensordot(processes.shares[some], gram, dims=1)
-        factor = cholesky(covariance + torch.diag_embed(processes.noise[some, None].expand(-1, len(y))))
-        white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
-        certainty = among.certainty[some]
-        return log_evidence(factor, white, certainty), amplitude(white, certainty)
+        """log p(D | c) but for a constant, and a, of every candidate."""
+        processes, found = among.processes, []
+        at_once = max(1, _ENTRIES // len(y) ** 2)
+        for start in range(0, len(processes), at_once):
+            some = slice(start, start + at_once)
+            covariance = processes.constant + torch.tensordot(processes.shares[some], gram, dims=1)
+            factor = cholesky(covariance + torch.diag_embed(processes.noise[some, None].expand(-1, len(y))))
+            white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
+            certainty = among.certainty[some]
+            found.append((log_evidence(factor, white, certainty), amplitude(white, certainty)))
+        evidence, amplitudes = (torch.cat(column) for column in zip(*found, strict=True))
+        return evidence, amplitudes
 
     @cached_property
     def _candidates(self) -> Candidates:

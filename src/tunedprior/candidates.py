@@ -64,7 +64,7 @@ class Candidates:
         readings: For each, which of the old data's readings ĝ comes from; -1 for none.
         certainty: How sure each is of its amplitude (see `old_fits.log_evidence`).
         fitted_row: Which squared exponential kernel takes the length-scales that observations ask for.
-        alone: Whether a candidate has that kernel alone.
+        only_fitted: Whether a candidate has that kernel alone.
     """
 
     processes: Processes
@@ -74,7 +74,26 @@ class Candidates:
     readings: tuple[int, ...]
     certainty: Float[Tensor, " c"]
     fitted_row: int
-    alone: Bool[Tensor, " c"]
+    only_fitted: Bool[Tensor, " c"]
+
+    def with_noise(self, noise: Float[Tensor, " c"]) -> "Candidates":
+        """With other noise, relative to the amplitudes."""
+        return replace(self, processes=replace(self.processes, noise=noise))
+
+    def with_known_noise(self) -> "Candidates":
+        """Once each, instead of with every amount of noise: for noise that is set afterwards."""
+        once = (self.processes.noise == _NOISE[0]).nonzero().flatten()
+        processes = self.processes
+        return Candidates(
+            replace(processes, shares=processes.shares[once], noise=processes.noise[once]),
+            self.log_prior[once],
+            tuple(self.labels[row] for row in once.tolist()),
+            self.slopes[once],
+            tuple(self.readings[row] for row in once.tolist()),
+            self.certainty[once],
+            self.fitted_row,
+            self.only_fitted[once],
+        )
 
     def fitted(self, lengthscale: Float[Tensor, " d"], count: int) -> "Candidates":
         """With the length-scales that explain `count` observations best in the row kept for them.
@@ -86,7 +105,7 @@ class Candidates:
             self.processes, kernels=self.processes.kernels.with_lengthscale(self.fitted_row, lengthscale)
         )
         penalty = len(lengthscale) * log(count) / 2
-        return replace(self, processes=processes, log_prior=self.log_prior - penalty * self.alone)
+        return replace(self, processes=processes, log_prior=self.log_prior - penalty * self.only_fitted)
 
 
 @dataclass(frozen=True)
@@ -104,13 +123,14 @@ class _Row:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """A belief of one reading, as a kernel; `size` is its mean variance over the box."""
+    """A belief of one reading of an old data set, as a kernel; `size` is its mean variance over the box."""
 
-    belief: str
+    old: str
     reading: int
     kernel: Kernel
     size: float
     label: Label
+    log_prior: float = 0.0
 
 
 def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[str], alone: bool = False) -> Candidates:
@@ -127,20 +147,18 @@ def candidates(known: Sequence[Knowledge], num_inputs: int, beliefs: Sequence[st
     fitted = len(lengthscales)
     lengthscales.append(torch.ones(num_inputs, dtype=torch.float64))  # the observations' own come here
     rows = _plain(fitted)
-    remainders = [*_REMAINDER, fitted]
+    remainders = {old.name: [*_REMAINDER, fitted] for old in known}
     for old in known:
         for lengthscale in _shapes(old, num_inputs):
-            remainders.append(len(lengthscales))
-            lengthscales.append(lengthscale)
+            remainders[old.name].append(len(lengthscales))
             prior = log(_SHAPED / (len(known) * len(_SHAPE_FACTORS)))
-            rows += _noisy({remainders[-1]: 1.0}, prior, Label(SHAPE, old.name), _PLAIN_CERTAINTY)
+            rows += _noisy({len(lengthscales): 1.0}, prior, Label(SHAPE, old.name), _PLAIN_CERTAINTY)
+            lengthscales.append(lengthscale)
     held = [one for old in known for one in _held(old, len(known), num_inputs, beliefs, alone)]
     believed: list[_Row] = []
-    for place, (one, prior) in enumerate(held, start=len(lengthscales)):
-        believed += _believed(one, place, [] if alone else remainders, prior)
-    stack = KernelStack(
-        torch.stack(lengthscales), tuple(one.kernel for one, _ in held), tuple(one.size for one, _ in held)
-    )
+    for place, one in enumerate(held, start=len(lengthscales)):
+        believed += _believed(one, place, [] if alone else remainders[one.old])
+    stack = KernelStack(torch.stack(lengthscales), tuple(one.kernel for one in held), tuple(one.size for one in held))
     return _gathered(believed if alone else rows + believed, stack, fitted)
 
 
@@ -166,10 +184,8 @@ def _shapes(old: Knowledge, num_inputs: int) -> list[Float[Tensor, " d"]]:
     return [(factor * lengthscale).clamp(*_SHAPE_BOUNDS) for factor in _SHAPE_FACTORS]
 
 
-def _held(
-    old: Knowledge, num_sets: int, num_inputs: int, beliefs: Sequence[str], alone: bool
-) -> list[tuple[_Held, float]]:
-    """All that can be held of an old data set at a bearable cost, each with its log prior.
+def _held(old: Knowledge, num_sets: int, num_inputs: int, beliefs: Sequence[str], alone: bool) -> list[_Held]:
+    """All that can be held of an old data set at a bearable cost.
 
     A reading that took the old responses for noise says nothing of the objective, whatever the belief: what is left is
     a plain process, and trust in it is no trust in old data.
@@ -188,16 +204,16 @@ def _held(
                 continue
             says = belief != "aligned" or float(reading.expected(sample).square().mean()) > _LEAST_SAID * size
             label = Label(belief, old.name) if says else Label(UNINFORMED)
-            found.append(_Held(belief, position, kernel, size, label))
+            found.append(_Held(old.name, position, kernel, size, label))
     prior = log((1 - _PLAIN - _FITTED - _SHAPED) / (num_sets * max(1, len(found))))
-    return [(one, prior) for one in found]
+    return [replace(one, log_prior=prior) for one in found]
 
 
-def _believed(held: _Held, place: int, remainders: Sequence[int], prior: float) -> list[_Row]:
+def _believed(held: _Held, place: int, remainders: Sequence[int]) -> list[_Row]:
     """The belief as the whole truth, and as parts of it."""
     slope = 1 / held.size if held.label.belief == "aligned" else 0.0
-    rest = prior + log((1 - _PURE) / (len(_BELIEF_SHARES) * max(1, len(remainders))))
-    ways = [({place: 1.0}, prior + log(_PURE), slope)] + [
+    rest = held.log_prior + log((1 - _PURE) / (len(_BELIEF_SHARES) * max(1, len(remainders))))
+    ways = [({place: 1.0}, held.log_prior + log(_PURE), slope)] + [
         ({place: share, remainder: 1 - share}, rest, share * slope)
         for share in _BELIEF_SHARES
         for remainder in remainders

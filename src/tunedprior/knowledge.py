@@ -46,6 +46,11 @@ def named(auxiliary: OldData | Sequence[OldData] | Mapping[str, OldData] | None)
     if isinstance(auxiliary, Mapping):
         if not all(isinstance(name, str) and name for name in auxiliary):
             raise InputError(f"Old data sets need names to tell them apart; got {listed(map(repr, auxiliary))}.")
+        if not all(isinstance(one, OldData) for one in auxiliary.values()):
+            raise InputError(
+                "A dict of old data sets must hold tables, paths of CSV files or WeightPriors; got "
+                f"{listed({type(one).__name__ for one in auxiliary.values()})}. Wrap columns in pandas.DataFrame."
+            )
         return dict(auxiliary)
     if isinstance(auxiliary, pd.DataFrame | str | PathLike | WeightPrior):
         return {"old data": auxiliary}
@@ -76,7 +81,7 @@ def learn(
             warnings.warn(f"{error} Going on without {name}.", AuxiliaryDataWarning, stacklevel=4)
     if not useful:
         return Box.around(space), ()
-    box = Box.around(space, pd.concat([table.settings for table in useful.values()], ignore_index=True))
+    box = Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
     known = []
     for name, table in useful.items():
         points, response, unit = _training_set(table, box)

@@ -177,6 +177,6 @@ def log_evidence(
 
 
 def amplitude(white: Float[Tensor, "*batch n 1"], certainty: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """a, as its posterior inverse gamma(c', m) has it: m/c'."""
+    """m/c' of its posterior inverse gamma(c', m): what the mean of 1/a says of a."""
     misfit: Tensor = certainty + white.square().sum((-2, -1)) / 2
     return misfit / (certainty + white.shape[-2] / 2)

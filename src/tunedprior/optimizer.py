@@ -162,7 +162,7 @@ class Optimizer(Record):
     @property
     def trust(self) -> Trust:
         """How much each belief about the old data is trusted by now, how the objective goes with it, and since when."""
-        if not isinstance(self._surrogate, Average):
+        if not isinstance(self._surrogate, Average) or self._surrogate.alone:
             raise InputError(
                 f"Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"the one model {type(self._surrogate).__name__}."
@@ -173,7 +173,8 @@ class Optimizer(Record):
     def shadow(self, setting: Setting, candidates: pd.DataFrame | Sequence[Setting] | None = None) -> Shadow:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
 
-        It is asked with the same observations and acquisition function, and what was pending already when this was.
+        It is asked with all that was told by now, the same acquisition function and box, and what was already pending
+        when this was asked for.
         """
         if setting not in self._pending:
             raise InputError(f"A shadow is that of a pending setting; {setting} is not among {self._pending}.")

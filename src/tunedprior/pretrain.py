@@ -121,7 +121,7 @@ def at_most(data: AuxiliaryData, count: int, seed: int) -> AuxiliaryData:
     """A random choice of the rows, with a warning, if there are more than `count`."""
     if len(data) <= count:
         return data
-    message = f"Old data has {len(data):,} rows; learning from {count} of them, chosen at random (max_rows={count})."
+    message = f"Old data has {len(data):,} rows; learning from {count} of them, chosen at random."
     warnings.warn(message, AuxiliaryDataWarning, stacklevel=3)
     rows = np.sort(np.random.default_rng(seed).choice(len(data), count, replace=False))
     return AuxiliaryData(data.settings.iloc[rows].reset_index(drop=True), data.response[rows], data.labels)

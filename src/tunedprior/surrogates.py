@@ -8,7 +8,6 @@ import torch
 from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from botorch.models.transforms.input import InputTransform
-from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from botorch.settings import validate_input_scaling
 from gpytorch.kernels import Kernel
 from jaxtyping import Float
@@ -20,6 +19,7 @@ from tunedprior.models import LEAST_NOISE, KernelInputs, UnitDiagonal, fit, with
 from tunedprior.weight_prior import WeightPrior
 
 _VARIANCE_SAMPLE = 256
+_PREDICTED_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,11 @@ class TunedPrior:
 
 def moments(model: Model, codes: Float[Tensor, "n k"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """Mean and variance of the response at each setting; those of the mixture, if the model is one."""
+    if isinstance(model, MixtureOfProcesses):  # point by point: joint covariances of all members would fill the memory
+        parts = [model.posterior(some[:, None]) for some in codes.split(_PREDICTED_AT_ONCE)]
+        mean = torch.cat([part.mixture_mean for part in parts])
+        return mean[:, 0, 0], torch.cat([part.mixture_variance for part in parts])[:, 0, 0]
     posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
-    if isinstance(posterior, GaussianMixturePosterior):
-        return posterior.mixture_mean.squeeze(-1), posterior.mixture_variance.squeeze(-1)
     return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
 
 

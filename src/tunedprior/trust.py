@@ -20,7 +20,8 @@ class Trust:
 
     Attributes:
         beliefs: The probability of each belief, given the observations, by old data set and belief.
-        relations: For each old data set: `trust`, the probability that anything of it holds; `slope`, by how much
+        relations: For each old data set: `trust`, the probability of all that is built on it (about half, if it neither
+            helps nor hurts); `slope`, by how much
             the objective rises when the old response rises by 1, both in their own units; `positive`, the
             probability that they rise together rather than against each other. The last two are those of "aligned",
             the one belief that speaks of them, and nan until there are observations.
