@@ -158,7 +158,9 @@ def test_a_known_noise_is_the_noise_of_every_candidate() -> None:
     for noise_std, variance in ((0.3, 0.09), (0.0, LEAST_NOISE)):
         weighed = average.weigh(observed(5, noise_std=noise_std))
         noise = weighed.amplitude * weighed.candidates.processes.noise
-        torch.testing.assert_close(noise, torch.full_like(noise, variance), rtol=0.1, atol=0.0)  # one step of iteration
+        torch.testing.assert_close(
+            noise, torch.full_like(noise, variance), rtol=0.1, atol=0.0
+        )  # it is found by iteration
         shares = weighed.candidates.processes.shares
         assert len(shares.unique(dim=0)) == len(shares)  # no candidate twice
 
@@ -520,13 +522,12 @@ def test_taking_some_kernels_keeps_them_as_they_are(rows: list[int]) -> None:
 
 def test_many_settings_are_predicted_point_by_point() -> None:
     opt = told(Optimizer(SPACE, old_data()), 4)
-    many = pd.concat([POOL] * (3000 // len(POOL) + 1), ignore_index=True)  # jointly, 64 matrices of 3000 x 3000
-    predicted = opt.predict(many)
+    predicted = opt.predict(POOL * 20)  # jointly, 64 matrices of 4000 x 4000
     pd.testing.assert_frame_equal(predicted.iloc[: len(POOL)], opt.predict(POOL))
 
 
 def test_columns_are_not_taken_for_old_data_sets() -> None:
     with pytest.raises(InputError, match=r"pandas\.DataFrame"):
-        Optimizer(SPACE, {name: column.tolist() for name, column in old_data().items()})
+        named({name: column.tolist() for name, column in old_data().items()})
     with pytest.raises(InputError, match="need names"):
         Optimizer(SPACE, {"": old_data()})

@@ -25,6 +25,7 @@ _START = (0.6, 0.007)
 _NOISE_PRIOR = (-5.0, 1.0)
 # Entries of covariance matrices held at once.
 _ENTRIES = 2**24
+_NOISE_ITERATIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +88,11 @@ class Average:
         with torch.no_grad():
             gram = among.processes.kernels.matrices(x, x)
             if observations.noise_std is not None:
-                # Candidates have noise relative to their amplitude, which a first look with amplitude 1 tells.
-                variance = max(observations.noise_std**2, LEAST_NOISE)
-                guess = among.with_noise(torch.full_like(among.log_prior, variance))
-                among = among.with_noise(variance / self._evidence(guess, gram, y)[1])
+                # Candidates have noise relative to their amplitude, which depends on the noise in turn.
+                variance, amplitudes = max(observations.noise_std**2, LEAST_NOISE), torch.ones_like(among.log_prior)
+                for _ in range(_NOISE_ITERATIONS):
+                    among = among.with_noise(variance / amplitudes)
+                    _, amplitudes = self._evidence(among, gram, y)
             evidence, amplitudes = self._evidence(among, gram, y)
         return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes)
 

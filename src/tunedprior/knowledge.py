@@ -1,9 +1,10 @@
 """What is known before the first experiment: any number of old data sets, each read in several ways."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 import pandas as pd
 from jaxtyping import Float
@@ -19,6 +20,7 @@ from tunedprior.validation import average_replicates, listed
 from tunedprior.weight_prior import WeightPrior
 
 OldData = pd.DataFrame | str | PathLike[str] | WeightPrior
+_ONE_SET = (pd.DataFrame, str, PathLike, WeightPrior)
 _LEAST_SETTINGS = 2
 # The cost of a prediction grows with the number of old settings.
 _MOST_ROWS = 500
@@ -39,20 +41,20 @@ class Knowledge:
     unit: float = 1.0
 
 
-def named(auxiliary: OldData | Sequence[OldData] | Mapping[str, OldData] | None) -> dict[str, OldData]:
+def named(auxiliary: Any) -> dict[str, OldData]:
     """Old data sets by name: one, a list of them, or named ones."""
     if auxiliary is None:
         return {}
     if isinstance(auxiliary, Mapping):
         if not all(isinstance(name, str) and name for name in auxiliary):
             raise InputError(f"Old data sets need names to tell them apart; got {listed(map(repr, auxiliary))}.")
-        if not all(isinstance(one, OldData) for one in auxiliary.values()):
+        if not all(isinstance(one, _ONE_SET) for one in auxiliary.values()):
             raise InputError(
                 "A dict of old data sets must hold tables, paths of CSV files or WeightPriors; got "
                 f"{listed({type(one).__name__ for one in auxiliary.values()})}. Wrap columns in pandas.DataFrame."
             )
         return dict(auxiliary)
-    if isinstance(auxiliary, pd.DataFrame | str | PathLike | WeightPrior):
+    if isinstance(auxiliary, _ONE_SET):
         return {"old data": auxiliary}
     return {f"old data {position}": one for position, one in enumerate(auxiliary, start=1)}
 
