@@ -465,7 +465,7 @@ def test_srinivas_needs_a_finite_choice() -> None:
     ("old", "reasons"),
     [
         (old_data(SPACE).iloc[:0], {"average": "is empty", "reweighted": "is empty"}),
-        (old_data(SPACE).iloc[:1], {"average": "1 different setting", "reweighted": "at least two points"}),
+        (old_data(SPACE).iloc[:1], {"average": "it has 1", "reweighted": "at least two points"}),
         (old_data(SPACE).assign(y=2.0), {"average": "never varies", "reweighted": "must vary"}),
         # Nothing is learnt from there, so nothing is scaled to it either.
         (old_data(SPACE).assign(y=2.0, a=[-9.0, 9.0] * 15), {"average": "never varies", "reweighted": "must vary"}),
