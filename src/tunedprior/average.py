@@ -1,6 +1,6 @@
 """The average over beliefs: each candidate is weighted by how well it foretells the observations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
@@ -114,8 +114,8 @@ class Average:
         at_once = max(1, _ENTRIES // len(y) ** 2)
         for start in range(0, len(processes), at_once):
             some = slice(start, start + at_once)
-            covariance = processes.constant + torch.tensordot(processes.shares[some], gram, dims=1)
-            factor = cholesky(covariance + torch.diag_embed(processes.noise[some, None].expand(-1, len(y))))
+            part = replace(processes, shares=processes.shares[some], noise=processes.noise[some])
+            factor = cholesky(part.with_noise(part.mixed(gram, dims=2)))
             white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
             certainty = among.certainty[some]
             found.append((log_evidence(factor, white, certainty), amplitude(white, certainty)))

@@ -15,6 +15,7 @@ from tunedprior.kernels import Aligned
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.knowledge import Knowledge
 from tunedprior.mixture import Processes
+from tunedprior.models import sample_of_box
 
 UNINFORMED = "uninformed"
 SHAPE = "shape"
@@ -37,7 +38,6 @@ _REMAINDER = (2, 5, 8)  # which of them a belief's remainder may have
 _SHAPE_FACTORS = (0.5, 1.0, 2.0)
 _SHAPE_BOUNDS = (0.1, 60.0)
 
-_VARIANCE_SAMPLE = 256
 _LEAST_SIZE = 1e-12
 _LEAST_SAID = 0.05  # of a belief's variance: what ĝ itself makes up
 # More features than this take longer than all other beliefs together.
@@ -190,8 +190,7 @@ def _held(old: Knowledge, num_sets: int, num_inputs: int, beliefs: Sequence[str]
     A reading that took the old responses for noise says nothing of the objective, whatever the belief: what is left is
     a plain process, and trust in it is no trust in old data.
     """
-    sobol = torch.quasirandom.SobolEngine(num_inputs, scramble=True, seed=0)
-    sample = 2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1
+    sample = sample_of_box(num_inputs)
     found = []
     for belief in beliefs:
         for position, reading in enumerate(old.readings):

@@ -49,17 +49,18 @@ class Processes:
 
     def covariance(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "*batch s n k"]:
         """cov(f_s(x1), f_s(x2))/a_s."""
-        return self._mixed(self.kernels.matrices(x1, x2), dims=2)
+        return self.mixed(self.kernels.matrices(x1, x2), dims=2)
 
     def variance(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch s n"]:
         """var(f_s(x))/a_s."""
-        return self._mixed(self.kernels.variances(x), dims=1)
+        return self.mixed(self.kernels.variances(x), dims=1)
 
     def with_noise(self, covariance: Float[Tensor, "*batch s n n"]) -> Float[Tensor, "*batch s n n"]:
         """The covariance of observations, from that of f."""
         return covariance + torch.diag_embed(self.noise[:, None].expand(-1, covariance.shape[-1]))
 
-    def _mixed(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
+    def mixed(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
+        """c + Σ_r h_sr K_r, from the kernels' matrices (`dims` 2) or diagonals (1)."""
         mixed: Tensor = self.constant + torch.tensordot(self.shares, parts, dims=1)
         return mixed.movedim(0, -1 - dims)
 

@@ -23,8 +23,15 @@ from tunedprior.errors import FittingWarning
 LEAST_NOISE = 2e-6
 # Where a prior variance is smaller than this share of its mean, dividing by it would only magnify rounding.
 _LEAST_VARIANCE = 1e-10
+_SAMPLE_OF_BOX = 256
 
 ModelT = TypeVar("ModelT", bound=GPyTorchModel)
+
+
+def sample_of_box(num_inputs: int, reach: float = 1.0) -> Float[Tensor, "n d"]:
+    """Points all over [-reach, reach]^d, always the same, to take means over the box."""
+    sobol = torch.quasirandom.SobolEngine(num_inputs, scramble=True, seed=0)
+    return reach * (2 * sobol.draw(_SAMPLE_OF_BOX, dtype=torch.float64) - 1)
 
 
 class KernelInputs(InputTransform, torch.nn.Module):

@@ -15,10 +15,9 @@ from torch import Tensor
 
 from tunedprior.box import Box
 from tunedprior.mixture import MixtureOfProcesses
-from tunedprior.models import LEAST_NOISE, KernelInputs, UnitDiagonal, fit, with_amplitude
+from tunedprior.models import LEAST_NOISE, KernelInputs, UnitDiagonal, fit, sample_of_box, with_amplitude
 from tunedprior.weight_prior import WeightPrior
 
-_VARIANCE_SAMPLE = 256
 _PREDICTED_AT_ONCE = 1024
 
 
@@ -111,8 +110,7 @@ class TunedPrior:
         return self._mean_over_box(self._kernel()) if self.unit_diagonal else self._learnt_mean_variance
 
     def _mean_over_box(self, kernel: Kernel) -> float:
-        sobol = torch.quasirandom.SobolEngine(self.prior.anchors.shape[1], scramble=True, seed=0)
-        sample = self.prior.reach * (2 * sobol.draw(_VARIANCE_SAMPLE, dtype=torch.float64) - 1)
+        sample = sample_of_box(self.prior.anchors.shape[1], self.prior.reach)
         with torch.no_grad():
             return float(kernel(sample, diag=True).mean())
 

@@ -21,10 +21,9 @@ class Trust:
     Attributes:
         beliefs: The probability of each belief, given the observations, by old data set and belief.
         relations: For each old data set: `trust`, the probability of all that is built on it (about half, if it neither
-            helps nor hurts); `slope`, by how much
-            the objective rises when the old response rises by 1, both in their own units; `positive`, the
-            probability that they rise together rather than against each other. The last two are those of "aligned",
-            the one belief that speaks of them, and nan until there are observations.
+            helps nor hurts); `slope`, by how much the objective rises when the old response rises by 1, both in their
+            own units; `positive`, the probability that they rise together rather than against each other. The last two
+            are those of "aligned", the one belief that speaks of them, and nan until there are observations.
         history: The same after 0, 1, 2, … observations: a column for each belief, and each slope and sign.
     """
 

@@ -23,7 +23,15 @@ from tunedprior.kernels.constructions import SeriesKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.multi_index import multi_indices
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.kernels.theorem import _Anchors, _checked, _chunks, _recomputed, _StaysFloat64, _sum_over_pairs
+from tunedprior.kernels.theorem import (
+    _Anchors,
+    _checked,
+    _chunks,
+    _OnAnchors,
+    _recomputed,
+    _StaysFloat64,
+    _sum_over_pairs,
+)
 from tunedprior.linalg import cholesky
 from tunedprior.validation import Numbers, positive
 
@@ -41,11 +49,13 @@ class _Learnt(_Anchors):
     coefficients: Tensor
 
 
-class _Belief(_StaysFloat64, Kernel):
+class _Belief(_OnAnchors, _StaysFloat64, Kernel):
     """A kernel on the objective, made once from a free kernel and what was learnt from A; nothing in it is learnable.
 
     It computes in float64 and answers in the dtype of its inputs.
     """
+
+    _anchors: _Learnt
 
     def __init__(self, base: Kernel, anchors: Numbers, alpha: Numbers, lam: float | None = None) -> None:
         free, points, alpha = _checked(base, anchors, alpha)
@@ -67,16 +77,6 @@ class _Belief(_StaysFloat64, Kernel):
             variance = alpha @ ridge @ alpha / len(points)
             inverse_root = torch.linalg.solve_triangular(cholesky(ridge), identity, upper=False)  # M = RᵀR
         self._anchors = _Learnt(points, alpha, variance=variance, inverse_root=inverse_root)
-
-    @property
-    def anchors(self) -> Float[Tensor, "a d"]:
-        """The auxiliary points a_j."""
-        return self._anchors.points
-
-    @property
-    def alpha(self) -> Float[Tensor, " a"]:
-        """Their coefficients α_j."""
-        return self._anchors.alpha
 
     @property
     def batch_shape(self) -> torch.Size:

@@ -43,7 +43,23 @@ class _Anchors(_StaysFloat64):
             self.register_buffer(name, value.detach().to(torch.float64, copy=True))
 
 
-class Reweighted(FreeKernel):
+class _OnAnchors:
+    """What all kernels made from old data show of it."""
+
+    _anchors: _Anchors
+
+    @property
+    def anchors(self) -> Float[Tensor, "a d"]:
+        """The auxiliary points a_j."""
+        return self._anchors.points
+
+    @property
+    def alpha(self) -> Float[Tensor, " a"]:
+        """Their coefficients α_j."""
+        return self._anchors.alpha
+
+
+class Reweighted(_OnAnchors, FreeKernel):
     """K^A_m(x, …) = Σ_jk α_j α_k K_{m+2}(a_j, a_k, x, …), with τ_A = τ ⊙ Σ_j α_j ϑ(a_j) and the same ϑ.
 
     The Theorem of the paper. It is a free kernel again: any even m, and it can be re-weighted in turn.
@@ -68,16 +84,6 @@ class Reweighted(FreeKernel):
         super().__init__(num_inputs=points.shape[1], active_dims=active_dims)
         self.base = free
         self._anchors = _Anchors(points, alpha)
-
-    @property
-    def anchors(self) -> Float[Tensor, "a d"]:
-        """The auxiliary points a_j."""
-        return self._anchors.points
-
-    @property
-    def alpha(self) -> Float[Tensor, " a"]:
-        """Their coefficients α_j."""
-        return self._anchors.alpha
 
     @property
     def batch_shape(self) -> torch.Size:
