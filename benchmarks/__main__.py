@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from benchmarks import beliefs, demo, flipped, lambda_floor, paper, trust
+from benchmarks import beliefs, demo, flipped, lambda_floor, paper, speed, trust
 from tunedprior.errors import InputError
 
 _BENCHMARKS = {
@@ -12,6 +12,7 @@ _BENCHMARKS = {
     "paper": paper,
     "flipped": flipped,
     "lambda-floor": lambda_floor,
+    "speed": speed,
     "demo": demo,
 }
 

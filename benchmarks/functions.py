@@ -105,11 +105,12 @@ def _easom(x: np.ndarray) -> np.ndarray:
     return -np.cos(x).prod(-1) * np.exp(-((x - np.pi) ** 2).sum(-1))
 
 
-def _styblinski_tang(num_inputs: int, name: str) -> Function:
+def styblinski_tang(num_inputs: int, name: str | None = None) -> Function:
     """½ Σ (x⁴ - 16x² + 5x): every input has the same lowest point, and the edge 5 as its highest."""
     domain = _cube(-5.0, 5.0, num_inputs)
     return Function(
-        name, _from_botorch(StyblinskiTang, domain, dim=num_inputs), domain, num_inputs * -39.16616570377142,
+        name or f"Styblinski-Tang-{num_inputs}", _from_botorch(StyblinskiTang, domain, dim=num_inputs), domain,
+        num_inputs * -39.16616570377142,
         num_inputs * 125.0, ((-2.903534027771178,) * num_inputs,),
     )  # fmt: skip
 
@@ -136,7 +137,7 @@ _OF_THE_PAPER = (
          (3.584428340330492, -1.848126526964404)),
     ),
     Function("Ackley", _ackley, _ACKLEY, 0.0, 14.302667500265276, _centre),
-    _styblinski_tang(2, "Styblinski-Tang"),
+    styblinski_tang(2, "Styblinski-Tang"),
     Function("eggholder", _from_botorch(EggHolder, _EGGS), _EGGS, -959.6406627208507, 1049.131623504493,
              ((512.0, 404.2318051),)),
     Function("Rastrigin", _rastrigin, _RASTRIGIN, 0.0, 80.70658038767782, _centre),
@@ -170,8 +171,8 @@ MORE_FUNCTIONS = {function.name: function for function in _OTHERS}
 PARTNERS = {
     "Branin": MORE_FUNCTIONS["six-hump camel"],
     "six-hump camel": MORE_FUNCTIONS["Branin"],
-    "Hartmann-3": _styblinski_tang(3, "Styblinski-Tang-3"),
-    "Hartmann-6": _styblinski_tang(6, "Styblinski-Tang-6"),
+    "Hartmann-3": styblinski_tang(3),
+    "Hartmann-6": styblinski_tang(6),
 }
 
 #: Experiment 1 of the paper, in its order.

@@ -19,11 +19,22 @@ from tunedprior import average as average_module
 from tunedprior.average import Average, Weighed
 from tunedprior.box import Box
 from tunedprior.errors import AuxiliaryDataWarning, InputError
-from tunedprior.kernels import Aligned, Linear, LogRatio, Matched, Polynomial, Reweighted, SquaredExponential, Uncertain
+from tunedprior.evidence import most_probable
+from tunedprior.kernels import (
+    Aligned,
+    Linear,
+    LogRatio,
+    Matched,
+    Polynomial,
+    Reweighted,
+    ReweightedBelief,
+    SquaredExponential,
+    Uncertain,
+)
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.knowledge import Knowledge, learn, named
 from tunedprior.models import LEAST_NOISE
-from tunedprior.old_fits import BELIEFS, OldFit, fits, most_probable
+from tunedprior.old_fits import BELIEFS, OldFit, fits
 from tunedprior.priors import PRIORS
 from tunedprior.space import Space
 from tunedprior.surrogates import Observations, Standard, TunedPrior
@@ -457,13 +468,13 @@ def test_more_old_rows_than_length_scales_need_are_all_fitted() -> None:
 def test_a_reading_has_every_belief() -> None:
     kernel = SquaredExponential(torch.tensor([0.8], dtype=torch.float64))
     reading = OldFit(kernel, table(6, 2), table(6, seed=1), 0.1)
-    kinds = dict(zip(BELIEFS, (Aligned, Matched, Uncertain, Reweighted), strict=True))
+    kinds = dict(zip(BELIEFS, (Aligned, Matched, Uncertain, ReweightedBelief), strict=True))
     x = table(5, 2, seed=2)
     anchors, alpha = reading.anchors, reading.alpha
     exact = {
         "aligned": Aligned(kernel, anchors, alpha, 0.1),
-        "matched": Matched(kernel, anchors, alpha),
-        "uncertain": Uncertain(kernel, anchors, alpha, 0.1),
+        "matched": Matched(kernel, anchors, alpha, by_features=False),
+        "uncertain": Uncertain(kernel, anchors, alpha, 0.1, by_features=False),
         "reweighted": Reweighted(kernel, anchors, alpha),
     }
     for name, kind in kinds.items():

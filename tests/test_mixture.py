@@ -505,7 +505,7 @@ def test_a_copy_is_the_same_and_its_own() -> None:
     model = mixture()
     copy = deepcopy(model)
     assert_same(copy, model)
-    copy._whitened.zero_()
+    copy.whitened.zero_()
     assert model.posterior(table(2, 2)).mean.abs().max() > 1e-3
 
 

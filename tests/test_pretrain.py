@@ -3,6 +3,7 @@
 import json
 import warnings
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,16 @@ from cases import table
 from tunedprior import WeightPrior, pretrain
 from tunedprior.auxiliary import read_auxiliary
 from tunedprior.errors import AuxiliaryDataWarning, FileFormatError, InputError, NothingToLearnError
-from tunedprior.kernels import DotProduct, Exponential, Linear, LogRatio, Polynomial, Reweighted
+from tunedprior.kernels import (
+    DotProduct,
+    Exponential,
+    Linear,
+    LogRatio,
+    Polynomial,
+    Reweighted,
+    ReweightedBelief,
+    SquaredExponential,
+)
 from tunedprior.machines import LeastSquares, SupportVectorRegressor, leave_one_out_error
 from tunedprior.space import Space
 
@@ -40,8 +50,9 @@ def test_a_prior_holds_what_was_learnt() -> None:
     assert prior.error == pytest.approx(error, rel=1e-6)
     assert scaled.std() == pytest.approx(1.0)
     kernel = prior.kernel()
-    assert isinstance(kernel, Reweighted)
-    assert kernel(points).to_dense().shape == (20, 20)
+    assert isinstance(kernel, ReweightedBelief)
+    exact = Reweighted(prior.base, prior.anchors, prior.alpha)(points).to_dense()
+    torch.testing.assert_close(kernel(points).to_dense(), exact, rtol=0, atol=1e-4 * exact.diagonal().max().item())
 
 
 def test_a_file_and_a_table_are_the_same(tmp_path: Path) -> None:
@@ -98,10 +109,36 @@ def test_one_good_value_and_failures_are_labels() -> None:
     assert data.response.tolist() == [-1.0] * 6 + [1.0] * 14
 
 
-def test_large_tables_are_thinned_and_that_is_said() -> None:
-    with pytest.warns(AuxiliaryDataWarning, match="has 30 rows; learning from 12"):
-        prior = pretrain(old_data(30), SPACE, max_rows=12)
-    assert len(prior.anchors) == 12
+def test_large_tables_are_learnt_from_without_alpha_and_without_a_word() -> None:
+    old = old_data(60)
+    prior = pretrain(old, SPACE, rows_with_alpha=20)
+    assert prior.fit is not None
+    assert (prior.machine, len(prior.alpha), len(prior.anchors)) == ("LeastSquares", 0, 20)
+    assert not prior.vanishes
+    points = prior.inputs(prior.box.codes(old[["a", "b"]]))
+    predicted = prior.response_shift + prior.response_scale * prior.fit(points)
+    assert (predicted - torch.tensor(old["y"])).abs().max() < 0.5
+    assert torch.equal(pretrain(old, SPACE, rows_with_alpha=20, seed=0).fit.weights, prior.fit.weights)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"machine": SupportVectorRegressor(1.0)}, {"kernel": SquaredExponential(active_dims=(0, 1))}],
+    ids=["a machine without a primal form", "a kernel that picks columns"],
+)
+def test_large_tables_are_thinned_where_they_must_be_and_that_is_said(options: dict) -> None:
+    with pytest.warns(AuxiliaryDataWarning, match="has 30 different settings; learning from .* 6"):
+        prior = pretrain(old_data(30), SPACE, rows_with_alpha=6, **options)
+    assert len(prior.anchors) == len(prior.alpha) == 6
+    assert prior.fit is None
+
+
+def test_a_few_rows_with_alpha_are_preferred_where_features_predict_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("tunedprior.pretrain"), "_MOST_FEATURES", 2)  # the function has the same name
+    with pytest.warns(AuxiliaryDataWarning, match="has 40 different settings; learning from .* 20"):
+        prior = pretrain(old_data(40), SPACE, rows_with_alpha=20)
+    assert prior.fit is None
+    assert len(prior.alpha) == 20
 
 
 def test_labels_that_contradict_themselves_say_nothing() -> None:
@@ -229,7 +266,7 @@ def test_files_that_are_not_priors_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 99}, "format version 99; this tunedprior reads up to 1"),
+        ({"version": 99}, "format version 99; this tunedprior reads up to 2"),
         ({"format": "something else"}, "does not hold a weight prior"),
         ({"kernel": "Matern"}, "names a kernel 'Matern'"),
     ],
@@ -245,6 +282,32 @@ def test_newer_and_foreign_headers_are_refused(change: dict, message: str, tmp_p
         np.savez(file, **arrays)
     with pytest.raises(FileFormatError, match=message):
         WeightPrior.load(path)
+
+
+def test_files_of_the_first_version_can_still_be_read(tmp_path: Path) -> None:
+    anchors, alpha = table(3, 2, low=-1, high=1), torch.tensor([0.5, -1.0, 0.25], dtype=torch.float64)
+    header = {
+        "format": "tunedprior weight prior",
+        "version": 1,
+        "kernel": "SquaredExponential",
+        "arguments": {"lengthscale": [0.75]},
+        "axes": [{"name": name, "low": 0.0, "high": 1.0, "log": False, "choices": None} for name in ("a", "b")],
+        "lam": 0.1,
+        "machine": "LeastSquares",
+        "error": 0.2,
+        "reach": 1.0,
+        "response_shift": 5.0,
+        "response_scale": 2.0,
+    }
+    with (tmp_path / "prior.tp").open("wb") as file:
+        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        np.savez(file, header=text, anchors=anchors.numpy(), alpha=alpha.numpy())
+    prior = WeightPrior.load(tmp_path / "prior.tp")
+    assert prior.fit is None
+    assert (prior.lam, prior.error, prior.response_shift, prior.response_scale) == (0.1, 0.2, 5.0, 2.0)
+    x = table(5, 2, seed=1)
+    exact = Reweighted(SquaredExponential(torch.tensor([0.75], dtype=torch.float64)), anchors, alpha)(x).to_dense()
+    torch.testing.assert_close(prior.kernel()(x).to_dense(), exact.detach(), rtol=0, atol=1e-5)
 
 
 def test_the_file_holds_no_pickle(tmp_path: Path) -> None:

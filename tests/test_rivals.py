@@ -26,6 +26,7 @@ from benchmarks.rivals.ranking_ensemble import leave_one_out, misranked
 from benchmarks.rivals.source import Source, gaussian_process
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
+from tunedprior.kernels import ReweightedBelief
 from tunedprior.surrogates import Observations, Standard, TunedPrior
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
@@ -375,7 +376,9 @@ def test_tuned_prior(old: pd.DataFrame, observations: Observations, unit_diagona
         OldData(old, SPACE, "maximize", 0)
     )
     assert isinstance(surrogate, TunedPrior)
-    prior, model = surrogate.prior, surrogate(observations)
+    prior = surrogate.prior
+    vars(prior)["_kernel"] = ReweightedBelief(prior.base, prior.anchors, prior.alpha, by_features=False)
+    model = surrogate(observations)
     scales = [prior.base.lengthscale.item()] * 2
     anchors, alpha = prior.anchors.tolist(), prior.alpha.tolist()
 

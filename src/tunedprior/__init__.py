@@ -3,8 +3,8 @@
 Start with `Optimizer` (ask and tell) or `optimize`. The modules follow the data: `space`, `box`, `auxiliary` (old data)
 → `kernels` (free kernels, Table 1, the Theorem, beliefs) → `machines` (SVM, LS-SVM) → `pretrain` (a `WeightPrior`) →
 `models`, `surrogates` (Gaussian processes) → `acquisition`, `maximise` → `record`, `optimizer`. The default prior, an
-average over beliefs, goes `old_fits`, `knowledge` → `candidates`, `average`, `mixture` → `trust`. `weight_space` is the
-paper's own view of the process.
+average over beliefs, goes `evidence`, `old_fits`, `knowledge` → `candidates`, `growing`, `average`, `mixture`,
+`mixture_acquisition` → `trust`. `weight_space` is the paper's own view of the process.
 """
 
 from tunedprior.errors import TunedPriorError

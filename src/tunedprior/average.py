@@ -1,20 +1,21 @@
 """The average over beliefs: each candidate is weighted by how well it foretells the observations."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.box import Box
 from tunedprior.candidates import Candidates, candidates
+from tunedprior.evidence import amplitude, lengthscale_prior, log_evidence, most_probable
+from tunedprior.growing import Factors, Growing, Seen
 from tunedprior.knowledge import Knowledge
-from tunedprior.linalg import cholesky
 from tunedprior.mixture import MixtureOfProcesses, slots
 from tunedprior.models import LEAST_NOISE
-from tunedprior.old_fits import amplitude, lengthscale_prior, log_evidence, most_probable
 from tunedprior.surrogates import Observations
 
 #: The beliefs that the average is over, beside `shape` and `uninformed`.
@@ -25,7 +26,10 @@ _START = (0.6, 0.007)
 _NOISE_PRIOR = (-5.0, 1.0)
 # Entries of covariance matrices held at once.
 _ENTRIES = 2**24
-_NOISE_ITERATIONS = 4
+_MOST_HELD = 2**26  # from one observation to the next
+_NOISE_ITERATIONS = 3
+
+PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # of which candidates, and theirs
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +40,24 @@ class Weighed:
         candidates: What was weighed.
         weights: The posterior probability of each.
         amplitude: What each one's amplitude is, after them.
+        factors: Of the observations' covariance, for some of the candidates and for the others; none before the first
+            observation, or where there are too many to hold.
     """
 
     candidates: Candidates
     weights: Float[Tensor, " c"]
     amplitude: Float[Tensor, " c"]
+    factors: tuple[PartOfFactors, ...] = ()
+
+    def factor(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"] | None:
+        """L of some candidates, where it is held."""
+        found = None
+        for rows, factors in self.factors:
+            wanted, place = (which[:, None] == rows).nonzero(as_tuple=True)
+            dense = factors.dense(place)
+            found = dense.new_zeros(len(which), *dense.shape[1:]) if found is None else found
+            found[wanted] = dense
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +88,7 @@ class Average:
             self.box,
             observations.codes,
             observations.y,
+            weighed.factor(used),
         )
 
     @property
@@ -81,20 +99,20 @@ class Average:
 
     def weigh(self, observations: Observations) -> Weighed:
         """p(D | c) = ∫ N(y; 0, a R_c) p(a) da, for every candidate, and what follows from it."""
-        x, y = self.box.inputs(observations.codes), observations.y
-        among = self._candidates if observations.noise_std is None else self._candidates.with_known_noise()
+        x, y, noise_std = self.box.inputs(observations.codes), observations.y, observations.noise_std
+        among = self._candidates if noise_std is None else self._candidates.with_known_noise()
+        hold = len(among.log_prior) * len(y) ** 2 <= _MOST_HELD
+        seen = (self._growing if noise_std is None else self._growing_gram)(x) if hold else None
         if not self.alone:
             among = among.fitted(self._own_lengthscales(x, y), len(y))
         with torch.no_grad():
-            gram = among.processes.kernels.matrices(x, x)
-            if observations.noise_std is not None:
-                # Candidates have noise relative to their amplitude, which depends on the noise in turn.
-                variance, amplitudes = max(observations.noise_std**2, LEAST_NOISE), torch.ones_like(among.log_prior)
-                for _ in range(_NOISE_ITERATIONS):
-                    among = among.with_noise(variance / amplitudes)
-                    _, amplitudes = self._evidence(among, gram, y)
-            evidence, amplitudes = self._evidence(among, gram, y)
-        return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes)
+            gram = _gram(among, x, seen)
+            if noise_std is not None:
+                among = _with_noise(among, gram, y, max(noise_std**2, LEAST_NOISE))
+            each = _factors(among, gram, None if seen is None else seen.factors)
+            held = tuple(each) if hold else ()
+            evidence, amplitudes = _evidence(among, held or each, y)
+        return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes, held)
 
     @staticmethod
     def _own_lengthscales(x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, " d"]:
@@ -102,26 +120,61 @@ class Average:
         num_inputs = x.shape[1]
         middle, spread = lengthscale_prior(num_inputs)
         start = (_START[0] * sqrt(num_inputs / 2), _START[1])
-        with torch.enable_grad():
-            return most_probable(x, y.squeeze(-1), [start], (middle - spread**2, spread), _NOISE_PRIOR)
-
-    @staticmethod
-    def _evidence(
-        among: Candidates, gram: Float[Tensor, "r n n"], y: Float[Tensor, "n 1"]
-    ) -> tuple[Float[Tensor, " c"], Float[Tensor, " c"]]:
-        """log p(D | c) but for a constant, and a, of every candidate."""
-        processes, found = among.processes, []
-        at_once = max(1, _ENTRIES // len(y) ** 2)
-        for start in range(0, len(processes), at_once):
-            some = slice(start, start + at_once)
-            part = replace(processes, shares=processes.shares[some], noise=processes.noise[some])
-            factor = cholesky(part.with_noise(part.mixed(gram, dims=2)))
-            white = torch.linalg.solve_triangular(factor, y.expand(len(factor), *y.shape), upper=False)
-            certainty = among.certainty[some]
-            found.append((log_evidence(factor, white, certainty), amplitude(white, certainty)))
-        evidence, amplitudes = (torch.cat(column) for column in zip(*found, strict=True))
-        return evidence, amplitudes
+        return most_probable(x, y.squeeze(-1), [start], (middle - spread**2, spread), _NOISE_PRIOR)
 
     @cached_property
     def _candidates(self) -> Candidates:
         return candidates(self.known, self.box.num_inputs, self.beliefs, self.alone)
+
+    @cached_property
+    def _growing(self) -> Growing:
+        """Of all candidates that observations do not change, with factors."""
+        return Growing(self._candidates.processes.only(~self._candidates.uses_fitted), factorised=True)
+
+    @cached_property
+    def _growing_gram(self) -> Growing:
+        """Without factors: with known noise they change with the amplitudes."""
+        return Growing(self._candidates.processes, factorised=False)
+
+
+def _gram(among: Candidates, x: Float[Tensor, "n d"], seen: Seen | None) -> Float[Tensor, "r n n"]:
+    """K_r(D, D); all but that of the fitted length-scales may have been seen before."""
+    kernels = among.processes.kernels
+    if seen is None:
+        return kernels.matrices(x, x)
+    gram, row = seen.gram.clone(), among.fitted_row
+    gram[row : row + 1] = kernels.take(torch.tensor([row])).matrices(x, x)
+    return gram
+
+
+def _with_noise(
+    among: Candidates, gram: Float[Tensor, "r n n"], y: Float[Tensor, "n 1"], variance: float
+) -> Candidates:
+    """With noise of this variance: candidates have it relative to their amplitude, which depends on it in turn."""
+    amplitudes = torch.ones_like(among.log_prior)
+    for _ in range(_NOISE_ITERATIONS):
+        among = among.with_noise(variance / amplitudes)
+        _, amplitudes = _evidence(among, _factors(among, gram, None), y)
+    return among.with_noise(variance / amplitudes)
+
+
+def _factors(among: Candidates, gram: Float[Tensor, "r n n"], known: Factors | None) -> Iterator[PartOfFactors]:
+    """Of the observations' covariance, some candidates at a time; those that no observation changes may be known."""
+    left = torch.ones_like(among.uses_fitted)
+    if known is not None:
+        left = among.uses_fitted
+        yield (~left).nonzero().flatten(), known
+    for some in left.nonzero().flatten().split(max(1, _ENTRIES // gram.shape[-1] ** 2)):
+        part = among.processes.only(some)
+        yield some, Factors.whole(part.with_noise(part.mixed(gram, dims=2)))
+
+
+def _evidence(
+    among: Candidates, factors: Iterable[PartOfFactors], y: Float[Tensor, "n 1"]
+) -> tuple[Float[Tensor, " c"], Float[Tensor, " c"]]:
+    """log p(D | c) but for a constant, and a, of every candidate."""
+    evidence, amplitudes = torch.empty_like(among.log_prior), torch.empty_like(among.log_prior)
+    for some, part in factors:
+        white, certainty = part.solve(y.expand(len(some), *y.shape)), among.certainty[some]
+        evidence[some], amplitudes[some] = log_evidence(part.diagonal(), white, certainty), amplitude(white, certainty)
+    return evidence, amplitudes

@@ -112,9 +112,10 @@ class Box:
 
     def codes(self, settings: pd.DataFrame | Sequence[Setting], slack: float = _SLACK) -> Float[Tensor, "n k"]:
         """One number per parameter and row, or an `InputError` that names what does not fit."""
+        if len(settings) == 0:
+            return torch.zeros(0, len(self.axes), dtype=torch.float64)
         table = as_table(settings, self.names)
-        columns = [axis.codes(table[axis.name], slack) for axis in self.axes]
-        return torch.as_tensor(np.stack(columns, axis=1)) if len(table) else torch.zeros(0, len(self.axes)).double()
+        return torch.as_tensor(np.stack([axis.codes(table[axis.name], slack) for axis in self.axes], axis=1))
 
     def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
         """What kernels see, in [-1, 1]; differentiable in the numeric codes."""
@@ -127,6 +128,16 @@ class Box:
                 positions = torch.arange(axis.width, device=codes.device)
                 parts.append(torch.where(code.round() == positions, 1.0, -1.0).to(codes))
         return torch.cat(parts, dim=-1)
+
+    def pulled_back(self, by_inputs: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch k"]:
+        """From derivatives by `inputs` to those by codes: the same for numbers, 0 for categories."""
+        by_codes = by_inputs.new_zeros(*by_inputs.shape[:-1], len(self.axes))
+        first = 0
+        for column, axis in enumerate(self.axes):
+            if axis.choices is None and axis.width:
+                by_codes[..., column] = by_inputs[..., first]
+            first += axis.width
+        return by_codes
 
     def settings(self, codes: Float[Tensor, "n k"], space: Space) -> list[Setting]:
         """The allowed setting nearest to each row of codes."""

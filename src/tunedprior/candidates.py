@@ -11,7 +11,7 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tunedprior.kernels import Aligned
+from tunedprior.kernels.features import RhoTimesG
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.knowledge import Knowledge
 from tunedprior.mixture import Processes
@@ -62,7 +62,7 @@ class Candidates:
         labels: What each believes.
         slopes: For each, the share of the prior variance of ρ, where the objective is ρ·ĝ + …; 0 where there is no ρ.
         readings: For each, which of the old data's readings ĝ comes from; -1 for none.
-        certainty: How sure each is of its amplitude (see `old_fits.log_evidence`).
+        certainty: How sure each is of its amplitude (see `evidence.log_evidence`).
         fitted_row: Which squared exponential kernel takes the length-scales that observations ask for.
         only_fitted: Whether a candidate has that kernel alone.
     """
@@ -76,6 +76,11 @@ class Candidates:
     fitted_row: int
     only_fitted: Bool[Tensor, " c"]
 
+    @property
+    def uses_fitted(self) -> Bool[Tensor, " c"]:
+        """Whether a candidate has a share in that kernel."""
+        return self.processes.shares[:, self.fitted_row] != 0
+
     def with_noise(self, noise: Float[Tensor, " c"]) -> "Candidates":
         """With other noise, relative to the amplitudes."""
         return replace(self, processes=replace(self.processes, noise=noise))
@@ -83,9 +88,8 @@ class Candidates:
     def with_known_noise(self) -> "Candidates":
         """Once each, instead of with every amount of noise: for noise that is set afterwards."""
         once = (self.processes.noise == _NOISE[0]).nonzero().flatten()
-        processes = self.processes
         return Candidates(
-            replace(processes, shares=processes.shares[once], noise=processes.noise[once]),
+            self.processes.only(once),
             self.log_prior[once],
             tuple(self.labels[row] for row in once.tolist()),
             self.slopes[once],
@@ -226,7 +230,7 @@ def _believed(held: _Held, place: int, remainders: Sequence[int]) -> list[_Row]:
 
 def _is_cheap(kernel: Kernel) -> bool:
     """Whether an entry costs less than a sum over all pairs of old settings."""
-    if isinstance(kernel, Aligned):
+    if isinstance(kernel, RhoTimesG):
         return True
     features: int | None = getattr(kernel, "num_features", None)
     return features is not None and features <= _MOST_FEATURES

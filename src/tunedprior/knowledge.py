@@ -13,17 +13,15 @@ from torch import Tensor
 from tunedprior.auxiliary import AuxiliaryData, read_auxiliary
 from tunedprior.box import Box
 from tunedprior.errors import AuxiliaryDataWarning, InputError, NothingToLearnError
-from tunedprior.old_fits import OldFit, fits
-from tunedprior.pretrain import at_most, usable_or_warn
+from tunedprior.old_fits import MOST_ROWS_WITH_ALPHA, OldFit, Reading, StreamedFit, fits
+from tunedprior.pretrain import usable_or_warn
 from tunedprior.space import Space
-from tunedprior.validation import average_replicates, listed
+from tunedprior.validation import few_or_all, listed
 from tunedprior.weight_prior import WeightPrior
 
 OldData = pd.DataFrame | str | PathLike[str] | WeightPrior
 _ONE_SET = (pd.DataFrame, str, PathLike, WeightPrior)
 _LEAST_SETTINGS = 2
-# The cost of a prediction grows with the number of old settings.
-_MOST_ROWS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Knowledge:
     """
 
     name: str
-    readings: tuple[OldFit, ...]
+    readings: tuple[Reading, ...]
     unit: float = 1.0
 
 
@@ -76,10 +74,9 @@ def learn(
     useful = {}
     for name, table in tables.items():
         try:
-            useful[name] = at_most(table, _MOST_ROWS, seed)
-            _training_set(useful[name], Box.around(space, table.settings if len(table) else None))
+            _training_set(table, Box.around(space, table.settings if len(table) else None))
+            useful[name] = table
         except NothingToLearnError as error:  # before it can stretch the box that all share
-            del useful[name]
             warnings.warn(f"{error} Going on without {name}.", AuxiliaryDataWarning, stacklevel=4)
     if not useful:
         return Box.around(space), ()
@@ -107,7 +104,9 @@ def _from_weight_prior(auxiliary: Mapping[str, OldData], space: Space) -> tuple[
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    reading = OldFit(usable.base, usable.anchors, usable.alpha, usable.lam)
+    reading: Reading = OldFit(usable.base, usable.anchors, usable.alpha, usable.lam)
+    if usable.fit is not None:
+        reading = StreamedFit(usable.fit)
     return usable.box, (Knowledge(name, (reading,), usable.response_scale),)
 
 
@@ -115,7 +114,8 @@ def _training_set(data: AuxiliaryData, box: Box) -> tuple[Float[Tensor, "a d"], 
     """Different settings as kernel inputs, their mean responses with mean 0 and variance 1, and the unit of these."""
     if len(data) == 0:
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
-    points, response = average_replicates(box.inputs(box.codes(data.settings)), data.response, data.labels)
+    inputs = box.inputs(box.codes(data.settings))
+    points, response = few_or_all(inputs, data.response, data.labels, MOST_ROWS_WITH_ALPHA)
     if len(points) < _LEAST_SETTINGS:
         raise NothingToLearnError(f"Old data needs {_LEAST_SETTINGS} different settings or more; it has {len(points)}.")
     spread = float(response.std(correction=0))

@@ -14,6 +14,8 @@ _JITTER_LADDER = {
     torch.float32: (1e-7, 1e-6, 1e-5, 1e-4),
 }
 
+_NEGLIGIBLE = 1e-14  # of the largest eigenvalue
+
 
 def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
     """L with L Lᵀ = matrix, or = matrix + jitter·I with a `JitterWarning` that names the jitter.
@@ -21,9 +23,8 @@ def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]
     Raises `FactorisationError` when the largest jitter does not help: the matrix is then not a
     covariance matrix, and adding more would change the model.
     """
-    factor: Tensor
-    factor, failed = torch.linalg.cholesky_ex(matrix)
-    if not failed.any():
+    factor = cholesky_or_none(matrix)
+    if factor is not None:
         return factor
     if not torch.isfinite(matrix).all():
         bad = int((~torch.isfinite(matrix)).sum())
@@ -35,8 +36,8 @@ def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]
     ladder = _JITTER_LADDER[matrix.dtype]
     for relative in ladder:
         jitter = (relative * scale).expand(matrix.shape[:-1])
-        factor, failed = torch.linalg.cholesky_ex(matrix + torch.diag_embed(jitter))
-        if not failed.any():
+        factor = cholesky_or_none(matrix + torch.diag_embed(jitter))
+        if factor is not None:
             warnings.warn(
                 f"Added {relative:g} of the mean diagonal as jitter to factorise a "
                 f"{matrix.shape[-1]} x {matrix.shape[-1]} covariance matrix.",
@@ -52,8 +53,23 @@ def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]
     )
 
 
+def cholesky_or_none(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"] | None:
+    """L with L Lᵀ = matrix, exactly; None if one of the matrices is not positive definite to rounding."""
+    factor: Tensor
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    return None if failed.any() else factor
+
+
 def solve_posdef(
     matrix: Float[Tensor, "*batch n n"], right: Float[Tensor, "*batch n k"]
 ) -> Float[Tensor, "*batch n k"]:
     """matrix⁻¹ right, for a positive definite matrix."""
     return torch.cholesky_solve(right, cholesky(matrix))
+
+
+def symmetric_root(matrix: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
+    """W with WWᵀ = matrix, positive semi-definite, without the columns that are zero to rounding."""
+    values, vectors = torch.linalg.eigh(matrix)
+    kept = values > _NEGLIGIBLE * values.max()
+    root: Tensor = vectors[:, kept] * values[kept].sqrt()
+    return root

@@ -11,10 +11,14 @@ from botorch.optim import (
     optimize_acqf_discrete_local_search,
     optimize_acqf_mixed_alternating,
 )
-from jaxtyping import Bool, Float
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+from botorch.optim.initializers import gen_batch_initial_conditions
+from jaxtyping import Bool, Float, Float64
+from numpy import ndarray
 from torch import Tensor
 
 from tunedprior.box import Box
+from tunedprior.mixture_acquisition import MixtureAcquisition
 from tunedprior.space import Categorical, Space
 
 _ENUMERATED = 10_000
@@ -22,6 +26,7 @@ _LISTED = 1_000  # a parameter with more values than this is treated as continuo
 _RESTARTS = 8
 _RAW_SAMPLES = 256
 _EVALUATED_AT_ONCE = 1024
+_MOST_STEPS = 2000
 _SAME = 1e-9  # codes closer than this are the same setting
 
 
@@ -86,9 +91,13 @@ def maximise(
     if choices is not None:
         fresh = ~is_among(choices, avoid)
         choices = choices[fresh] if fresh.any() else choices
-        found, _ = optimize_acqf_discrete(acquisition, 1, choices, max_batch_size=_EVALUATED_AT_ONCE)
+        quick = MixtureAcquisition.of(acquisition) or acquisition
+        found, _ = optimize_acqf_discrete(quick, 1, choices, max_batch_size=_EVALUATED_AT_ONCE)
         return found[0]
     if not discrete:
+        with_gradient = MixtureAcquisition.of(acquisition)
+        if with_gradient is not None:
+            return _climbed(with_gradient, lattice)
         found, _ = optimize_acqf(
             acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES,
             fixed_features=lattice.fixed or None,
@@ -106,6 +115,24 @@ def maximise(
         options={"init_batch_limit": _EVALUATED_AT_ONCE, "max_discrete_values": _LISTED, "maxiter_alternating": 16},
     )
     return found[0]
+
+
+def _climbed(acquisition: MixtureAcquisition, lattice: Lattice) -> Float[Tensor, " k"]:
+    """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
+    starts = gen_batch_initial_conditions(
+        acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES,
+        fixed_features=lattice.fixed or None, options={"init_batch_limit": _EVALUATED_AT_ONCE},
+    )  # fmt: skip
+
+    def badness(codes: Float64[ndarray, "b k"]) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
+        values, gradients = acquisition.values_and_gradients(torch.from_numpy(codes))
+        return -values.numpy(), -gradients.numpy()
+
+    ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]
+        badness, starts.squeeze(-2).numpy(), lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
+    )
+    low, high = lattice.bounds
+    return torch.from_numpy(ends[values.argmin()]).clamp(low, high)
 
 
 def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:

@@ -9,7 +9,7 @@ from botorch.models.model import FantasizeMixin, Model
 from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.likelihoods import GaussianLikelihood
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tunedprior.box import Box
@@ -19,7 +19,8 @@ from tunedprior.linalg import cholesky
 
 #: BoTorch weighs the members of an ensemble equally, so a weight becomes a number of equal members, out of so many.
 MEMBERS = 64
-_LEAST_VARIANCE = 1e-10
+#: Of any prediction, relative to the amplitude.
+LEAST_VARIANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,15 @@ class Processes:
     def __len__(self) -> int:
         return len(self.shares)
 
+    def only(self, which: Int[Tensor, " k"] | Bool[Tensor, " s"]) -> "Processes":
+        """Some of the processes."""
+        return replace(self, shares=self.shares[which], noise=self.noise[which])
+
     def take(self, which: Int[Tensor, " k"]) -> "Processes":
         """Some of the processes, with no more kernels than they need."""
-        shares = self.shares[which]
-        used = (shares != 0).any(0).nonzero().flatten()
-        return replace(self, kernels=self.kernels.take(used), shares=shares[:, used], noise=self.noise[which])
+        some = self.only(which)
+        used = (some.shares != 0).any(0).nonzero().flatten()
+        return replace(some, kernels=self.kernels.take(used), shares=some.shares[:, used])
 
     def covariance(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "*batch s n k"]:
         """cov(f_s(x1), f_s(x2))/a_s."""
@@ -57,7 +62,9 @@ class Processes:
 
     def with_noise(self, covariance: Float[Tensor, "*batch s n n"]) -> Float[Tensor, "*batch s n n"]:
         """The covariance of observations, from that of f."""
-        return covariance + torch.diag_embed(self.noise[:, None].expand(-1, covariance.shape[-1]))
+        noisy = covariance.clone()
+        noisy.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
+        return noisy
 
     def mixed(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
         """c + Σ_r h_sr K_r, from the kernels' matrices (`dims` 2) or diagonals (1)."""
@@ -89,6 +96,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         box: From codes to the kernels' inputs in [-1, 1].
         codes: Observed settings.
         y: What was observed there.
+        factor: L with LLᵀ = the covariance of the observations over a, where it is known already.
     """
 
     num_outputs = 1
@@ -102,20 +110,23 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         box: Box,
         codes: Float[Tensor, "n k"],
         y: Float[Tensor, "n 1"],
+        factor: Float[Tensor, "s n n"] | None = None,
     ) -> None:
         super().__init__()
-        self.processes, self.amplitude, self.members, self._box = processes, amplitude, members, box
+        self.processes, self.amplitude, self.members, self.box = processes, amplitude, members, box
         self.train_inputs = (codes,)  # where BoTorch looks for settings to start a search from
-        self._x = box.inputs(codes)
-        self._factor = cholesky(processes.with_noise(processes.covariance(self._x, self._x)))
+        self.x = box.inputs(codes)
+        if factor is None:
+            factor = cholesky(processes.with_noise(processes.covariance(self.x, self.x)))
+        self.factor = factor
         # L⁻¹y, from which every prediction is one product away.
-        self._whitened = torch.linalg.solve_triangular(self._factor, y.expand(len(processes), *y.shape), upper=False)
+        self.whitened = torch.linalg.solve_triangular(self.factor, y.expand(len(processes), *y.shape), upper=False)
         self.likelihood = self._likelihood()
 
     @property
     def batch_shape(self) -> torch.Size:
         """Of fantasies, if any, then the members."""
-        return torch.Size([*self._factor.shape[:-3], len(self.members)])
+        return torch.Size([*self.factor.shape[:-3], len(self.members)])
 
     def posterior(  # type: ignore[override]  # BoTorch's Model and its FantasizeMixin differ; this is the Model's
         self,
@@ -127,15 +138,15 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """The mixture at the codes X, a batch of `q` joint points each."""
         if output_indices not in (None, [0]):
             raise InputError(f"The model has one output, number 0; got {output_indices}.")
-        x = self._box.inputs(X)
+        x = self.box.inputs(X)
         explained = self._explained(x)
-        mean = (explained.mT @ self._whitened).squeeze(-1)
+        mean = (explained.mT @ self.whitened).squeeze(-1)
         if x.shape[-2] == 1:  # most acquisition functions look at one point at a time
             left = self.processes.variance(x) - explained.square().sum(-2)
-            covariance = left.clamp_min(_LEAST_VARIANCE)[..., None]
+            covariance = left.clamp_min(LEAST_VARIANCE)[..., None]
         else:
             covariance = self.processes.covariance(x, x) - explained.mT @ explained
-            covariance = covariance + _LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
+            covariance = covariance + LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
         if observation_noise is True:
             covariance = self.processes.with_noise(covariance)
         mean = mean.index_select(-2, self.members)
@@ -156,37 +167,37 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         Which members there are stays as it was: evidence from what was only imagined would be none.
         """
         conditioned = self._with_a_process_for_each_member()
-        x = self._box.inputs(X)
+        x = self.box.inputs(X)
         own_row = Y.ndim > 2 and Y.shape[-3] == len(self.members)
         y = Y if own_row else Y.unsqueeze(-3)
-        fantasies = torch.broadcast_shapes(y.shape[:-3], x.shape[:-2], self._factor.shape[:-3])
+        fantasies = torch.broadcast_shapes(y.shape[:-3], x.shape[:-2], self.factor.shape[:-3])
         x = x.expand(*fantasies, *x.shape[-2:])
         explained = conditioned._explained(x)
         prior = conditioned.processes.covariance(x, x)
         prior = conditioned.processes.with_noise(prior)
         corner = cholesky(prior - explained.mT @ explained)
-        n, p = self._factor.shape[-1], x.shape[-2]
-        old = conditioned._factor.expand(*fantasies, len(self.members), n, n)
+        n, p = self.factor.shape[-1], x.shape[-2]
+        old = conditioned.factor.expand(*fantasies, len(self.members), n, n)
         factor = torch.zeros(*old.shape[:-2], n + p, n + p).to(old)
         factor[..., :n, :n], factor[..., n:, :n], factor[..., n:, n:] = old, explained.mT, corner
-        residual = y - explained.mT @ conditioned._whitened
+        residual = y - explained.mT @ conditioned.whitened
         news = torch.linalg.solve_triangular(corner, residual, upper=False)
-        before = conditioned._whitened.expand(*fantasies, len(self.members), n, 1)
-        conditioned._x = torch.cat([self._x.expand(*fantasies, *self._x.shape[-2:]), x], dim=-2)
+        before = conditioned.whitened.expand(*fantasies, len(self.members), n, 1)
+        conditioned.x = torch.cat([self.x.expand(*fantasies, *self.x.shape[-2:]), x], dim=-2)
         (codes,), shape = self.train_inputs, (*fantasies, -1, X.shape[-1])
         conditioned.train_inputs = (torch.cat([codes.expand(shape), X.expand(shape)], dim=-2),)
-        conditioned._factor, conditioned._whitened = factor, torch.cat([before, news], dim=-2)
+        conditioned.factor, conditioned.whitened = factor, torch.cat([before, news], dim=-2)
         return conditioned
 
     def _explained(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
-        if self._factor.ndim > 3:  # fantasies have factors of their own
-            covariance = self.processes.covariance(self._x, x)
-            each: Tensor = torch.linalg.solve_triangular(self._factor, covariance, upper=False)
+        if self.factor.ndim > 3:  # fantasies have factors of their own
+            covariance = self.processes.covariance(self.x, x)
+            each: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
             return each
         # One triangular system for the whole batch, instead of one for each of its members.
-        covariance = self.processes.covariance(self._x, x.reshape(-1, x.shape[-1]))
-        solved: Tensor = torch.linalg.solve_triangular(self._factor, covariance, upper=False)
+        covariance = self.processes.covariance(self.x, x.reshape(-1, x.shape[-1]))
+        solved: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
         shaped: Tensor = solved.unflatten(-1, x.shape[:-1])
         return shaped.movedim((0, 1), (-3, -2))
 
@@ -194,10 +205,10 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         each = MixtureOfProcesses.__new__(MixtureOfProcesses)
         Model.__init__(each)
         each.processes, each.amplitude = self.processes.take(self.members), self.amplitude[self.members]
-        each.members, each._box, each._x = torch.arange(len(self.members)), self._box, self._x
+        each.members, each.box, each.x = torch.arange(len(self.members)), self.box, self.x
         each.train_inputs = self.train_inputs
-        each._factor = self._factor.index_select(-3, self.members)
-        each._whitened = self._whitened.index_select(-3, self.members)
+        each.factor = self.factor.index_select(-3, self.members)
+        each.whitened = self.whitened.index_select(-3, self.members)
         each.likelihood = each._likelihood()
         return each
 

@@ -22,6 +22,7 @@ from tunedprior.record import Record
 from tunedprior.seeding import seeded
 from tunedprior.space import Description, Setting, Space
 from tunedprior.surrogates import Observations, Standard, Surrogate, believing, moments
+from tunedprior.threads import threads_for
 from tunedprior.trust import Trust, trust
 from tunedprior.validation import listed
 
@@ -215,7 +216,7 @@ class Optimizer(Record):
         avoid = pending if self.noise_std else torch.cat([observations.codes, pending])
         seed = self._child_seed(1 + len(self._pending))
         num_choices = self.space.size if pool is None else len(pool)
-        with seeded(seed):
+        with seeded(seed), threads_for(len(observations.y)):
             model = self._fitted(observations)
             if len(pending):
                 model = believing(model, self._surrogate, observations, pending)

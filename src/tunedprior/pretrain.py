@@ -2,22 +2,36 @@
 
 import warnings
 from collections.abc import Mapping
+from copy import deepcopy
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from tunedprior.auxiliary import AuxiliaryData, read_auxiliary
+from tunedprior.auxiliary import read_auxiliary
 from tunedprior.box import Box
 from tunedprior.errors import AuxiliaryDataWarning, InputError, NothingToLearnError
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.machines import LeastSquares, Machine, SupportVectorClassifier, select
+from tunedprior.kernels.search import has_features
+from tunedprior.machines import LeastSquares, Machine, Selection, SupportVectorClassifier, select
+from tunedprior.machines.primal import FeatureMap, NormalEquations, PrimalFit
 from tunedprior.space import Description, Space
-from tunedprior.validation import average_replicates
+from tunedprior.validation import average_replicates, few_or_all
 from tunedprior.weight_prior import WeightPrior
 
 # LogRatio has poles at ±1; this much of the way there it is still tame.
 _OPEN_REACH = 0.95
+# Explicit features of data with too many rows for α: for the fit, and for finding out which parameters suit it.
+_MOST_FEATURES, _FEATURES_TO_CONFIRM = 2048, 512
+_TRAINING, _HELD_OUT = 20_000, 10_000  # rows for the latter
+_PARAMETER_FACTORS = (1.0, 0.5, 2**-0.5, 2**0.5, 2.0)
+_LAMBDA_FACTORS = (1.0, 0.1, 0.3, 3.0, 10.0)
+# How much larger the error of all rows in features may be than that of a few with α, before these are preferred.
+_WORSE = 1.05
 
 
 def pretrain(
@@ -30,10 +44,11 @@ def pretrain(
     target: str = "y",
     direction: str = "maximize",
     lam_bounds: tuple[float, float] = (1e-2, 10.0),
-    max_rows: int = 500,
+    rows_with_alpha: int = 500,
     seed: int = 0,
+    device: str = "cpu",
 ) -> WeightPrior:
-    """Train a machine on old data and keep α: g(x) = Σ_j α_j K₂(a_j, x).
+    """Train a machine on old data and keep what it learnt: g(x) = Σ_j α_j K₂(a_j, x), or ŵᵀφ(x) if there are many rows.
 
     Args:
         auxiliary: Old data: a table, or the path of a CSV file, with a column per parameter and the response.
@@ -46,9 +61,12 @@ def pretrain(
         lam_bounds: Where to look for λ. Old responses are scaled to variance 1, so the default grants that at least
             1 % of it is not signal. An exact response would drive λ to zero, and the Theorem's prior |v_i|/τ_i would
             then favour the highest powers, where τ_i is least and the data says least (docs/algorithm1.md has figures).
-        max_rows: Learn from a random choice of this many rows when there are more, with a warning: the cost of the
-            exact kernel grows with their square.
-        seed: Of that choice, and of the random restarts that `ard` uses.
+        rows_with_alpha: Up to so many different settings each has an α, at a cost that grows with their cube. More are
+            learnt from by least squares in explicit features, in one pass, at a cost that grows with their number: the
+            kernel's parameter and λ are chosen on a sample of this size and confirmed on held-out rows. Machines
+            without such a form, and kernels with too many features, learn from a random choice, with a warning.
+        seed: Of random choices of rows, and of the random restarts that `ard` uses.
+        device: Where the pass over many rows is made, such as "cuda".
 
     Raises:
         NothingToLearnError: If there are fewer than two different settings, or a response that never varies.
@@ -60,27 +78,73 @@ def pretrain(
     box = Box.around(space, data.settings)
     kernel = SquaredExponential() if kernel is None else kernel
     reach = _OPEN_REACH if kernel.open_domain else 1.0
-    machine = machine or (SupportVectorClassifier(1.0, bias=True) if data.labels else LeastSquares(1.0))
-    data = at_most(data, max_rows, seed)
-    points, response = average_replicates(reach * box.inputs(box.codes(data.settings)), data.response, data.labels)
+    inputs = reach * box.inputs(box.codes(data.settings))
+    points, response = few_or_all(inputs, data.response, data.labels, rows_with_alpha)
     if len(points) == 0:
         raise NothingToLearnError("Old data contradicts itself: every setting passed as often as it failed.")
     shift, scale = (0.0, 1.0) if data.labels else (float(response.mean()), float(response.std(correction=0)))
     scaled = (response - shift) / (scale if scale > 0 else 1.0)
-    chosen = select(machine, kernel, points, scaled, ard=ard, lam_bounds=lam_bounds, seed=seed)
-    trained = chosen.machine.fit(chosen.kernel, points, scaled)
-    return WeightPrior(
-        base=chosen.kernel.requires_grad_(False),
-        anchors=points,
-        alpha=trained.alpha,
-        lam=chosen.machine.lam,
-        machine=type(machine).__name__,
-        error=chosen.error,
-        box=box,
-        reach=reach,
-        response_shift=shift,
-        response_scale=scale,
-    )
+    about: dict[str, Any] = {"box": box, "reach": reach, "response_shift": shift, "response_scale": scale}
+    few, response_of_few = _sample(points, scaled, data.labels, rows_with_alpha, seed)
+    streamed = len(few) < len(points) and isinstance(machine, LeastSquares | None) and has_features(kernel)
+    if machine is None:
+        machine = SupportVectorClassifier(1.0, bias=True) if data.labels and not streamed else LeastSquares(1.0)
+    chosen = select(machine, kernel, few, response_of_few, ard=ard, lam_bounds=lam_bounds, seed=seed)
+    if streamed:
+        fit, error = _fit_without_alpha(chosen, points.to(device), scaled.to(device), lam_bounds, seed)
+        if error <= _WORSE * chosen.error:
+            fit = fit.to("cpu")
+            nothing = points.new_zeros(0)
+            return WeightPrior(fit.map.kernel, few, nothing, fit.lam, "LeastSquares", error, **about, fit=fit)
+    if len(few) < len(points):
+        message = f"Old data has {len(points):,} different settings; learning from a random choice of {len(few)}."
+        warnings.warn(message, AuxiliaryDataWarning, stacklevel=2)
+    trained = chosen.machine.fit(chosen.kernel, few, response_of_few)
+    base, lam, kind = chosen.kernel.requires_grad_(False), chosen.machine.lam, type(machine).__name__
+    return WeightPrior(base, few, trained.alpha, lam, kind, chosen.error, **about)
+
+
+def _sample(
+    points: Float[Tensor, "n d"], y: Float[Tensor, " n"], labels: bool, count: int, seed: int
+) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
+    """A random choice of the rows, if there are more than `count`; all different."""
+    if len(points) <= count:
+        return points, y
+    rows = torch.as_tensor(np.random.default_rng(seed).permutation(len(points)))[:count].sort().values
+    return average_replicates(points[rows], y[rows], labels)
+
+
+def _fit_without_alpha(
+    chosen: Selection, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam_bounds: tuple[float, float], seed: int
+) -> tuple[PrimalFit, float]:
+    """Least squares in features, on all rows, and its leave-one-out error.
+
+    The kernel's parameter and λ are those of a small sample, or a multiple of them that predicts held-out rows better.
+    """
+    order = torch.as_tensor(np.random.default_rng(seed).permutation(len(points))).to(points.device)
+    held_out, training = order[: min(_HELD_OUT, len(points) // 5)], order[-min(_TRAINING, len(points) * 4 // 5) :]
+    best = (float("inf"), chosen.kernel, chosen.machine.lam)
+    for kernel in _nearby(chosen.kernel.to(points)):
+        feature_map = FeatureMap.of(kernel, points[training], _FEATURES_TO_CONFIRM)
+        equations = NormalEquations.of(feature_map, points[training], y[training])
+        for factor in _LAMBDA_FACTORS:
+            lam = min(max(factor * chosen.machine.lam, lam_bounds[0]), lam_bounds[1])
+            error = equations.solve(lam).error(points[held_out], y[held_out])
+            best = min(best, (error, kernel, lam), key=lambda one: one[0])
+    _, kernel, lam = best
+    fit = NormalEquations.of(FeatureMap.of(kernel, points, _MOST_FEATURES), points, y).solve(lam)
+    return fit, fit.leave_one_out_error(points, y)
+
+
+def _nearby(kernel: FreeKernel) -> list[FreeKernel]:
+    """The kernel itself first, then with its parameter somewhat smaller and larger."""
+    found = []
+    for factor in _PARAMETER_FACTORS if kernel.tuned_parameter else (1.0,):
+        near = deepcopy(kernel).double().requires_grad_(False)
+        if near.tuned_parameter:
+            setattr(near, near.tuned_parameter, factor * getattr(near, near.tuned_parameter))
+        found.append(near)
+    return found
 
 
 def pretrain_or_warn(
@@ -115,13 +179,3 @@ def usable_or_warn(prior: WeightPrior, space: Space) -> WeightPrior | None:
     message = "The kernel learnt from old data vanishes. Going on without old data."
     warnings.warn(message, AuxiliaryDataWarning, stacklevel=4)
     return None
-
-
-def at_most(data: AuxiliaryData, count: int, seed: int) -> AuxiliaryData:
-    """A random choice of the rows, with a warning, if there are more than `count`."""
-    if len(data) <= count:
-        return data
-    message = f"Old data has {len(data):,} rows; learning from {count} of them, chosen at random."
-    warnings.warn(message, AuxiliaryDataWarning, stacklevel=3)
-    rows = np.sort(np.random.default_rng(seed).choice(len(data), count, replace=False))
-    return AuxiliaryData(data.settings.iloc[rows].reset_index(drop=True), data.response[rows], data.labels)

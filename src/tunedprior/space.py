@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from scipy.stats import qmc
 
 from tunedprior.errors import InputError
 from tunedprior.validation import listed
@@ -206,6 +205,8 @@ class Space:
 
     def sobol(self, count: int, seed: int) -> list[Setting]:
         """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer)."""
+        from scipy.stats import qmc  # takes as long to import as all of pandas
+
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
         drawn = engine.random_base2(max(3, (4 * count).bit_length()))
         rows = (tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True)) for row in drawn)

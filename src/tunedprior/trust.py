@@ -90,9 +90,11 @@ def _slope(
         return float("nan"), float("nan")
     every = torch.stack([reading.expected(x) for reading in old.readings])
     expected = every[torch.tensor(among.readings)[rows], :, None]
-    some = among.processes.take(rows)
-    with torch.no_grad():
-        factor = cholesky(some.with_noise(some.covariance(x, x)))
+    factor = weighed.factor(rows)
+    if factor is None:
+        some = among.processes.take(rows)
+        with torch.no_grad():
+            factor = cholesky(some.with_noise(some.covariance(x, x)))
     solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
     with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
     share, weight = among.slopes[rows], weighed.weights[rows]

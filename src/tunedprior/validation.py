@@ -154,3 +154,14 @@ def average_replicates(
     if not labels:
         return distinct, means
     return distinct[means != 0], means[means != 0].sign()
+
+
+def few_or_all(X: Numbers, y: Numbers, labels: bool, few: int) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
+    """`average_replicates`, unless that surely leaves more than `few` points: then every row as it is.
+
+    Least squares takes repeated rows as they are, and sorting millions of them would cost more than it saves.
+    """
+    X = table(X, "Points")
+    if len(torch.unique(X[: 10 * few], dim=0)) > few:
+        return X, responses(y, X, "Responses")
+    return average_replicates(X, y, labels)

@@ -25,13 +25,15 @@ from tunedprior.kernels import (
     Linear,
     LogRatio,
     Polynomial,
-    Reweighted,
+    ReweightedBelief,
     Sinh,
     SquaredExponential,
 )
+from tunedprior.kernels.features import Explicit
+from tunedprior.machines.primal import PrimalFit
 
 _FORMAT = "tunedprior weight prior"
-_VERSION = 1
+_VERSION = 2
 #: A prior variance below this, at the old data itself, is no prior at all.
 _VANISHING = 1e-12
 
@@ -54,8 +56,8 @@ class WeightPrior:
 
     Attributes:
         base: The free kernel K_m, its parameters chosen.
-        anchors: Old settings as kernel inputs in [-1, 1], `a x d`.
-        alpha: What the machine learnt, `a`.
+        anchors: Old settings as kernel inputs in [-1, 1], `a x d`; some of them, where there were too many for α.
+        alpha: What the machine learnt, `a`; nothing where `fit` says it.
         lam: The machine's λ.
         machine: The machine's name.
         error: Its leave-one-out error on the old data, in the units of the scaled response.
@@ -63,11 +65,12 @@ class WeightPrior:
         reach: The part of [-1, 1] the box is scaled onto; below 1 for kernels undefined at the ends.
         response_shift: Subtracted from the old responses before training.
         response_scale: And what they were then divided by.
+        fit: ŵ, learnt without α in explicit features; None where α says it all.
     """
 
     base: FreeKernel
     anchors: Float[Tensor, "a d"]
-    alpha: Float[Tensor, " a"]
+    alpha: Float[Tensor, " _"]
     lam: float
     machine: str
     error: float
@@ -75,10 +78,17 @@ class WeightPrior:
     reach: float = 1.0
     response_shift: float = 0.0
     response_scale: float = 1.0
+    fit: PrimalFit | None = None
 
-    def kernel(self) -> Reweighted:
-        """The re-weighted kernel, a GPyTorch covariance on `inputs`."""
-        return Reweighted(self.base, self.anchors, self.alpha)
+    def kernel(self) -> Explicit | ReweightedBelief:
+        """The re-weighted kernel, a GPyTorch covariance on `inputs`, always the same: nothing in it is learnable."""
+        return self._kernel
+
+    @cached_property
+    def _kernel(self) -> Explicit | ReweightedBelief:
+        if self.fit is not None:
+            return self.fit.belief("reweighted")
+        return ReweightedBelief(self.base, self.anchors, self.alpha)
 
     def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
         """What the kernel sees of a setting's codes."""
@@ -102,7 +112,9 @@ class WeightPrior:
         }
         buffer = BytesIO()
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        np.savez(buffer, header=text, anchors=self.anchors.cpu().numpy(), alpha=self.alpha.cpu().numpy())
+        arrays = {"anchors": self.anchors, "alpha": self.alpha} | ({} if self.fit is None else self.fit.arrays())
+        content: dict[str, Any] = {name: tensor.cpu().numpy() for name, tensor in arrays.items()}
+        np.savez(buffer, header=text, **content)
         # Written beside and then moved, so that a crash leaves the old file or the new one, never half of one.
         path = Path(path)
         beside = path.with_name(path.name + ".part")
@@ -115,7 +127,8 @@ class WeightPrior:
         try:
             with np.load(BytesIO(Path(path).read_bytes()), allow_pickle=False) as archive:
                 header = json.loads(bytes(archive["header"]))
-                anchors, alpha = (torch.as_tensor(archive[name]) for name in ("anchors", "alpha"))
+                arrays = {name: torch.as_tensor(archive[name]) for name in archive.files if name != "header"}
+                anchors, alpha = arrays.pop("anchors"), arrays.pop("alpha")
         except FileNotFoundError as error:
             raise InputError(f"There is no file {str(path)!r}.") from error
         except (zipfile.BadZipFile, EOFError, KeyError, ValueError, TypeError, OSError) as error:
@@ -132,10 +145,12 @@ class WeightPrior:
         axes = [
             axis | {"choices": None if axis["choices"] is None else tuple(axis["choices"])} for axis in header["axes"]
         ]
+        base = _make(header["kernel"], header["arguments"], anchors).requires_grad_(False)
         return cls(
-            base=_make(header["kernel"], header["arguments"], anchors),
+            base=base,
             anchors=anchors,
             alpha=alpha,
+            fit=PrimalFit.from_arrays(base, header["lam"], arrays) if arrays else None,
             box=Box(tuple(Axis(**axis) for axis in axes)),
             **{name: header[name] for name in _PLAIN_FIELDS},
         )

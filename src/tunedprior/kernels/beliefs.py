@@ -5,116 +5,66 @@ given A, s_f² = αᵀ(K_A + λI)α/|A| their prior variance, and L₄(a, a', x,
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from copy import deepcopy
-from functools import partial, reduce
-from itertools import count
-from math import comb
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.errors import InputError
 from tunedprior.kernels.bessel import squared_exponential_l4
-from tunedprior.kernels.constructions import SeriesKernel
+from tunedprior.kernels.features import AlignedFeatures, Explicit, Features, RhoTimesG
+from tunedprior.kernels.fixed import FixedKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.kernels.multi_index import multi_indices
-from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.kernels.theorem import (
-    _Anchors,
-    _checked,
-    _chunks,
-    _OnAnchors,
-    _recomputed,
-    _StaysFloat64,
-    _sum_over_pairs,
+from tunedprior.kernels.search import (
+    MOST_FEATURES,
+    ROUNDING,
+    features_that_matter,
+    has_features,
+    largest_features,
+    missing_in_box,
 )
-from tunedprior.linalg import cholesky
+from tunedprior.kernels.table1 import SquaredExponential
+from tunedprior.kernels.theorem import _Anchors, _checked, _OnAnchors, _sum_over_pairs
+from tunedprior.linalg import cholesky, symmetric_root
 from tunedprior.validation import Numbers, positive
 
-_MOST_FEATURES = 2**17  # looked at before the ones that do not matter are left out
-_ENTRIES = 2**22  # of a table of features held at once
-_ROUNDING = 1e-14  # a sum is not known to better than this part of its terms
+#: Of the mean variance over the box: how much the features that are left out may make up on average over it.
+TOLERANCE = 1e-6
+_SHARES = (1e-8, 1e-10, 1e-12)  # of the trace of K_A, that features may miss
 
 
 class _Learnt(_Anchors):
-    """Also s_f², R with RᵀR = M, and where features are explicit their multi-indices and c."""
+    """Also s_f², and R with RᵀR = M."""
 
     variance: Tensor
     inverse_root: Tensor
-    indices: Tensor
-    coefficients: Tensor
 
 
-class _Belief(_OnAnchors, _StaysFloat64, Kernel):
-    """A kernel on the objective, made once from a free kernel and what was learnt from A; nothing in it is learnable.
-
-    It computes in float64 and answers in the dtype of its inputs.
-    """
-
-    _anchors: _Learnt
-
-    def __init__(self, base: Kernel, anchors: Numbers, alpha: Numbers, lam: float | None = None) -> None:
-        free, points, alpha = _checked(base, anchors, alpha)
-        if free.batch_shape:
-            raise InputError(
-                f"A belief is held about one kernel; got a batch of them, of shape {tuple(free.batch_shape)}. "
-                "Make one belief for each."
-            )
-        super().__init__()
-        self.base: FreeKernel = deepcopy(free).double().requires_grad_(False)
-        if self.base.num_inputs is None:
-            self.base.num_inputs = points.shape[1]
-        points, alpha = points.double(), alpha.double()
-        variance, inverse_root = points.new_zeros(()), points.new_zeros(0, len(points))
-        if lam is not None:
-            at_anchors = self._product(points)
-            identity = torch.eye(len(points)).to(points)
-            ridge = self.base._cross(at_anchors, at_anchors) + positive(lam, "λ") * identity
-            variance = alpha @ ridge @ alpha / len(points)
-            inverse_root = torch.linalg.solve_triangular(cholesky(ridge), identity, upper=False)  # M = RᵀR
-        self._anchors = _Learnt(points, alpha, variance=variance, inverse_root=inverse_root)
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """Always empty: there is nothing to have one of per batch."""
-        return torch.Size([])
-
-    def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
-        """None: GPyTorch would make a batch of the base, and what was derived from it would no longer fit."""
-        return iter(())
-
-    def forward(
-        self,
-        x1: Float[Tensor, "*batch1 n d"],
-        x2: Float[Tensor, "*batch2 k d"],
-        diag: bool = False,
-        **params: Any,  # noqa: ARG002  # part of GPyTorch's signature
-    ) -> Float[Tensor, "*batch n k"] | Float[Tensor, "*batch n"]:
-        """The full matrix, or with `diag=True` its diagonal K(x1_i, x2_i)."""
-        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-        left = self._product(_once(x1))
-        right = left if x2 is x1 else self._product(_once(x2))
-        values = self._diagonal(left, right) if diag else self._matrix(left, right)
-        values = values.to(torch.promote_types(x1.dtype, x2.dtype))
-        return values.expand(*batch, *values.shape[-1 if diag else -2 :])
-
-    def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        return self.base._product(self.base._select(x.double()))
-
-    @abstractmethod
-    def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        """K at all pairs of rows."""
-
-    @abstractmethod
-    def _diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
-        """K at pairs of equal rows."""
+def _learnt(kernel: FixedKernel, points: Tensor, alpha: Tensor, lam: float | None) -> _Learnt:
+    """What all beliefs need to know of A."""
+    points, alpha = points.double(), alpha.double()
+    variance, inverse_root = points.new_zeros(()), points.new_zeros(0, len(points))
+    if lam is not None:
+        at_anchors = kernel._product(points)
+        identity = torch.eye(len(points)).to(points)
+        ridge = kernel.base._cross(at_anchors, at_anchors) + positive(lam, "λ") * identity
+        variance = alpha @ ridge @ alpha / len(points)
+        inverse_root = torch.linalg.solve_triangular(cholesky(ridge), identity, upper=False)  # M = RᵀR
+    return _Learnt(points, alpha, variance=variance, inverse_root=inverse_root)
 
 
-class Aligned(_Belief):
+def _too_many(base: FreeKernel, num_inputs: int, tolerance: float) -> str:
+    return (
+        f"The explicit features should number {MOST_FEATURES:,} at most; {type(base).__name__} on {num_inputs} inputs "
+        f"cannot be shown to meet a tolerance of {tolerance:g} with them. Raise it, use a longer length-scale or fewer "
+        "inputs, or leave by_features out."
+    )
+
+
+class Aligned(_OnAnchors, RhoTimesG):
     """K = ĝ(x)ĝ(x') + s_f² (K₂(x, x') - k(x)ᵀ M k(x')), where k(x) = K₂(A, x) and ĝ = αᵀk: ρ·g plus what A left open.
 
     The objective is ρ·g, with ρ ~ N(0, 1) of either sign, plus a draw from what remains uncertain of g given A.
@@ -124,39 +74,91 @@ class Aligned(_Belief):
         anchors: The auxiliary points a_j, `a x d`.
         alpha: Their coefficients α_j, `a`; for least squares α = M y.
         lam: λ, the regularisation that α was learnt with.
+        by_features: Whether k(x) is computed from explicit features, or from all anchors. None: from features if far
+            fewer of them than there are anchors meet the tolerance.
+        tolerance: As for `ReweightedBelief`.
     """
 
-    def __init__(self, base: Kernel, anchors: Numbers, alpha: Numbers, lam: float) -> None:
-        super().__init__(base, anchors, alpha, lam)
+    _anchors: _Learnt
 
-    def mean(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
-        """ĝ(x) = Σ_j α_j K₂(a_j, x): what was learnt from A."""
-        return self._mean_and_known(self._product(x))[0].to(x.dtype)
+    def __init__(
+        self,
+        base: Kernel,
+        anchors: Numbers,
+        alpha: Numbers,
+        lam: float,
+        by_features: bool | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        free, points, alpha = _checked(base, anchors, alpha)
+        super().__init__(free, points.shape[1])
+        self._anchors = _learnt(self, points, alpha, lam)
+        #: The same by explicit features, where they are in use.
+        self.explicit: AlignedFeatures | None = None
+        if by_features is not False:
+            most = MOST_FEATURES if by_features else len(points) // 2
+            self.explicit = self._by_features(most, positive(lam, "λ"), positive(tolerance, "tolerance"))
+        if by_features and self.explicit is None:
+            raise InputError(_too_many(free, points.shape[1], tolerance))
 
-    def _mean_and_known(self, product: Product) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n a"]]:
-        """ĝ(x), and R k(x) with RᵀR = M."""
+    @property
+    def by_features(self) -> bool:
+        """Whether explicit features are in use, or all anchors."""
+        return self.explicit is not None
+
+    @property
+    def num_features(self) -> int | None:
+        """How many explicit features are in use; None when there are none."""
+        return None if self.explicit is None else self.explicit.num_features
+
+    @property
+    def variance(self) -> Float[Tensor, ""]:
+        """s_f²."""
+        return self._anchors.variance
+
+    def _mean_and_known(self, product: Product) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n r"]]:
+        if self.explicit is not None:
+            return self.explicit._mean_and_known(product)
         cross = self.base._cross(product, self._product(self.anchors))
         return cross @ self.alpha, cross @ self._anchors.inverse_root.mT
 
-    def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        mean, known = self._mean_and_known(left)
-        mean2, known2 = (mean, known) if right is left else self._mean_and_known(right)
-        left_open = self.base._cross(left, right) - known @ known2.mT
-        return mean[..., :, None] * mean2[..., None, :] + self._anchors.variance * left_open
+    def _by_features(self, most: int, lam: float, tolerance: float) -> AlignedFeatures | None:
+        """k(x) ≈ Φφ(x), where with δ the trace of K₂ that is missing |Δk(x)|² ≤ δ(x) δ(A) and |Δĝ(x)|² ≤ δ(x) |Δŵ|²."""
+        if most < 1 or not has_features(self.base):
+            return None
+        at_anchors, root = self._product(self.anchors), self._anchors.inverse_root
+        gram = self.base._cross(at_anchors, at_anchors)
+        norm = float(self.alpha @ gram @ self.alpha)
+        rounding = ROUNDING * float(self.alpha.abs() @ gram.abs() @ self.alpha.abs())
+        allowed = tolerance * float(self._diagonal(at_anchors, at_anchors).mean())
+        for share in _SHARES:
+            indices, missing = largest_features(self.base, at_anchors, most, share)
+            if missing > share:
+                return None
+            features = Features(indices)
+            phi = self.base._weights_at(features.indices)[:, None] * features.all(at_anchors)
+            weights, in_box = phi @ self.alpha, missing_in_box(self.base, indices, at_anchors)
+            off_mean = (in_box * (max(norm - float(weights @ weights), 0.0) + rounding)) ** 0.5
+            off_known = (in_box * missing * float(gram.trace()) / lam) ** 0.5
+            error = off_mean * (2 * norm**0.5 + off_mean) + float(self.variance) * off_known * (2 + off_known)
+            if error <= allowed:
+                known = phi @ root.mT
+                if known.shape[0] < known.shape[1]:
+                    known = symmetric_root(known @ known.mT)
+                return AlignedFeatures(self.base, features.indices, weights, known, float(self.variance))
+        return None
 
-    def _diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
-        mean, known = self._mean_and_known(left)
-        mean2, known2 = (mean, known) if right is left else self._mean_and_known(right)
-        both = left.rowwise(right)
-        left_open = self.base._cross(both, both.empty_product()).squeeze(-1) - (known * known2).sum(-1)
-        return mean * mean2 + self._anchors.variance * left_open
 
+class _Sizes(_OnAnchors, FixedKernel):
+    """K = s K₂ + Σ_i c_i ϑ_iϑ_i': how large each coefficient is, not its sign.
 
-class _Sizes(_Belief):
-    """K = s_f² K₂ + Σ_jk (α_jα_k - s_f² M_jk) L₄(a_j, a_k, x, x'): how large each coefficient is, not its sign.
-
-    Either as it stands, at O(a²) per entry, or as s_f² K₂ + Σ_i c_i ϑ_i(x)ϑ_i(x') with the features that matter.
+    By explicit features, whose cost does not depend on |A|, wherever they meet the tolerance; else by the sum over all
+    pairs of anchors, exact, at O(a²) per entry.
     """
+
+    #: Whether c_i = e_i τ_i², as for a kernel over φ, or e_i.
+    _weighted = True
+    _anchors: _Learnt
 
     def __init__(
         self,
@@ -167,115 +169,114 @@ class _Sizes(_Belief):
         by_features: bool | None,
         tolerance: float,
     ) -> None:
-        super().__init__(base, anchors, alpha, lam)
-        exact = isinstance(self.base, SquaredExponential)
-        self.by_features = not exact if by_features is None else by_features
-        if not (self.by_features or exact):
+        free, points, alpha = _checked(base, anchors, alpha)
+        super().__init__(free, points.shape[1])
+        self._anchors = _learnt(self, points, alpha, lam)
+        tolerance = positive(tolerance, "tolerance")
+        self.explicit = None if by_features is False else self._by_features(tolerance)
+        if self.explicit is None and by_features:
+            raise InputError(_too_many(free, points.shape[1], tolerance))
+        if self.explicit is None and self._four_arguments() is None:
             raise InputError(
-                f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ "
-                "has no closed form. Leave by_features out."
+                f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
+                "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
-        if not self.by_features:
-            return
-        if not isinstance(self.base, SeriesKernel | SquaredExponential):
-            raise InputError(
-                f"Explicit features need a kernel of Table 1, DotProduct or DirectProduct; got {type(base).__name__}. "
-                "Use the kernel that it was made from, or Aligned."
-            )
-        indices, coefficients = self._features_that_matter(positive(tolerance, "tolerance"))
-        self._anchors.register_buffer("indices", indices)
-        self._anchors.register_buffer("coefficients", coefficients)
+
+    @property
+    def by_features(self) -> bool:
+        """Whether explicit features are in use, or the sum over pairs of anchors."""
+        return self.explicit is not None
 
     @property
     def num_features(self) -> int | None:
         """How many explicit features are in use; None when there are none."""
-        return len(self._anchors.indices) if self.by_features else None
+        return None if self.explicit is None else self.explicit.num_features
+
+    @property
+    def missing(self) -> float:
+        """A bound on the variance, anywhere in the box, of the features that were left out."""
+        return 0.0 if self.explicit is None else self.explicit.missing
+
+    @abstractmethod
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+        """The kernel of two anchors and two settings that the exact sum is over, if it has a closed form."""
+
+    def _by_features(self, tolerance: float) -> Explicit | None:
+        if not has_features(self.base):
+            if self._four_arguments() is not None:
+                return None
+            raise InputError(
+                f"Explicit features need a kernel of Table 1, DotProduct or DirectProduct; got "
+                f"{type(self.base).__name__}. Use the kernel that it was made from, or Aligned."
+            )
+        variance = self._anchors.variance
+        # One row for each square in e_i: ŵ_i² first, then those to subtract.
+        learnt = torch.cat([self.alpha[None], variance.sqrt() * self._anchors.inverse_root])
+        anchors = self._product(self.anchors)
+        found = features_that_matter(self.base, anchors, learnt, self._weighted, float(variance), tolerance)
+        return None if found is None else Explicit(self.base, *found[:2], float(variance), found.missing)
 
     def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        if self.by_features:
-            return self._sum_over_features(left, right)
-        root = self._anchors.inverse_root
+        if self.explicit is not None:
+            return self.explicit._matrix(left, right)
+        root, four = self._anchors.inverse_root, self._four_arguments()
+        assert four is not None  # __init__ saw to it
         shares = torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
-        l4 = partial(squared_exponential_l4, self.base)
-        return _sum_over_pairs(l4, self._product(self.anchors), shares, left, right, self.batch_shape)
+        sums = _sum_over_pairs(four, self._product(self.anchors), shares, left, right, self.batch_shape)
+        return sums + self._anchors.variance * self.base._cross(left, right) if len(root) else sums
 
     def _diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+        if self.explicit is not None:
+            return self.explicit._diagonal(left, right)
         both = left.rowwise(right)
         return self._matrix(both, both.empty_product()).squeeze(-1)
 
-    def _sum_over_features(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        indices, coefficients = self._anchors.indices, self._anchors.coefficients
 
-        def run(left: Product, right: Product, some: slice) -> Float[Tensor, "*batch n k"]:
-            features = self.base._features_at(left, indices[some])
-            others = features if right is left else self.base._features_at(right, indices[some])
-            return (coefficients[some] * features) @ others.mT
+class ReweightedBelief(_Sizes):
+    """K = Σ_i ŵ_i² ϑ_i(x)ϑ_i(x') = Σ_jk α_jα_k K₄(a_j, a_k, x, x'): the Theorem's kernel, its parameters fixed.
 
-        at_once = max(1, _ENTRIES // max(1, left.log_envelope.numel(), right.log_envelope.numel()))
-        if torch.is_grad_enabled() and len(indices) > at_once:
-            run = partial(_recomputed, run)
-        return reduce(torch.add, (run(left, right, some) for some in _chunks(max(1, len(indices)), at_once)))
+    Args:
+        base: The free kernel; its parameters are copied and stay as they are.
+        anchors: The auxiliary points a_j, `a x d`.
+        alpha: Their coefficients α_j, `a`.
+        by_features: Whether to use explicit features, whose cost does not depend on |A|, or the exact sum over pairs
+            of anchors. None: features if `tolerance` does not take too many of them, else the sum.
+        tolerance: The share of the trace ∫ K(x, x) dx over the box that may be missing (see `search`).
+    """
 
-    def _features_that_matter(self, tolerance: float) -> tuple[Int[Tensor, "p d"], Float[Tensor, " p"]]:
-        """Multi-indices i and c_i = τ_i² e_i with e_i = ŵ_i² - s_f² τ_i² ϑ_i(A)ᵀ M ϑ_i(A).
+    _weighted = False
 
-        What is left out changes no variance in the box by more than `tolerance` times the largest one at the anchors:
-        above a total degree because Σ|e_i| φ_i(x)² ≤ Σ|e_i| · Σφ_i(x)², where both sums over what is left are known
-        (from K_A, and from K₂ at the corner of the box, where it is largest); below it because φ_i² has a known peak.
-        """
-        anchors = self._product(self.anchors)
-        num_inputs = anchors.points.shape[-1]
-        far = anchors.points.abs().amax(0)
-        far = far if self.base.open_domain else far.clamp(min=1)
-        corner = Product(far[None], self.base._log_envelope(far[None]))
-        # One row for each square in e_i: ŵ_i² first, then those to subtract.
-        learnt = torch.cat([self.alpha[None], self._anchors.variance.sqrt() * self._anchors.inverse_root])
-        gram, most = self.base._cross(anchors, anchors), self.base._cross(corner, corner).squeeze()
-        squares_left, corner_left = ((learnt @ gram) * learnt).sum(), most
-        rounding = _ROUNDING * ((learnt.abs() @ gram.abs()) * learnt.abs()).sum()
-        variances = self._anchors.variance * gram.diagonal()
-        found = []
-        for degree in count():
-            if comb(num_inputs + degree, num_inputs) > _MOST_FEATURES:
-                raise InputError(
-                    f"The explicit features should number {_MOST_FEATURES:,} at most; {type(self.base).__name__} on "
-                    f"{num_inputs} inputs has that many below degree {degree}, and a tolerance of {tolerance:g} needs "
-                    "more. Raise it, use a longer length-scale or fewer inputs, or SquaredExponential, or Aligned."
-                )
-            indices = multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
-            indices, weights = indices.to(far.device), self.base._weights_at(indices).to(far)
-            phi = weights * self.base._features_at(anchors, indices)
-            squares = (learnt @ phi) ** 2
-            excess = 2 * squares[0] - squares.sum(0)
-            found.append((indices, weights**2, excess))
-            variances = variances + phi**2 @ excess
-            squares_left = squares_left - squares.sum()
-            corner_left = corner_left - ((weights * self.base._features_at(corner, indices)) ** 2).sum()
-            allowed = tolerance * variances.max()
-            left_out = (squares_left.clamp(min=0) + rounding) * corner_left.clamp(min=0)
-            if left_out <= allowed or corner_left <= _ROUNDING * most:
-                break
-        indices, squared_weights, excess = (torch.cat(column) for column in zip(*found, strict=True))
-        coefficients = squared_weights * excess
-        peak = far.expand(indices.shape)
-        if isinstance(self.base, SquaredExponential):
-            peak = torch.minimum(peak, (indices / self.base.inverse_square_lengthscale).sqrt())
-        largest = coefficients.abs() * ((peak**indices).prod(-1) * self.base._log_envelope(peak).exp()) ** 2
-        order = largest.argsort()
-        matter = order[largest[order].cumsum(0) > allowed].sort().values
-        return indices[matter], coefficients[matter]
+    def __init__(
+        self,
+        base: Kernel,
+        anchors: Numbers,
+        alpha: Numbers,
+        by_features: bool | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        super().__init__(base, anchors, alpha, None, by_features, tolerance)
+
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor]:
+        return self.base._cross
 
 
-class Matched(_Sizes):
+class _OfWeights(_Sizes):
+    """Beliefs about w, the coefficients of φ: their sums over pairs are of L₄."""
+
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+        base = self.base
+        return partial(squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None
+
+
+class Matched(_OfWeights):
     """K = Σ_i ŵ_i² φ_i(x)φ_i(x') = Σ_jk α_jα_k L₄(a_j, a_k, x, x'): coefficient i has the size it has in g.
 
     Args:
         base: The free kernel; its parameters are copied and stay as they are.
         anchors: The auxiliary points a_j, `a x d`.
         alpha: Their coefficients α_j, `a`.
-        by_features: Whether to use explicit features, whose cost does not depend on |A|, or the sum over pairs of
-            anchors, exact but for SquaredExponential alone. None: the sum where there is one.
-        tolerance: How much of the largest variance at the anchors the features left out may make up.
+        by_features: As for `ReweightedBelief`; the exact sum is there for SquaredExponential alone.
+        tolerance: As for `ReweightedBelief`.
     """
 
     def __init__(
@@ -284,12 +285,12 @@ class Matched(_Sizes):
         anchors: Numbers,
         alpha: Numbers,
         by_features: bool | None = None,
-        tolerance: float = 1e-8,
+        tolerance: float = TOLERANCE,
     ) -> None:
         super().__init__(base, anchors, alpha, None, by_features, tolerance)
 
 
-class Uncertain(_Sizes):
+class Uncertain(_OfWeights):
     """K = Σ_i E[w_i²|A] φ_iφ_i' = s_f² K₂ + Σ_jk (α_jα_k - s_f² M_jk) L₄: as `Matched`, plus what A did not determine.
 
     Args:
@@ -298,7 +299,7 @@ class Uncertain(_Sizes):
         alpha: Their coefficients α_j, `a`; for least squares α = M y.
         lam: λ, the regularisation that α was learnt with.
         by_features: As for `Matched`; s_f² K₂ is exact either way.
-        tolerance: As for `Matched`.
+        tolerance: As for `ReweightedBelief`.
     """
 
     def __init__(
@@ -308,17 +309,6 @@ class Uncertain(_Sizes):
         alpha: Numbers,
         lam: float,
         by_features: bool | None = None,
-        tolerance: float = 1e-8,
+        tolerance: float = TOLERANCE,
     ) -> None:
         super().__init__(base, anchors, alpha, lam, by_features, tolerance)
-
-    def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        return self._anchors.variance * self.base._cross(left, right) + super()._matrix(left, right)
-
-
-def _once(x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
-    """One table where all of a batch are the same: a batch of candidates repeats the training points for each."""
-    if x.ndim == 2 or x.numel() == 0 or x.requires_grad:  # each copy has a gradient of its own
-        return x
-    first = x[(0,) * (x.ndim - 2)]
-    return first if (x == first).all() else x

@@ -57,6 +57,9 @@ class DirectProductKernel(SeriesKernel):
         log_xi = self._log_coefficients(int(indices.max()))
         return torch.exp(log_xi[..., indices.to(log_xi.device)].sum(-1) / 2)
 
+    def _log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+        return self._log_coefficients(highest)[..., None, :]
+
 
 class _GivenCoefficients(SeriesKernel):
     """k(χ) = Σ_{q ≤ Q} ξ_q χ^q with given ξ; the ones above zero are learnable, the zeros stay zero."""

@@ -107,8 +107,25 @@ class FreeKernel(Kernel, ABC):
         """τ at the given multi-indices."""
 
     def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
-        """log e(x), where ϑ_i(x) = xⁱ e(x); 0 for kernels whose features are the bare monomials."""
-        return torch.zeros_like(points[..., 0])
+        """log e(x), where ϑ_i(x) = xⁱ e(x) and log e(x) = Σ_d log e_d(x_d)."""
+        return self._log_envelopes(points).sum(-1)
+
+    def _log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+        """log e_d(x_d), input by input; 0 for kernels whose features are the bare monomials."""
+        return torch.zeros_like(points)
+
+    def _log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for those that have them
+        """log τ_i² = Σ_d of these at i_d ≤ highest (d may be 1, for all inputs); None where τ is no such product."""
+        return None
+
+    def _log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """log of the mean of ϑ_k² over |x_d| ≤ far, input by input and for each power k up to the highest."""
+        powers = torch.arange(highest + 1).to(far)
+        return 2 * powers * far.log()[:, None] - (2 * powers + 1).log()
+
+    def _log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """The largest log |ϑ_k| for |x_d| ≤ far, input by input and for each power k up to the highest."""
+        return torch.arange(highest + 1).to(far) * far.log()[:, None]
 
     # -- the family ----------------------------------------------------------------------------------
 

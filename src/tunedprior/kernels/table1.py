@@ -205,8 +205,8 @@ class SquaredExponential(FreeKernel):
         lengthscale: Tensor = self.lengthscale
         return lengthscale**-2
 
-    def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
-        return -(self.inverse_square_lengthscale * points**2).sum(-1) / 2
+    def _log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+        return -(self.inverse_square_lengthscale * points**2) / 2
 
     def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         exponent = (self.inverse_square_lengthscale * left.points) @ right.points.mT
@@ -218,3 +218,19 @@ class SquaredExponential(FreeKernel):
         log_nu = self.inverse_square_lengthscale.log()
         powers = indices.to(log_nu)
         return torch.exp((powers * log_nu - torch.lgamma(powers + 1)).sum(-1) / 2)
+
+    def _log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+        powers = torch.arange(highest + 1).to(self.lengthscale)
+        return powers * self.inverse_square_lengthscale[0].log()[:, None] - torch.lgamma(powers + 1)
+
+    def _log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        # ∫₀^far t^{2k} e^{-νt²} dt is half an incomplete gamma function.
+        halves, nu = torch.arange(highest + 1).to(far) + 0.5, self.inverse_square_lengthscale[0, :, None]
+        gamma: Tensor = torch.lgamma(halves) + torch.special.gammainc(halves, nu * far[:, None] ** 2).log()
+        return gamma - halves * nu.log() - (2 * far[:, None]).log()
+
+    def _log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        powers, nu = torch.arange(highest + 1).to(far), self.inverse_square_lengthscale[0, :, None]
+        peak: Tensor = torch.minimum(far[:, None], (powers / nu).sqrt())
+        logs: Tensor = torch.special.xlogy(powers, peak)
+        return logs - nu * peak.square() / 2

@@ -10,8 +10,6 @@ import torch
 from gpytorch.kernels import Kernel
 from jaxtyping import Float, Float64, Int
 from numpy import ndarray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 from torch import Tensor
 
 from tunedprior.errors import ConvergenceError, InputError
@@ -120,7 +118,7 @@ class SupportVectorClassifier(_SupportVectorMachine):
             return y * beta, 0.0
         if (y == y[0]).all():  # a leave-one-out refit may see one class only; g = ±1 costs nothing
             return np.zeros(len(y)), float(y[0])
-        return _libsvm(SVC(C=1 / self.lam), K, y)
+        return _libsvm("SVC", K, y, C=1 / self.lam)
 
 
 @dataclass(frozen=True)
@@ -144,8 +142,7 @@ class SupportVectorRegressor(_SupportVectorMachine):
         start: Float64[ndarray, " n"] | None = None,
     ) -> tuple[Float64[ndarray, " n"], float]:
         if self.bias:
-            machine = SVR(C=1 / self.lam, epsilon=self.epsilon)
-            return _libsvm(machine, K, y)
+            return _libsvm("SVR", K, y, C=1 / self.lam, epsilon=self.epsilon)
         # |α| is smooth in its positive and negative parts: α = u - v with 0 ≤ u, v ≤ 1/λ.
         parts = solve_box_qp(
             np.block([[K, -K], [-K, K]]),
@@ -157,9 +154,15 @@ class SupportVectorRegressor(_SupportVectorMachine):
 
 
 def _libsvm(
-    machine: Any, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"]
+    name: str, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"], **options: float
 ) -> tuple[Float64[ndarray, " n"], float]:
-    machine.set_params(tol=_LIBSVM_TOLERANCE, kernel="precomputed", max_iter=_LIBSVM_ITERATIONS)
+    # Only here: most users never train a support vector machine, and all would wait for the import.
+    from sklearn import svm
+    from sklearn.exceptions import ConvergenceWarning
+
+    machine: Any = getattr(svm, name)(
+        tol=_LIBSVM_TOLERANCE, kernel="precomputed", max_iter=_LIBSVM_ITERATIONS, **options
+    )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)

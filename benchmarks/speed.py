@@ -1,0 +1,72 @@
+"""How fast: kernel entries, suggestions, pre-training, import, each beside what it is to be compared with.
+
+    python -m benchmarks speed [--only PART …] [--device cuda] [--smoke]
+
+Both sides of a comparison are measured in the same run, in turns, on the same data, with as many threads as there are
+cores. Results go to benchmarks/results/speed.json (a part that is run again replaces its old one), tables into
+docs/performance.md. With `--device cuda` other parts are run, which need an NVIDIA GPU.
+"""
+
+import argparse
+import json
+import time
+from importlib.metadata import version
+from os import cpu_count
+from pathlib import Path
+from platform import python_version
+
+import torch
+
+from benchmarks import speed_cuda, speed_parts
+from benchmarks.paper import DOCS
+from benchmarks.report import write_tables
+from benchmarks.runs import RESULTS
+from benchmarks.speed_report import speed_tables
+
+_PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's."""
+    parser.add_argument("--smoke", action="store_true", help="sizes that take a minute in all, nothing stored")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="what to measure on")
+    every = [*speed_parts.PARTS, *speed_cuda.PARTS]
+    parser.add_argument("--only", nargs="+", choices=every, metavar="PART", help=f"of {', '.join(every)}")
+    parser.add_argument("--out", type=Path, help="where results and the page go, instead of into the project")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Measure, store and tell."""
+    available = speed_parts.PARTS if arguments.device == "cpu" else speed_cuda.PARTS
+    smoke = arguments.smoke
+    folder = arguments.out or (None if smoke else RESULTS)
+    found = {}
+    for name in arguments.only or available:
+        started = time.perf_counter()
+        rows = available[name](smoke)
+        taken = round(time.perf_counter() - started, 1)
+        found[name] = {"on": machine(arguments.device), "seconds": taken, "rows": rows}
+        for row in rows:
+            print(name, {key: _rounded(value) for key, value in row.items()}, flush=True)
+        if folder is not None:
+            store(folder / "speed.json", {name: found[name]})
+    if arguments.out is None and not smoke:
+        write_tables(DOCS / "performance.md", speed_tables(json.loads((RESULTS / "speed.json").read_text())["parts"]))
+
+
+def machine(device: str) -> dict[str, str]:
+    """What was measured on, and with which software."""
+    named = torch.cuda.get_device_name() if device == "cuda" else f"{cpu_count()} cores"
+    return {"device": named, "python": python_version()} | {package: version(package) for package in _PACKAGES}
+
+
+def store(path: Path, parts: dict[str, dict]) -> None:
+    """Put the parts into the file, in place of those of the same name."""
+    known = json.loads(path.read_text())["parts"] if path.exists() else {}
+    text = json.dumps({"command": "python -m benchmarks speed", "parts": known | parts}, indent=1, sort_keys=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n")
+
+
+def _rounded(value: object) -> object:
+    return float(f"{value:.3g}") if isinstance(value, float) else value

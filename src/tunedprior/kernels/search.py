@@ -1,0 +1,315 @@
+"""Which features matter: a search through the multi-indices, best first, with a bound on all that it leaves out."""
+
+from collections.abc import Iterator
+from itertools import count
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float64, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tunedprior.kernels.constructions import SeriesKernel
+from tunedprior.kernels.features import Features
+from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.multi_index import multi_indices
+from tunedprior.kernels.table1 import SquaredExponential
+from tunedprior.kernels.theorem import _chunks
+
+#: Explicit features in use at most: 2¹⁶ of them at 1024 settings take half a gigabyte, a chunk of them at a time less.
+MOST_FEATURES = 2**16
+_MOST_LOOKED_AT = 2**19
+_MARGIN = 0.5  # of the tolerance is used on average, so that single points seldom go beyond it
+_FEW = 2**11  # features that cost next to nothing
+_ENTRIES = 2**22  # of a table of features held at once
+#: A sum is not known to better than this part of its terms.
+ROUNDING = 1e-14
+_STEP = np.log(10)  # how much smaller the features of each batch are
+_LEAST_LOG_SIZE = -300.0
+_POWERS, _MOST_POWERS = 32, 1024  # of one input: looked at to begin with, and at most
+
+
+def has_features(kernel: FreeKernel) -> bool:
+    """Whether the kernel's features can be had one by one."""
+    known = isinstance(kernel, SeriesKernel | SquaredExponential)
+    return known and kernel.active_dims is None and not kernel.batch_shape
+
+
+class Found(NamedTuple):
+    """K ≈ Σ_i c_i ϑ_iϑ_i' over the indices i that matter; no variance in the box is off by more than `missing`."""
+
+    indices: Int[Tensor, "p d"]
+    coefficients: Float[Tensor, " p"]
+    missing: float
+
+
+def features_that_matter(
+    base: FreeKernel,
+    anchors: Product,
+    learnt: Float[Tensor, "r a"],
+    weighted: bool,
+    remainder: float,
+    tolerance: float,
+) -> Found | None:
+    """c_i = e_i τ_i² (weighted) or e_i, with e_i = (l₁ᵀφ_i(A))² - Σ_{r>1} (l_rᵀφ_i(A))², until the rest is negligible.
+
+    Certificate: the trace that is missing, ∫ K(x, x) dx over the box, as a share of the whole. With m_i the mean of
+    the i-th feature's square over the box, those not looked at make up no more than either of two sums less the part
+    that was looked at: Σ_r l_rᵀ K_A l_r times the largest m_i, since over all i the squares in e_i sum to that; and
+    Σ_j g_j Σ_i m_i φ_i(a_j)², a product over the inputs, since the squares in e_i are at most Σ_j g_j φ_i(a_j)² with
+    g_j = Σ_r |l_r|₁ |l_rj|. Of those looked at the smallest are left out, as far as the tolerance goes. With peaks
+    instead of means the first sum bounds the variance missing at any x; where that meets the tolerance with few
+    features, it does.
+
+    Args:
+        base: The free kernel, its parameters fixed.
+        anchors: A, as the kernel's products.
+        learnt: l, one row for each square in e_i; the first is added, the others are subtracted.
+        weighted: Whether the kernel is over φ = τ ⊙ ϑ, or over ϑ.
+        remainder: The multiple of K₂ that the kernel has besides.
+        tolerance: The share of the trace that may be missing.
+
+    Returns:
+        None if that takes more features than can be looked at or held.
+    """
+    far = _reach(base, anchors)
+    if not weighted and (far > 1).any():
+        return None  # ϑ has no bound out there
+    allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
+    left = _Left(base, anchors, learnt, far, weighted)
+    for batch in _best_first(base, anchors, far):
+        looked_at += len(batch)
+        if looked_at > _MOST_LOOKED_AT:
+            return None
+        for some in _chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
+            features, phi = _weighted_features(base, batch[some], anchors)
+            squares = (phi @ learnt.mT).square()
+            excess, weights = 2 * squares[:, 0] - squares.sum(1), base._weights_at(features.indices).square()
+            coefficients = excess * weights if weighted else excess
+            means = _along(base._log_mean_squares(int(features.indices.max()), far), features.indices).exp()
+            trace += float((coefficients + remainder * weights) @ means)
+            left.subtract(phi, squares, means * weights if weighted else means)
+            found.append((features.indices, coefficients, means))
+        if left.trace <= allowed * trace / 2 or left.nothing:
+            break
+    else:
+        return None
+    indices, coefficients, means = (torch.cat(column) for column in zip(*found, strict=True))
+    peaks = _along(base._log_peaks(int(indices.max()), far), indices).mul(2).exp()
+    dropped = _smallest(coefficients.abs() * means, allowed * trace - left.trace)
+    if left.variance <= allowed * trace:
+        everywhere = _smallest(coefficients.abs() * peaks, allowed * trace - left.variance)
+        dropped = everywhere if int((~everywhere).sum()) <= _FEW else dropped
+    if int((~dropped).sum()) > MOST_FEATURES:
+        return None
+    missing = left.variance + float((coefficients.abs() * peaks)[dropped].sum())
+    return Found(indices[~dropped], coefficients[~dropped], missing)
+
+
+class _Left:
+    """Bounds on what the features that were not looked at add (see `features_that_matter`)."""
+
+    def __init__(
+        self, base: FreeKernel, anchors: Product, learnt: Float[Tensor, "r a"], far: Float[Tensor, " d"], weighted: bool
+    ) -> None:
+        gram, size = base._cross(anchors, anchors), learnt.abs()
+        self._highest_mean, self._highest_peak = _most(base, far, weighted)
+        self._squares, self._rounding = (
+            float(((learnt @ gram) * learnt).sum()),
+            float(((size @ gram.abs()) * size).sum()),
+        )
+        self._diagonal, self._whole_diagonal = gram.diagonal(), gram.diagonal()
+        self._shares, self._products = size.sum(1) @ size, _sums_over_all(base, anchors, far, weighted)
+        self._whole_products = self._products
+
+    def subtract(self, phi: Float[Tensor, "p a"], squares: Float[Tensor, "p r"], means: Float[Tensor, " p"]) -> None:
+        """These features were looked at; `means` are those of their squares over the box."""
+        self._squares -= float(squares.sum())
+        self._diagonal = self._diagonal - phi.square().sum(0)
+        if self._products is not None:
+            self._products = self._products - means @ phi.square()
+
+    @property
+    def trace(self) -> float:
+        """On average over the box."""
+        by_squares = self._most_squares * self._highest_mean
+        if self._products is None or self._whole_products is None:
+            return by_squares
+        return min(by_squares, float(self._shares @ (self._products.clamp(min=0) + ROUNDING * self._whole_products)))
+
+    @property
+    def variance(self) -> float:
+        """At any point of the box."""
+        return self._most_squares * self._highest_peak
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all features that are not zero at all anchors were looked at."""
+        return bool((self._diagonal <= ROUNDING * self._whole_diagonal).all())
+
+    @property
+    def _most_squares(self) -> float:
+        return max(self._squares, 0.0) + ROUNDING * self._rounding
+
+
+def _smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
+    """Which are so small that they make up no more than this together."""
+    order = sizes.argsort()
+    return torch.zeros_like(sizes, dtype=torch.bool).index_put((order,), sizes[order].cumsum(0) <= together)
+
+
+def _reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
+    """How far the box goes in each input: to 1, or to the anchors where a kernel is not defined at 1."""
+    far = anchors.points.abs().amax(0)
+    return far if base.open_domain else far.clamp(min=1)
+
+
+def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
+    """The largest mean over the box, and the largest peak, that the square of any feature can have."""
+    corner = Product(far[None], base._log_envelope(far[None]))
+    peak = float(base._cross(corner, corner)) if weighted else 1.0
+    factors = base._log_factors(_MOST_POWERS)
+    if factors is None:
+        return peak, peak
+    means = base._log_mean_squares(_MOST_POWERS, far) + (factors if weighted else 0)
+    return min(peak, float(means.amax(1).sum().exp())), peak
+
+
+def _sums_over_all(
+    base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
+) -> Float[Tensor, " a"] | None:
+    """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor; None if τ is no product."""
+    factors = base._log_factors(_MOST_POWERS)
+    if factors is None:
+        return None
+    means = base._log_mean_squares(_MOST_POWERS, far) + (factors if weighted else 0)
+    powers = torch.arange(_MOST_POWERS + 1).to(far)
+    inputs = zip(anchors.points.unbind(1), base._log_envelopes(anchors.points).unbind(1), strict=True)
+    factors = factors.expand_as(means)
+    sums = []
+    for row, (x, envelope) in enumerate(inputs):
+        logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
+        sums.append((2 * logs + factors[row] + means[row]).logsumexp(1))
+    return torch.stack(sums).sum(0).exp()
+
+
+def _weighted_features(
+    base: FreeKernel, indices: Int[Tensor, "p d"], at: Product
+) -> tuple[Features, Float[Tensor, "p n"]]:
+    """The features, in their own order, and φ of every row."""
+    features = Features(indices)
+    return features, base._weights_at(features.indices)[:, None] * features.all(at)
+
+
+def largest_features(
+    base: FreeKernel, sample: Product, most: int, tolerance: float
+) -> tuple[Int[Tensor, "p d"], float]:
+    """The multi-indices with the largest Σ_j φ_i(a_j)² over a sample, and the share of Σ_j K₂(a_j, a_j) they miss.
+
+    As many as leave less than `tolerance` of that trace missing, and at most `most`.
+    """
+    trace = float(base._cross(sample.rowwise(sample), sample.empty_product()).sum())
+    found, looked_at = [], 0
+    for batch in _best_first(base, sample):
+        for some in _chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
+            features, phi = _weighted_features(base, batch[some], sample)
+            found.append((features.indices, phi.square().sum(1)))
+        looked_at += len(batch)
+        sizes = torch.cat([size for _, size in found])
+        # The order of the search is that of a guess; twice as many leave room for it to be wrong.
+        if float(sizes.sum()) >= (1 - tolerance / 2) * trace or looked_at > 2 * most + 1024:
+            break
+    indices, order = torch.cat([index for index, _ in found]), sizes.argsort(descending=True)
+    kept = sizes[order].cumsum(0)
+    enough = int((kept < (1 - tolerance) * trace).sum()) + 1
+    chosen = order[: min(most, enough, len(order))]
+    return indices[chosen], max(0.0, 1 - float(sizes[chosen].sum()) / trace)
+
+
+def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
+    """The mean of K₂(x, x) - Σ_i φ_i(x)² over the box."""
+    far = _reach(base, anchors)
+    means = _along(base._log_mean_squares(int(indices.max()), far), indices).exp()
+    corner = Product(far[None], base._log_envelope(far[None]))
+    # K₂(x, x) is largest at the corner, so its mean is not more; for squared exponentials both are 1.
+    whole = float(base._cross(corner, corner))
+    return max(0.0, whole - float(base._weights_at(indices).square() @ means)) + ROUNDING * whole
+
+
+def _best_first(
+    base: FreeKernel, anchors: Product, far: Float[Tensor, " d"] | None = None
+) -> Iterator[Int[Tensor, "p d"]]:
+    """All multi-indices in batches, those that promise most first: by Π_d E_A[φ_{i_d}²], or failing that by degree.
+
+    With `far` also by the mean of ϑ_i² over the box.
+    """
+    num_inputs, device = anchors.points.shape[-1], anchors.points.device
+    least, before, step = np.inf, np.inf, _STEP
+    if base._log_factors(0) is not None:
+        sizes = _log_sizes(base, anchors)
+        if far is not None:
+            sizes = sizes + base._log_mean_squares(sizes.shape[1] - 1, far).cpu().numpy()
+        least = sizes.max(1).sum()
+    while _LEAST_LOG_SIZE * num_inputs < least < np.inf and step > _STEP / 10:
+        found = _at_least(sizes, least - step)
+        if found is None:  # with many inputs, many features are of one size
+            step /= 2
+            continue
+        (indices, logs), least = found, least - step
+        yield torch.as_tensor(indices[logs < before]).to(device)
+        before = least
+    if before == np.inf:
+        yield from (shell.to(device) for shell in _by_degree(num_inputs))
+
+
+def _by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
+    """All multi-indices of degree 0, 1, 2, …, as far as there are not too many."""
+    for degree in count():
+        if comb(num_inputs + degree, degree) > _MOST_LOOKED_AT:
+            return
+        yield multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
+
+
+def _log_sizes(base: FreeKernel, anchors: Product) -> Float64[ndarray, "d k"]:
+    """log of the mean of φ_k² over the anchors, input by input, up to the power where none is left."""
+    highest, (x, envelope) = _POWERS, (anchors.points, base._log_envelopes(anchors.points))
+    while True:
+        logs = torch.special.xlogy(torch.arange(highest + 1).to(x), x.abs()[..., None]) + envelope[..., None]  # a d k
+        factors: Any = base._log_factors(highest)
+        sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors
+        if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(ROUNDING) - 10).all() or highest >= _MOST_POWERS:
+            found: Float64[ndarray, "d k"] = sizes.cpu().numpy()
+            return found
+        highest *= 2
+
+
+def _at_least(
+    sizes: Float64[ndarray, "d k"], least: float
+) -> tuple[Int[ndarray, "p d"], Float64[ndarray, " p"]] | None:
+    """All i with Σ_d sizes[d, i_d] ≥ least, and these sums: input by input, cut where no rest can make up for it.
+
+    None if there are more than can be looked at.
+    """
+    order = np.argsort(-sizes, axis=1)
+    falling = np.take_along_axis(sizes, order, axis=1)
+    rest = falling[:, 0].sum() - falling[:, 0].cumsum()
+    sums, steps = np.zeros(1), []
+    for column, (powers, values) in enumerate(zip(order, falling, strict=True)):
+        fitting = np.searchsorted(-values, sums + rest[column] - least, side="right")
+        if fitting.sum() > _MOST_LOOKED_AT:
+            return None
+        parent = np.repeat(np.arange(len(sums)), fitting)
+        place = np.arange(len(parent)) - np.repeat(fitting.cumsum() - fitting, fitting)
+        sums = sums[parent] + values[place]
+        steps.append((parent, powers[place]))
+    indices, row = np.empty((len(sums), len(sizes)), dtype=np.int64), np.arange(len(sums))
+    for column, (parent, power) in reversed(list(enumerate(steps))):
+        indices[:, column], row = power[row], parent[row]
+    return indices, sums
+
+
+def _along(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
+    """Σ_d table[d, i_d]."""
+    return table[torch.arange(len(table), device=table.device), indices].sum(-1)
