@@ -49,7 +49,7 @@ class Size:
 
 
 FULL = Size(seeds=15, kind_seeds=5, fibre_seeds=10, evaluations=25, fibre_evaluations=30, pool=1024)
-SMOKE = Size(seeds=1, kind_seeds=1, fibre_seeds=1, evaluations=5, fibre_evaluations=8, pool=128)
+SMOKE = Size(seeds=1, kind_seeds=1, fibre_seeds=1, evaluations=4, fibre_evaluations=7, pool=64)
 
 
 def pool_of(function: Function, size: int, seed: int) -> pd.DataFrame:

@@ -306,8 +306,8 @@ def imports(smoke: bool) -> list[Row]:
 #: What a suggestion consists of: the functions whose time, with all they call, makes a row of the profile.
 STAGES = {
     "the observations' own length-scales": ("evidence.py", "most_probable"),
-    "weighing all candidates, that included": ("average.py", "weigh"),
-    "the mixture that follows": ("average.py", "__call__"),
+    "weighing all candidates, with that": ("average.py", "weigh"),
+    "fitting: weighing, and the mixture that follows": ("average.py", "__call__"),
     "maximising the acquisition": ("maximise.py", "maximise"),
     "all": ("speed_parts.py", "step"),
 }

@@ -91,7 +91,7 @@ def test_the_papers_experiments_have_a_quick_size(tmp_path: Path, capsys: pytest
     fibres = json.loads((tmp_path / "fibre.json").read_text())["runs"]
     assert {run["job"][0] for run in fibres} == set(METHODS)
     tables = (tmp_path / "experiments.md").read_text()
-    assert "after 8 experiments (simulated)" in tables
+    assert "after 7 experiments (simulated)" in tables
     for name in ("experiment1", "shifted_and_failures", "kinds", "fibre"):
         assert (tmp_path / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text()[:500]

@@ -20,10 +20,12 @@ from tunedprior.kernels import (
     DirectProduct,
     Exponential,
     FreeKernel,
+    Linear,
     LogRatio,
     Matched,
     Polynomial,
     ReweightedBelief,
+    Sinh,
     SquaredExponential,
     Uncertain,
     features,
@@ -270,7 +272,7 @@ def test_features_come_best_first_and_once() -> None:
 
 
 def test_features_of_a_dot_product_come_by_degree() -> None:
-    base = fixed(Exponential(number(1.5)))
+    base = fixed(Sinh(number(1.5)))
     batches = [batch.tolist() for batch in itertools.islice(_best_first(base, base._product(table(2, 3))), 4)]
     for degree, batch in enumerate(batches):
         assert sorted(map(tuple, batch)) == sorted(i for i in reference.indices(3, degree) if sum(i) == degree)
@@ -487,3 +489,48 @@ def test_no_bound_holds_for_points_outside_the_box() -> None:
     kernel = ReweightedBelief(base, far.points, [1.0])
     assert not kernel.by_features
     assert Matched(base, far.points, [1.0]).by_features
+
+
+# -- what a review found ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("coefficients", [[1.0, 10.0, 100.0], [3.0, 0.3, 0.03], [1.0, 1.0, 1.0], [0.7, 0.0, 0.07]])
+@pytest.mark.parametrize("num_inputs", [2, 3, 5, 6, 7])
+def test_features_of_one_size_are_neither_lost_nor_repeated(num_inputs: int, coefficients: list[float]) -> None:
+    base = DirectProduct(torch.tensor(coefficients, dtype=torch.float64)).requires_grad_(False)
+    corners = torch.where(table(20, num_inputs) > 0, 1.0, -1.0).double()
+    found = torch.cat(list(search._best_first(base, base._product(corners))))
+    count = sum(value > 0 for value in coefficients) ** num_inputs
+    assert len(found) == len(found.unique(dim=0)) == count
+
+
+def test_a_kernel_with_a_pole_is_certified_beyond_the_anchors() -> None:
+    anchors, alpha = table(6, 2, seed=9, low=-0.3, high=0.3), table(6, seed=1)
+    for tolerance in (1e-3, 1e-6):
+        kernel = ReweightedBelief(LogRatio(), anchors, alpha, by_features=True, tolerance=tolerance)
+        exact = ReweightedBelief(LogRatio(), anchors, alpha, by_features=False)
+        x = torch.cat([table(400, 2, low=-0.95, high=0.95), torch.tensor([[0.95, 0.95]], dtype=torch.float64)])
+        off = (kernel(x, diag=True) - exact(x, diag=True)).abs()
+        assert (off <= kernel.missing).all()
+        assert off[:400].mean() <= tolerance * exact(x[:400], diag=True).mean()
+
+
+def test_kernels_that_vanish_at_all_anchors_are_no_trouble() -> None:
+    anchors = torch.cat([table(30, 1, low=-0.5, high=0.5), torch.zeros(30, 1, dtype=torch.float64)], dim=1)
+    made = Aligned(LogRatio(), anchors, table(30, seed=1), 0.1)
+    assert torch.isfinite(made(anchors).to_dense()).all()
+
+
+def test_a_short_lengthscale_far_from_the_origin_is_searched_in_no_time() -> None:
+    anchors, alpha = table(5, 1, low=0.9, high=1.0), table(5, seed=1)
+    kernel, exact = (Matched(SquaredExponential(number(0.03)), anchors, alpha, by_features=by) for by in (None, False))
+    torch.testing.assert_close(kernel(anchors).to_dense(), exact(anchors).to_dense(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("base", [Linear(), Polynomial(2, number(1.0)), Exponential(number(1.0))], ids=str)
+def test_aligned_by_features_of_dot_products(base: FreeKernel) -> None:
+    anchors, alpha = table(40, 2, low=-1, high=1), table(40, seed=1)
+    kernel, exact = (Aligned(base, anchors, alpha, 0.1, by_features=by) for by in (True, False))
+    x = table(20, 2, seed=3, low=-1, high=1)
+    largest = exact(x, diag=True).max().item()
+    torch.testing.assert_close(kernel(x).to_dense(), exact(x).to_dense(), rtol=0, atol=1e-5 * largest)

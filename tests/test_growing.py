@@ -1,6 +1,7 @@
 """Gram matrices and factors that grow a row at a time: as exact as direct ones, and the same whenever rows came."""
 
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -18,6 +19,7 @@ from tunedprior.kernels.stack import KernelStack
 from tunedprior.linalg import cholesky
 from tunedprior.mixture import Processes
 from tunedprior.space import Space
+from tunedprior.threads import threads_for
 
 LENGTHS = [1, 2, 7, 31, 32, 33, 40, 63, 64, 65, 80, 100]
 
@@ -155,3 +157,45 @@ def test_too_many_to_hold_are_weighed_all_the_same(noise_std: float | None, monk
     torch.testing.assert_close(found.amplitude, held.amplitude, rtol=1e-6, atol=0)
     pd.testing.assert_frame_equal(opt.predict(pool), predicted, rtol=1e-8)
     pd.testing.assert_frame_equal(opt.trust.relations, trust.relations, rtol=1e-7)
+
+
+def test_what_was_asked_before_does_not_change_the_suggestion_whatever_the_threads() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = []
+        for look in ("nothing", "predict", "trust"):
+            random = np.random.default_rng(0)
+            old = pd.DataFrame(random.uniform(-1, 1, (40, 2)), columns=["a", "b"])
+            opt = Optimizer({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}, old.assign(y=old["a"] * old["b"]), seed=1)
+            for a, b in random.uniform(-1, 1, (40, 2)):
+                opt.tell({"a": a, "b": b}, a * b + 0.1 * np.sin(9 * a))
+            if look == "predict":
+                opt.predict({"a": 0.1, "b": 0.2})
+            if look == "trust":
+                assert opt.trust
+            found.append(opt.ask())
+            assert torch.get_num_threads() == 2
+        assert found[0] == found[1] == found[2]
+        with pytest.raises(ZeroDivisionError), threads_for(10):
+            1 / (torch.get_num_threads() - 1)
+        assert torch.get_num_threads() == 2
+        with threads_for(1000):
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_what_is_held_is_given_up_when_it_grows_too_large_and_is_not_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    old = pd.DataFrame(random.uniform(-1, 1, (20, 1)), columns=["a"])
+    opt = Optimizer({"a": (-1.0, 1.0)}, old.assign(y=old["a"] ** 2), seed=1)
+    for a in random.uniform(-1, 1, 5):
+        opt.tell({"a": a}, a**2)
+    first = opt.ask()
+    assert "_growing" in vars(opt.surrogate)
+    assert "_growing" not in vars(pickle.loads(pickle.dumps(opt.surrogate)))
+    opt.tell(first, 0.1)
+    monkeypatch.setattr(average_module, "_MOST_HELD", 100)
+    opt.ask()
+    assert "_growing" not in vars(opt.surrogate)

@@ -127,7 +127,7 @@ def test_large_tables_are_learnt_from_without_alpha_and_without_a_word() -> None
     ids=["a machine without a primal form", "a kernel that picks columns"],
 )
 def test_large_tables_are_thinned_where_they_must_be_and_that_is_said(options: dict) -> None:
-    with pytest.warns(AuxiliaryDataWarning, match="has 30 different settings; learning from .* 6"):
+    with pytest.warns(AuxiliaryDataWarning, match="has 30 rows; learning from .* 6"):
         prior = pretrain(old_data(30), SPACE, rows_with_alpha=6, **options)
     assert len(prior.anchors) == len(prior.alpha) == 6
     assert prior.fit is None
@@ -135,7 +135,7 @@ def test_large_tables_are_thinned_where_they_must_be_and_that_is_said(options: d
 
 def test_a_few_rows_with_alpha_are_preferred_where_features_predict_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tunedprior.pretrain"), "_MOST_FEATURES", 2)  # the function has the same name
-    with pytest.warns(AuxiliaryDataWarning, match="has 40 different settings; learning from .* 20"):
+    with pytest.warns(AuxiliaryDataWarning, match="has 40 rows; learning from .* 20"):
         prior = pretrain(old_data(40), SPACE, rows_with_alpha=20)
     assert prior.fit is None
     assert len(prior.alpha) == 20

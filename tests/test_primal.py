@@ -11,6 +11,7 @@ import torch
 from cases import number, table
 from test_theorem import LargestTensor
 from tunedprior import Optimizer, WeightPrior, old_fits, pretrain
+from tunedprior.errors import FileFormatError
 from tunedprior.kernels import (
     Aligned,
     DirectProduct,
@@ -312,3 +313,19 @@ def test_an_optimizer_with_many_old_rows_knows_their_function(prior: str) -> Non
     assert np.corrcoef(expected, truth(z))[0, 1] > 0.99
     if prior in ("average", "aligned"):
         assert np.corrcoef(opt.predict(settings)["mean"], truth(z))[0, 1] > 0.97
+
+
+def test_a_file_that_lacks_a_part_is_refused(tmp_path: Path) -> None:
+    prior = pretrain(old_data(150), SPACE, rows_with_alpha=50)
+    prior.save(tmp_path / "prior")
+    with np.load(tmp_path / "prior") as archive:
+        arrays = {name: archive[name] for name in archive.files if name != "factor"}
+    with (tmp_path / "damaged").open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(FileFormatError, match="lacks 'factor'"):
+        WeightPrior.load(tmp_path / "damaged")
+
+
+def test_whoever_moves_a_priors_kernel_moves_their_own() -> None:
+    prior = pretrain(old_data(150), SPACE, rows_with_alpha=50)
+    assert prior.kernel() is not prior.kernel()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -28,6 +29,8 @@ _NOISE_PRIOR = (-5.0, 1.0)
 _ENTRIES = 2**24
 _MOST_HELD = 2**26  # from one observation to the next
 _NOISE_ITERATIONS = 3
+
+_HELD = ("_growing", "_growing_gram")
 
 PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # of which candidates, and theirs
 
@@ -102,6 +105,8 @@ class Average:
         x, y, noise_std = self.box.inputs(observations.codes), observations.y, observations.noise_std
         among = self._candidates if noise_std is None else self._candidates.with_known_noise()
         hold = len(among.log_prior) * len(y) ** 2 <= _MOST_HELD
+        if not hold:
+            self._forget()
         seen = (self._growing if noise_std is None else self._growing_gram)(x) if hold else None
         if not self.alone:
             among = among.fitted(self._own_lengthscales(x, y), len(y))
@@ -113,6 +118,14 @@ class Average:
             held = tuple(each) if hold else ()
             evidence, amplitudes = _evidence(among, held or each, y)
         return Weighed(among, (among.log_prior + evidence).softmax(0), amplitudes, held)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is held: it can be had again, and may be large."""
+        return {name: value for name, value in vars(self).items() if name not in _HELD}
+
+    def _forget(self) -> None:
+        for name in _HELD:
+            vars(self).pop(name, None)
 
     @staticmethod
     def _own_lengthscales(x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, " d"]:

@@ -16,6 +16,7 @@ from torch.nn.functional import pad
 from tunedprior.kernels.pullback import StackSection
 from tunedprior.linalg import cholesky, cholesky_or_none
 from tunedprior.mixture import Processes
+from tunedprior.threads import threads_for
 
 _BLOCK = 32
 
@@ -165,7 +166,8 @@ class Growing:
 
     def __call__(self, x: Float[Tensor, "n d"]) -> Seen:
         """What they make of these points."""
-        with torch.no_grad():
+        # Always with one thread: more of them would sum in another order, and the last digits depend on when.
+        with torch.no_grad(), threads_for(0):
             self._seen = self._reusable(x)
             for end in _ends(len(self._seen), len(x)):
                 self._seen = self._seen.with_points(x[len(self._seen) : end], self._processes)

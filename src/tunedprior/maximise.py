@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import torch
 from botorch.acquisition import AcquisitionFunction
@@ -132,7 +133,7 @@ def _climbed(acquisition: MixtureAcquisition, lattice: Lattice) -> Float[Tensor,
         badness, starts.squeeze(-2).numpy(), lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
     )
     low, high = lattice.bounds
-    return torch.from_numpy(ends[values.argmin()]).clamp(low, high)
+    return torch.from_numpy(ends[np.nanargmin(values)]).clamp(low, high)
 
 
 def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:

@@ -30,7 +30,6 @@ MOST_ROWS_WITH_ALPHA = 500
 # Explicit features of more rows than that: a prediction costs about as much as with the most rows that have an α.
 _MOST_FEATURES = 512
 _MOST_MISSING = 0.25  # of the kernel's variance at old settings; a short length-scale in many inputs has more features
-_ROWS_INSTEAD = 256
 #: Fixed length-scales for two inputs; distances in the box grow with √d, and so do they.
 FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
 
@@ -163,6 +162,6 @@ def _reading(
     features = FeatureMap.of(kernel, points, _MOST_FEATURES)
     if features.missing <= _MOST_MISSING:
         return StreamedFit.at(features, points, y)
-    some = torch.as_tensor(np.sort(np.random.default_rng(seed).permutation(len(y))[:_ROWS_INSTEAD]))
+    some = torch.as_tensor(np.sort(np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS_WITH_ALPHA]))
     distinct, means = average_replicates(points[some], y[some])
     return OldFit.at(distinct, means, lengthscale)

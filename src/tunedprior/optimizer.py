@@ -237,7 +237,7 @@ class Optimizer(Record):
     def _fitted(self, observations: Observations) -> Model:
         """The model of everything told, made once after each `tell`."""
         if self._model is None or self._model[0] != len(self._trials):
-            with seeded(self._child_seed(0)):
+            with seeded(self._child_seed(0)), threads_for(len(observations.y)):
                 self._model = len(self._trials), self._surrogate(observations)
         return self._model[1]
 

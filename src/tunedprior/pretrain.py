@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -16,15 +17,13 @@ from tunedprior.auxiliary import read_auxiliary
 from tunedprior.box import Box
 from tunedprior.errors import AuxiliaryDataWarning, InputError, NothingToLearnError
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.kernels.search import has_features
+from tunedprior.kernels.search import OPEN_REACH, has_features
 from tunedprior.machines import LeastSquares, Machine, Selection, SupportVectorClassifier, select
 from tunedprior.machines.primal import FeatureMap, NormalEquations, PrimalFit
 from tunedprior.space import Description, Space
-from tunedprior.validation import average_replicates, few_or_all
+from tunedprior.validation import average_replicates, few_or_all, whole
 from tunedprior.weight_prior import WeightPrior
 
-# LogRatio has poles at ±1; this much of the way there it is still tame.
-_OPEN_REACH = 0.95
 # Explicit features of data with too many rows for α: for the fit, and for finding out which parameters suit it.
 _MOST_FEATURES, _FEATURES_TO_CONFIRM = 2048, 512
 _TRAINING, _HELD_OUT = 20_000, 10_000  # rows for the latter
@@ -55,7 +54,8 @@ def pretrain(
         space: What may be set on the new device, as for `Optimizer`.
         kernel: A free kernel; its parameter and λ are chosen by leave-one-out error. Default: `SquaredExponential`.
         ard: One length-scale per input, instead of one for all.
-        machine: The machine to train. Default: `LeastSquares` for numbers, `SupportVectorClassifier` for labels.
+        machine: The machine to train. Default: `LeastSquares` for numbers and for many rows,
+            `SupportVectorClassifier` for labels.
         target: The column that holds the response.
         direction: Which way is better; a failed old run counts as the worst response there was.
         lam_bounds: Where to look for λ. Old responses are scaled to variance 1, so the default grants that at least
@@ -65,19 +65,20 @@ def pretrain(
             learnt from by least squares in explicit features, in one pass, at a cost that grows with their number: the
             kernel's parameter and λ are chosen on a sample of this size and confirmed on held-out rows. Machines
             without such a form, and kernels with too many features, learn from a random choice, with a warning.
+            Repeated settings are averaged up to this number of different ones, and taken one by one beyond.
         seed: Of random choices of rows, and of the random restarts that `ard` uses.
         device: Where the pass over many rows is made, such as "cuda".
 
     Raises:
         NothingToLearnError: If there are fewer than two different settings, or a response that never varies.
     """
-    space = Space.parse(space)
+    space, rows_with_alpha = Space.parse(space), whole(rows_with_alpha, "rows_with_alpha")
     data = read_auxiliary(auxiliary, space, target, direction)
     if len(data) == 0:
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
     box = Box.around(space, data.settings)
     kernel = SquaredExponential() if kernel is None else kernel
-    reach = _OPEN_REACH if kernel.open_domain else 1.0
+    reach = OPEN_REACH if kernel.open_domain else 1.0
     inputs = reach * box.inputs(box.codes(data.settings))
     points, response = few_or_all(inputs, data.response, data.labels, rows_with_alpha)
     if len(points) == 0:
@@ -86,19 +87,19 @@ def pretrain(
     scaled = (response - shift) / (scale if scale > 0 else 1.0)
     about: dict[str, Any] = {"box": box, "reach": reach, "response_shift": shift, "response_scale": scale}
     few, response_of_few = _sample(points, scaled, data.labels, rows_with_alpha, seed)
-    streamed = len(few) < len(points) and isinstance(machine, LeastSquares | None) and has_features(kernel)
-    if machine is None:
-        machine = SupportVectorClassifier(1.0, bias=True) if data.labels and not streamed else LeastSquares(1.0)
-    chosen = select(machine, kernel, few, response_of_few, ard=ard, lam_bounds=lam_bounds, seed=seed)
-    if streamed:
+    choose = partial(select, kernel=kernel, X=few, y=response_of_few, ard=ard, lam_bounds=lam_bounds, seed=seed)
+    if len(few) < len(points) and isinstance(machine, LeastSquares | None) and has_features(kernel):
+        chosen = choose(LeastSquares(1.0))
         fit, error = _fit_without_alpha(chosen, points.to(device), scaled.to(device), lam_bounds, seed)
         if error <= _WORSE * chosen.error:
             fit = fit.to("cpu")
             nothing = points.new_zeros(0)
             return WeightPrior(fit.map.kernel, few, nothing, fit.lam, "LeastSquares", error, **about, fit=fit)
     if len(few) < len(points):
-        message = f"Old data has {len(points):,} different settings; learning from a random choice of {len(few)}."
+        message = f"Old data has {len(points):,} rows; learning from a random choice of {len(few)}."
         warnings.warn(message, AuxiliaryDataWarning, stacklevel=2)
+    machine = machine or (SupportVectorClassifier(1.0, bias=True) if data.labels else LeastSquares(1.0))
+    chosen = choose(machine)
     trained = chosen.machine.fit(chosen.kernel, few, response_of_few)
     base, lam, kind = chosen.kernel.requires_grad_(False), chosen.machine.lam, type(machine).__name__
     return WeightPrior(base, few, trained.alpha, lam, kind, chosen.error, **about)
@@ -124,7 +125,7 @@ def _fit_without_alpha(
     order = torch.as_tensor(np.random.default_rng(seed).permutation(len(points))).to(points.device)
     held_out, training = order[: min(_HELD_OUT, len(points) // 5)], order[-min(_TRAINING, len(points) * 4 // 5) :]
     best = (float("inf"), chosen.kernel, chosen.machine.lam)
-    for kernel in _nearby(chosen.kernel.to(points)):
+    for kernel in _nearby(deepcopy(chosen.kernel).to(points)):
         feature_map = FeatureMap.of(kernel, points[training], _FEATURES_TO_CONFIRM)
         equations = NormalEquations.of(feature_map, points[training], y[training])
         for factor in _LAMBDA_FACTORS:

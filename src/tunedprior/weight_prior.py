@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
@@ -81,8 +82,8 @@ class WeightPrior:
     fit: PrimalFit | None = None
 
     def kernel(self) -> Explicit | ReweightedBelief:
-        """The re-weighted kernel, a GPyTorch covariance on `inputs`, always the same: nothing in it is learnable."""
-        return self._kernel
+        """The re-weighted kernel, a GPyTorch covariance on `inputs`; nothing in it is learnable."""
+        return deepcopy(self._kernel)  # whoever moves it to a GPU moves their own
 
     @cached_property
     def _kernel(self) -> Explicit | ReweightedBelief:
@@ -146,11 +147,15 @@ class WeightPrior:
             axis | {"choices": None if axis["choices"] is None else tuple(axis["choices"])} for axis in header["axes"]
         ]
         base = _make(header["kernel"], header["arguments"], anchors).requires_grad_(False)
+        try:
+            fit = PrimalFit.from_arrays(base, header["lam"], arrays) if arrays else None
+        except KeyError as error:
+            raise FileFormatError(f"{str(path)!r} lacks {error}. Make it again with prior.save(path).") from error
         return cls(
             base=base,
             anchors=anchors,
             alpha=alpha,
-            fit=PrimalFit.from_arrays(base, header["lam"], arrays) if arrays else None,
+            fit=fit,
             box=Box(tuple(Axis(**axis) for axis in axes)),
             **{name: header[name] for name in _PLAIN_FIELDS},
         )

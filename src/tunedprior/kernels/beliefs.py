@@ -24,7 +24,9 @@ from tunedprior.kernels.search import (
     features_that_matter,
     has_features,
     largest_features,
+    largest_variance,
     missing_in_box,
+    sample_of_reach,
 )
 from tunedprior.kernels.table1 import SquaredExponential
 from tunedprior.kernels.theorem import _Anchors, _checked, _OnAnchors, _sum_over_pairs
@@ -130,17 +132,24 @@ class Aligned(_OnAnchors, RhoTimesG):
         gram = self.base._cross(at_anchors, at_anchors)
         norm = float(self.alpha @ gram @ self.alpha)
         rounding = ROUNDING * float(self.alpha.abs() @ gram.abs() @ self.alpha.abs())
-        allowed = tolerance * float(self._diagonal(at_anchors, at_anchors).mean())
+        in_all = sample_of_reach(self.base, at_anchors)
+        allowed = tolerance * float(self._diagonal(in_all, in_all).mean())
+        # A function is at most its norm times this, anywhere in the box.
+        height = largest_variance(self.base, at_anchors) ** 0.5
         for share in _SHARES:
             indices, missing = largest_features(self.base, at_anchors, most, share)
             if missing > share:
                 return None
             features = Features(indices)
             phi = self.base._weights_at(features.indices)[:, None] * features.all(at_anchors)
-            weights, in_box = phi @ self.alpha, missing_in_box(self.base, indices, at_anchors)
+            # Features that vanish at all anchors play no part, so with all the others nothing is missing.
+            complete = missing <= ROUNDING
+            weights = phi @ self.alpha
+            in_box = ROUNDING * height**2 if complete else missing_in_box(self.base, indices, at_anchors)
             off_mean = (in_box * (max(norm - float(weights @ weights), 0.0) + rounding)) ** 0.5
             off_known = (in_box * missing * float(gram.trace()) / lam) ** 0.5
-            error = off_mean * (2 * norm**0.5 + off_mean) + float(self.variance) * off_known * (2 + off_known)
+            error = off_mean * (2 * height * norm**0.5 + off_mean)
+            error += float(self.variance) * off_known * (2 * height + off_known)
             if error <= allowed:
                 known = phi @ root.mT
                 if known.shape[0] < known.shape[1]:

@@ -24,8 +24,12 @@ _MOST_LOOKED_AT = 2**19
 _MARGIN = 0.5  # of the tolerance is used on average, so that single points seldom go beyond it
 _FEW = 2**11  # features that cost next to nothing
 _ENTRIES = 2**22  # of a table of features held at once
+#: How far the box goes for kernels that have a pole at 1; this much of the way there they are still tame.
+OPEN_REACH = 0.95
 #: A sum is not known to better than this part of its terms.
 ROUNDING = 1e-14
+_SLACK = 1e-9
+_IN_BOX = 64  # points that stand for the box
 _STEP = np.log(10)  # how much smaller the features of each batch are
 _LEAST_LOG_SIZE = -300.0
 _POWERS, _MOST_POWERS = 32, 1024  # of one input: looked at to begin with, and at most
@@ -79,14 +83,15 @@ def features_that_matter(
         return None  # ϑ has no bound out there
     allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
     left = _Left(base, anchors, learnt, far, weighted)
-    for batch in _best_first(base, anchors, far):
+    for batch in _best_first(base, anchors, _log_means(base, far, weighted)):
         looked_at += len(batch)
         if looked_at > _MOST_LOOKED_AT:
             return None
         for some in _chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
             features, phi = _weighted_features(base, batch[some], anchors)
             squares = (phi @ learnt.mT).square()
-            excess, weights = 2 * squares[:, 0] - squares.sum(1), base._weights_at(features.indices).square()
+            excess = 2 * squares[:, 0] - squares.sum(1)
+            weights = base._weights_at(features.indices).square().to(excess)
             coefficients = excess * weights if weighted else excess
             means = _along(base._log_mean_squares(int(features.indices.max()), far), features.indices).exp()
             trace += float((coefficients + remainder * weights) @ means)
@@ -161,37 +166,43 @@ def _smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]
 
 
 def _reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
-    """How far the box goes in each input: to 1, or to the anchors where a kernel is not defined at 1."""
-    far = anchors.points.abs().amax(0)
-    return far if base.open_domain else far.clamp(min=1)
+    """How far the box goes in each input: to 1, nearly to 1 where a kernel is not defined there, or to the anchors."""
+    return anchors.points.abs().amax(0).clamp(min=OPEN_REACH if base.open_domain else 1)
 
 
 def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
     """The largest mean over the box, and the largest peak, that the square of any feature can have."""
-    corner = Product(far[None], base._log_envelope(far[None]))
-    peak = float(base._cross(corner, corner)) if weighted else 1.0
+    peak = 1.0
+    if weighted:
+        corner = Product(far[None], base._log_envelope(far[None]))
+        peak = float(base._cross(corner, corner))
+    means = _log_means(base, far, weighted)
+    return peak if means is None else min(peak, float(means.amax(1).sum().exp())), peak
+
+
+def _log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:
+    """log of the mean over the box of the square of each input's feature; None if τ is no product."""
     factors = base._log_factors(_MOST_POWERS)
     if factors is None:
-        return peak, peak
-    means = base._log_mean_squares(_MOST_POWERS, far) + (factors if weighted else 0)
-    return min(peak, float(means.amax(1).sum().exp())), peak
+        return None
+    return base._log_mean_squares(_MOST_POWERS, far) + (factors.to(far) if weighted else 0)
 
 
 def _sums_over_all(
     base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
 ) -> Float[Tensor, " a"] | None:
-    """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor; None if τ is no product."""
-    factors = base._log_factors(_MOST_POWERS)
-    if factors is None:
+    """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor; None where that cannot be had."""
+    means, factors = _log_means(base, far, weighted), base._log_factors(_MOST_POWERS)
+    if means is None or factors is None:
         return None
-    means = base._log_mean_squares(_MOST_POWERS, far) + (factors if weighted else 0)
-    powers = torch.arange(_MOST_POWERS + 1).to(far)
-    inputs = zip(anchors.points.unbind(1), base._log_envelopes(anchors.points).unbind(1), strict=True)
-    factors = factors.expand_as(means)
+    powers, factors = torch.arange(_MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
     sums = []
-    for row, (x, envelope) in enumerate(inputs):
+    for row, (x, envelope) in enumerate(zip(anchors.points.T, base._log_envelopes(anchors.points).T, strict=True)):
         logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
-        sums.append((2 * logs + factors[row] + means[row]).logsumexp(1))
+        terms = 2 * logs + factors[row] + means[row]
+        sums.append(terms.logsumexp(1))
+        if (terms[:, -2:].amax(1) > sums[-1] + np.log(ROUNDING)).any():
+            return None  # powers beyond the last would count
     return torch.stack(sums).sum(0).exp()
 
 
@@ -200,7 +211,7 @@ def _weighted_features(
 ) -> tuple[Features, Float[Tensor, "p n"]]:
     """The features, in their own order, and φ of every row."""
     features = Features(indices)
-    return features, base._weights_at(features.indices)[:, None] * features.all(at)
+    return features, base._weights_at(features.indices).to(at.points)[:, None] * features.all(at)
 
 
 def largest_features(
@@ -211,6 +222,8 @@ def largest_features(
     As many as leave less than `tolerance` of that trace missing, and at most `most`.
     """
     trace = float(base._cross(sample.rowwise(sample), sample.empty_product()).sum())
+    if trace <= 0:  # the kernel vanishes on the sample
+        return multi_indices(sample.points.shape[1], 0).to(sample.points.device), 0.0
     found, looked_at = [], 0
     for batch in _best_first(base, sample):
         for some in _chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
@@ -229,36 +242,52 @@ def largest_features(
 
 
 def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
-    """The mean of K₂(x, x) - Σ_i φ_i(x)² over the box."""
+    """The mean of K₂(x, x) - Σ_i φ_i(x)² over the box, or more."""
     far = _reach(base, anchors)
-    means = _along(base._log_mean_squares(int(indices.max()), far), indices).exp()
+    means = _log_means(base, far, weighted=True)
+    # K₂(x, x) is largest at the corner, so its mean is not more than there.
+    whole = largest_variance(base, anchors) if means is None else float(means.logsumexp(1).sum().exp())
+    kept = _along(base._log_mean_squares(int(indices.max()), far), indices).exp()
+    return max(0.0, whole - float(base._weights_at(indices).to(kept).square() @ kept)) + ROUNDING * whole
+
+
+def largest_variance(base: FreeKernel, anchors: Product) -> float:
+    """K₂ at the corner of the box."""
+    far = _reach(base, anchors)
     corner = Product(far[None], base._log_envelope(far[None]))
-    # K₂(x, x) is largest at the corner, so its mean is not more; for squared exponentials both are 1.
-    whole = float(base._cross(corner, corner))
-    return max(0.0, whole - float(base._weights_at(indices).square() @ means)) + ROUNDING * whole
+    return float(base._cross(corner, corner))
+
+
+def sample_of_reach(base: FreeKernel, anchors: Product) -> Product:
+    """Points all over the box, always the same."""
+    far = _reach(base, anchors)
+    sobol = torch.quasirandom.SobolEngine(len(far), scramble=True, seed=0)
+    points = far * (2 * sobol.draw(_IN_BOX, dtype=torch.float64).to(far) - 1)
+    return Product(points, base._log_envelope(points))
 
 
 def _best_first(
-    base: FreeKernel, anchors: Product, far: Float[Tensor, " d"] | None = None
+    base: FreeKernel, anchors: Product, means: Float[Tensor, "d q"] | None = None
 ) -> Iterator[Int[Tensor, "p d"]]:
     """All multi-indices in batches, those that promise most first: by Π_d E_A[φ_{i_d}²], or failing that by degree.
 
-    With `far` also by the mean of ϑ_i² over the box.
+    Also by the means of their squares over the box, if these are given (as logarithms, input by input).
     """
     num_inputs, device = anchors.points.shape[-1], anchors.points.device
     least, before, step = np.inf, np.inf, _STEP
     if base._log_factors(0) is not None:
         sizes = _log_sizes(base, anchors)
-        if far is not None:
-            sizes = sizes + base._log_mean_squares(sizes.shape[1] - 1, far).cpu().numpy()
+        if means is not None:
+            sizes = sizes + means[:, : sizes.shape[1]].cpu().numpy()
         least = sizes.max(1).sum()
-    while _LEAST_LOG_SIZE * num_inputs < least < np.inf and step > _STEP / 10:
-        found = _at_least(sizes, least - step)
+    end = least + _LEAST_LOG_SIZE * num_inputs
+    while end < least < np.inf and step > _STEP / 10:
+        found = _at_least(sizes, least - step - _SLACK)  # sums round differently on the way
         if found is None:  # with many inputs, many features are of one size
             step /= 2
             continue
         (indices, logs), least = found, least - step
-        yield torch.as_tensor(indices[logs < before]).to(device)
+        yield torch.as_tensor(indices[(logs >= least) & (logs < before)]).to(device)
         before = least
     if before == np.inf:
         yield from (shell.to(device) for shell in _by_degree(num_inputs))
@@ -267,7 +296,7 @@ def _best_first(
 def _by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
     """All multi-indices of degree 0, 1, 2, …, as far as there are not too many."""
     for degree in count():
-        if comb(num_inputs + degree, degree) > _MOST_LOOKED_AT:
+        if comb(num_inputs + degree, degree) > _MOST_LOOKED_AT or degree > _MOST_POWERS:
             return
         yield multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
 
@@ -278,7 +307,7 @@ def _log_sizes(base: FreeKernel, anchors: Product) -> Float64[ndarray, "d k"]:
     while True:
         logs = torch.special.xlogy(torch.arange(highest + 1).to(x), x.abs()[..., None]) + envelope[..., None]  # a d k
         factors: Any = base._log_factors(highest)
-        sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors
+        sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors.to(x)
         if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(ROUNDING) - 10).all() or highest >= _MOST_POWERS:
             found: Float64[ndarray, "d k"] = sizes.cpu().numpy()
             return found
@@ -296,9 +325,10 @@ def _at_least(
     falling = np.take_along_axis(sizes, order, axis=1)
     rest = falling[:, 0].sum() - falling[:, 0].cumsum()
     sums, steps = np.zeros(1), []
+    most = _MOST_LOOKED_AT * 8 // max(8, len(sizes))  # as every one of many inputs takes its time
     for column, (powers, values) in enumerate(zip(order, falling, strict=True)):
         fitting = np.searchsorted(-values, sums + rest[column] - least, side="right")
-        if fitting.sum() > _MOST_LOOKED_AT:
+        if fitting.sum() > most:
             return None
         parent = np.repeat(np.arange(len(sums)), fitting)
         place = np.arange(len(parent)) - np.repeat(fitting.cumsum() - fitting, fitting)

@@ -154,6 +154,9 @@ class Exponential(_ScaledSeries):
     def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
         return self._log_exponential_coefficients(max_degree)
 
+    def _log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+        return self._log_exponential_coefficients(highest)[..., None, :]  # the exponential of a sum is a product
+
 
 class LogRatio(_WithoutParameters, DirectProductKernel):
     """K_m = Π_d ln((1 + x₁_d⋯x_m_d)/(1 - x₁_d⋯x_m_d)), with ξ_q = 2/q for odd q. Table 1; |x| < 1."""

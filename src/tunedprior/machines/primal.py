@@ -41,8 +41,11 @@ class FeatureMap:
     @classmethod
     def of(cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int) -> "FeatureMap":
         """The features with the largest mean square over the rows, at most `most`."""
-        every = max(1, len(points) // _SAMPLE)
-        indices, missing = largest_features(kernel, kernel._product(points[::every][:_SAMPLE]), most, _NEGLIGIBLE)
+        sample = points
+        if len(points) > _SAMPLE:
+            rows = torch.randint(len(points), (_SAMPLE,), generator=torch.Generator().manual_seed(0))
+            sample = points[rows.to(points.device)]
+        indices, missing = largest_features(kernel, kernel._product(sample), most, _NEGLIGIBLE)
         features = Features(indices)
         return cls(kernel, features, kernel._weights_at(features.indices).to(points), missing)
 
