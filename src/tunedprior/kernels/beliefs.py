@@ -66,7 +66,24 @@ def _too_many(base: FreeKernel, num_inputs: int, tolerance: float) -> str:
     )
 
 
-class Aligned(_OnAnchors, RhoTimesG):
+class _MaybeByFeatures:
+    """What a belief shows of the choice between explicit features and a computation with all anchors."""
+
+    #: The same by explicit features, where they are in use.
+    explicit: AlignedFeatures | Explicit | None
+
+    @property
+    def by_features(self) -> bool:
+        """Whether explicit features are in use, or all anchors."""
+        return self.explicit is not None
+
+    @property
+    def num_features(self) -> int | None:
+        """How many explicit features are in use; None when there are none."""
+        return None if self.explicit is None else self.explicit.num_features
+
+
+class Aligned(_MaybeByFeatures, _OnAnchors, RhoTimesG):
     """K = ĝ(x)ĝ(x') + s_f² (K₂(x, x') - k(x)ᵀ M k(x')), where k(x) = K₂(A, x) and ĝ = αᵀk: ρ·g plus what A left open.
 
     The objective is ρ·g, with ρ ~ N(0, 1) of either sign, plus a draw from what remains uncertain of g given A.
@@ -95,23 +112,12 @@ class Aligned(_OnAnchors, RhoTimesG):
         free, points, alpha = _checked(base, anchors, alpha)
         super().__init__(free, points.shape[1])
         self._anchors = _learnt(self, points, alpha, lam)
-        #: The same by explicit features, where they are in use.
         self.explicit: AlignedFeatures | None = None
         if by_features is not False:
             most = MOST_FEATURES if by_features else len(points) // 2
             self.explicit = self._by_features(most, positive(lam, "λ"), positive(tolerance, "tolerance"))
         if by_features and self.explicit is None:
             raise InputError(_too_many(free, points.shape[1], tolerance))
-
-    @property
-    def by_features(self) -> bool:
-        """Whether explicit features are in use, or all anchors."""
-        return self.explicit is not None
-
-    @property
-    def num_features(self) -> int | None:
-        """How many explicit features are in use; None when there are none."""
-        return None if self.explicit is None else self.explicit.num_features
 
     @property
     def variance(self) -> Float[Tensor, ""]:
@@ -141,7 +147,7 @@ class Aligned(_OnAnchors, RhoTimesG):
             if missing > share:
                 return None
             features = Features(indices)
-            phi = self.base._weights_at(features.indices)[:, None] * features.all(at_anchors)
+            phi = self.base._weights_at(features.indices).to(root)[:, None] * features.all(at_anchors)
             # Features that vanish at all anchors play no part, so with all the others nothing is missing.
             complete = missing <= ROUNDING
             weights = phi @ self.alpha
@@ -158,7 +164,7 @@ class Aligned(_OnAnchors, RhoTimesG):
         return None
 
 
-class _Sizes(_OnAnchors, FixedKernel):
+class _Sizes(_MaybeByFeatures, _OnAnchors, FixedKernel):
     """K = s K₂ + Σ_i c_i ϑ_iϑ_i': how large each coefficient is, not its sign.
 
     By explicit features, whose cost does not depend on |A|, wherever they meet the tolerance; else by the sum over all
@@ -190,16 +196,6 @@ class _Sizes(_OnAnchors, FixedKernel):
                 f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
                 "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
-
-    @property
-    def by_features(self) -> bool:
-        """Whether explicit features are in use, or the sum over pairs of anchors."""
-        return self.explicit is not None
-
-    @property
-    def num_features(self) -> int | None:
-        """How many explicit features are in use; None when there are none."""
-        return None if self.explicit is None else self.explicit.num_features
 
     @property
     def missing(self) -> float:
