@@ -174,6 +174,7 @@ class _Sizes(_MaybeByFeatures, _OnAnchors, FixedKernel):
     #: Whether c_i = e_i τ_i², as for a kernel over φ, or e_i.
     _weighted = True
     _anchors: _Learnt
+    explicit: Explicit | None
 
     def __init__(
         self,
