@@ -121,10 +121,8 @@ class _Left:
     ) -> None:
         gram, size = base._cross(anchors, anchors), learnt.abs()
         self._highest_mean, self._highest_peak = _most(base, far, weighted)
-        self._squares, self._rounding = (
-            float(((learnt @ gram) * learnt).sum()),
-            float(((size @ gram.abs()) * size).sum()),
-        )
+        self._squares = float(((learnt @ gram) * learnt).sum())
+        self._rounding = ROUNDING * float(((size @ gram.abs()) * size).sum())
         self._diagonal, self._whole_diagonal = gram.diagonal(), gram.diagonal()
         self._shares, self._products = size.sum(1) @ size, _sums_over_all(base, anchors, far, weighted)
         self._whole_products = self._products
@@ -156,7 +154,7 @@ class _Left:
 
     @property
     def _most_squares(self) -> float:
-        return max(self._squares, 0.0) + ROUNDING * self._rounding
+        return max(self._squares, 0.0) + self._rounding
 
 
 def _smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
@@ -172,10 +170,7 @@ def _reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
 
 def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
     """The largest mean over the box, and the largest peak, that the square of any feature can have."""
-    peak = 1.0
-    if weighted:
-        corner = Product(far[None], base._log_envelope(far[None]))
-        peak = float(base._cross(corner, corner))
+    peak = _at_corner(base, far) if weighted else 1.0
     means = _log_means(base, far, weighted)
     return peak if means is None else min(peak, float(means.amax(1).sum().exp())), peak
 
@@ -245,15 +240,19 @@ def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Produ
     """The mean of K₂(x, x) - Σ_i φ_i(x)² over the box, or more."""
     far = _reach(base, anchors)
     means = _log_means(base, far, weighted=True)
-    # K₂(x, x) is largest at the corner, so its mean is not more than there.
-    whole = largest_variance(base, anchors) if means is None else float(means.logsumexp(1).sum().exp())
+    whole = _at_corner(base, far)  # its mean is not more than its largest value
+    if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + np.log(ROUNDING)).all():
+        whole = float(means.logsumexp(1).sum().exp())
     kept = _along(base._log_mean_squares(int(indices.max()), far), indices).exp()
     return max(0.0, whole - float(base._weights_at(indices).to(kept).square() @ kept)) + ROUNDING * whole
 
 
 def largest_variance(base: FreeKernel, anchors: Product) -> float:
-    """K₂ at the corner of the box."""
-    far = _reach(base, anchors)
+    """K₂(x, x) at the corner of the box."""
+    return _at_corner(base, _reach(base, anchors))
+
+
+def _at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
     corner = Product(far[None], base._log_envelope(far[None]))
     return float(base._cross(corner, corner))
 
