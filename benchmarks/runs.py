@@ -48,6 +48,12 @@ def run_all(
     return {job: stored.runs[job]["best"] for job in jobs}
 
 
+def software() -> dict[str, str]:
+    """The versions of all that results may depend on."""
+    versions = {"python": python_version(), "tunedprior": tunedprior.__version__}
+    return versions | {package: version(package) for package in _PACKAGES}
+
+
 class _Stored:
     """The file of results: a line for each run, in a settled order, so that versions of it can be compared."""
 
@@ -56,8 +62,7 @@ class _Stored:
         found = json.loads(path.read_text()) if path is not None and path.exists() else {"software": [], "runs": []}
         self._software: list[dict[str, str]] = found["software"]
         self.runs = {tuple(run["job"]): run for run in found["runs"]}
-        versions = {"python": python_version(), "tunedprior": tunedprior.__version__}
-        versions |= {package: version(package) for package in _PACKAGES}
+        versions = software()
         if versions not in self._software:
             self._software.append(versions)
         self._made_by = self._software.index(versions)

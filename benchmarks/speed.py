@@ -10,20 +10,16 @@ docs/performance.md. With `--device cuda` other parts are run, which need an NVI
 import argparse
 import json
 import time
-from importlib.metadata import version
 from os import cpu_count
 from pathlib import Path
-from platform import python_version
 
 import torch
 
 from benchmarks import speed_cuda, speed_parts
 from benchmarks.paper import DOCS
 from benchmarks.report import write_tables
-from benchmarks.runs import RESULTS
+from benchmarks.runs import RESULTS, software
 from benchmarks.speed_report import speed_tables
-
-_PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +53,7 @@ def main(arguments: argparse.Namespace) -> None:
 def machine(device: str) -> dict[str, str]:
     """What was measured on, and with which software."""
     named = torch.cuda.get_device_name() if device == "cuda" else f"{cpu_count()} cores"
-    return {"device": named, "python": python_version()} | {package: version(package) for package in _PACKAGES}
+    return {"device": named} | software()
 
 
 def store(path: Path, parts: dict[str, dict]) -> None:

@@ -73,17 +73,17 @@ def learn(
     }
     useful = {}
     for name, table in tables.items():
+        own = Box.around(space, table.settings if len(table) else None)
         try:
-            _training_set(table, Box.around(space, table.settings if len(table) else None))
-            useful[name] = table
+            useful[name] = own, _training_set(table, own)
         except NothingToLearnError as error:  # before it can stretch the box that all share
             warnings.warn(f"{error} Going on without {name}.", AuxiliaryDataWarning, stacklevel=4)
     if not useful:
         return Box.around(space), ()
     box = Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
     known = []
-    for name, table in useful.items():
-        points, response, unit = _training_set(table, box)
+    for name, (own, ready) in useful.items():
+        points, response, unit = ready if own == box else _training_set(tables[name], box)
         known.append(Knowledge(name, tuple(fits(points, response, seed)), unit))
     return box, tuple(known)
 
@@ -104,9 +104,8 @@ def _from_weight_prior(auxiliary: Mapping[str, OldData], space: Space) -> tuple[
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    reading: Reading = OldFit(usable.base, usable.anchors, usable.alpha, usable.lam)
-    if usable.fit is not None:
-        reading = StreamedFit(usable.fit)
+    by_alpha = OldFit(usable.base, usable.anchors, usable.alpha, usable.lam)
+    reading = by_alpha if usable.fit is None else StreamedFit(usable.fit)
     return usable.box, (Knowledge(name, (reading,), usable.response_scale),)
 
 

@@ -129,7 +129,7 @@ def _climbed(acquisition: MixtureAcquisition, lattice: Lattice) -> Float[Tensor,
         values, gradients = acquisition.values_and_gradients(torch.from_numpy(codes))
         return -values.numpy(), -gradients.numpy()
 
-    ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]
+    ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]  # BoTorch has no types for it
         badness, starts.squeeze(-2).numpy(), lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
     )
     low, high = lattice.bounds

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from tunedprior.evidence import lengthscale_prior, most_probable
 from tunedprior.kernels import Aligned, FreeKernel, Matched, ReweightedBelief, SquaredExponential, Uncertain
-from tunedprior.kernels.features import AlignedFeatures
-from tunedprior.linalg import solve_posdef, symmetric_root
+from tunedprior.linalg import solve_posdef
 from tunedprior.machines.primal import FeatureMap, NormalEquations, PrimalFit
-from tunedprior.validation import average_replicates
+from tunedprior.validation import sample_of_rows
 
 #: Beliefs that one fit of old data can justify, by name.
 BELIEFS = ("aligned", "matched", "uncertain", "reweighted")
@@ -127,10 +126,6 @@ class StreamedFit(Reading):
 
     def belief(self, name: str) -> Kernel:
         """The belief's kernel on the objective (see `tunedprior.kernels`)."""
-        if name == "aligned":
-            known = symmetric_root(self.fit.determined())
-            features = self.fit.map.features
-            return AlignedFeatures(self.kernel, features.indices, self.fit.weights, known, self.fit.signal)
         return self.fit.belief(name)
 
     def expected(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
@@ -162,6 +157,4 @@ def _reading(
     features = FeatureMap.of(kernel, points, _MOST_FEATURES)
     if features.missing <= _MOST_MISSING:
         return StreamedFit.at(features, points, y)
-    some = torch.as_tensor(np.sort(np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS_WITH_ALPHA]))
-    distinct, means = average_replicates(points[some], y[some])
-    return OldFit.at(distinct, means, lengthscale)
+    return OldFit.at(*sample_of_rows(points, y, False, MOST_ROWS_WITH_ALPHA, seed), lengthscale)

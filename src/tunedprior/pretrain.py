@@ -21,7 +21,7 @@ from tunedprior.kernels.search import OPEN_REACH, has_features
 from tunedprior.machines import LeastSquares, Machine, Selection, SupportVectorClassifier, select
 from tunedprior.machines.primal import FeatureMap, NormalEquations, PrimalFit
 from tunedprior.space import Description, Space
-from tunedprior.validation import average_replicates, few_or_all, whole
+from tunedprior.validation import few_or_all, sample_of_rows, whole
 from tunedprior.weight_prior import WeightPrior
 
 # Explicit features of data with too many rows for α: for the fit, and for finding out which parameters suit it.
@@ -86,7 +86,7 @@ def pretrain(
     shift, scale = (0.0, 1.0) if data.labels else (float(response.mean()), float(response.std(correction=0)))
     scaled = (response - shift) / (scale if scale > 0 else 1.0)
     about: dict[str, Any] = {"box": box, "reach": reach, "response_shift": shift, "response_scale": scale}
-    few, response_of_few = _sample(points, scaled, data.labels, rows_with_alpha, seed)
+    few, response_of_few = sample_of_rows(points, scaled, data.labels, rows_with_alpha, seed)
     choose = partial(select, kernel=kernel, X=few, y=response_of_few, ard=ard, lam_bounds=lam_bounds, seed=seed)
     if len(few) < len(points) and isinstance(machine, LeastSquares | None) and has_features(kernel):
         chosen = choose(LeastSquares(1.0))
@@ -103,16 +103,6 @@ def pretrain(
     trained = chosen.machine.fit(chosen.kernel, few, response_of_few)
     base, lam, kind = chosen.kernel.requires_grad_(False), chosen.machine.lam, type(machine).__name__
     return WeightPrior(base, few, trained.alpha, lam, kind, chosen.error, **about)
-
-
-def _sample(
-    points: Float[Tensor, "n d"], y: Float[Tensor, " n"], labels: bool, count: int, seed: int
-) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
-    """A random choice of the rows, if there are more than `count`; all different."""
-    if len(points) <= count:
-        return points, y
-    rows = torch.as_tensor(np.random.default_rng(seed).permutation(len(points)))[:count].sort().values
-    return average_replicates(points[rows], y[rows], labels)
 
 
 def _fit_without_alpha(

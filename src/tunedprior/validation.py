@@ -165,3 +165,13 @@ def few_or_all(X: Numbers, y: Numbers, labels: bool, few: int) -> tuple[Float[Te
     if len(torch.unique(X[: 10 * few], dim=0)) > few:
         return X, responses(y, X, "Responses")
     return average_replicates(X, y, labels)
+
+
+def sample_of_rows(
+    X: Float[Tensor, "n d"], y: Float[Tensor, " n"], labels: bool, count: int, seed: int
+) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
+    """A random choice of the rows, if there are more than `count`; all different."""
+    if len(X) <= count:
+        return X, y
+    rows = torch.as_tensor(np.random.default_rng(seed).permutation(len(X)))[:count].sort().values
+    return average_replicates(X[rows], y[rows], labels)

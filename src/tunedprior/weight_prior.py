@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
@@ -30,7 +31,6 @@ from tunedprior.kernels import (
     Sinh,
     SquaredExponential,
 )
-from tunedprior.kernels.features import Explicit
 from tunedprior.machines.primal import PrimalFit
 
 _FORMAT = "tunedprior weight prior"
@@ -81,12 +81,12 @@ class WeightPrior:
     response_scale: float = 1.0
     fit: PrimalFit | None = None
 
-    def kernel(self) -> Explicit | ReweightedBelief:
+    def kernel(self) -> Kernel:
         """The re-weighted kernel, a GPyTorch covariance on `inputs`; nothing in it is learnable."""
         return deepcopy(self._kernel)  # whoever moves it to a GPU moves their own
 
     @cached_property
-    def _kernel(self) -> Explicit | ReweightedBelief:
+    def _kernel(self) -> Kernel:
         if self.fit is not None:
             return self.fit.belief("reweighted")
         return ReweightedBelief(self.base, self.anchors, self.alpha)

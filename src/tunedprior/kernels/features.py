@@ -138,12 +138,13 @@ class Explicit(FixedKernel):
     def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         shape = left.log_envelope.shape, right.log_envelope.shape
         batch = torch.broadcast_shapes(shape[0][:-1], shape[1][:-1])
-        if len(shape[0]) > 1 and len(shape[1]) > 1:
+        both_batched = len(shape[0]) > 1 and len(shape[1]) > 1
+        if both_batched:
             left, right = left.expand(batch), right.expand(batch)
         powers = self.features.powers(left.flatten())
         others = powers if right is left else self.features.powers(right.flatten())
-        if len(shape[0]) > 1 and len(shape[1]) > 1:
-            sums = self._summed(partial(self._joint, powers, others, left.log_envelope.shape[:-1]), powers, others)
+        if both_batched:
+            sums = self._summed(partial(self._joint, powers, others, batch), powers, others)
         else:  # one side has no batch, so that the other's is only more rows
             sums = self._summed(partial(self._crossed, powers, others), powers, others)
             sums = sums.reshape(shape[0][-1], batch.numel(), shape[1][-1]).movedim(1, 0) if len(shape[0]) == 1 else sums

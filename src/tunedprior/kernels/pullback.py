@@ -6,7 +6,7 @@ Rules by hand for squared exponential kernels and for `Aligned` on top of them, 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from math import sqrt
 
 import torch
@@ -155,7 +155,7 @@ class _AlignedSection(Section):
         return cls(anchors, precision, variance, mixing, signs, points[:0], signed).with_more(points)
 
     def at(self, x: Float[Tensor, "b d"]) -> Values:
-        exponentials = _exponentials(self.precision, x, torch.cat([self.anchors, self.points]))
+        exponentials = _exponentials(self.precision, x, self._places)
         near, base = exponentials.split([len(self.anchors), len(self.points)], dim=-1)
         features = near @ self.mixing
         cross = self.variance[:, None, None] * base + features @ self.signed.mT
@@ -179,8 +179,12 @@ class _AlignedSection(Section):
     ) -> Float[Tensor, "b d"]:
         d_features = d_cross @ self.signed + (2 * d_variance)[..., None] * (self.signs * features)
         d_exponentials = torch.cat([d_features @ self.mixing.mT, self.variance[:, None, None] * d_cross], dim=-1)
-        points = torch.cat([self.anchors, self.points])
-        return _slope(self.precision, x, points, d_exponentials * exponentials)
+        return _slope(self.precision, x, self._places, d_exponentials * exponentials)
+
+    @cached_property
+    def _places(self) -> Float[Tensor, "_ d"]:
+        """A and D, once for all x."""
+        return torch.cat([self.anchors, self.points])
 
 
 @dataclass(frozen=True, eq=False)

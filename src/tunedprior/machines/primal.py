@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.kernels import FreeKernel
-from tunedprior.kernels.features import Explicit, Features
+from tunedprior.kernels.features import AlignedFeatures, Explicit, Features
 from tunedprior.kernels.search import largest_features
-from tunedprior.linalg import cholesky
+from tunedprior.linalg import cholesky, symmetric_root
 
 # Entries of Φ held at once: a row block of it has to stay in memory, the whole of it never does.
 _ENTRIES = {"cpu": 2**21, "cuda": 2**28}
@@ -92,7 +92,7 @@ class NormalEquations:
 
     def solve(self, lam: float) -> "PrimalFit":
         """ŵ = (ΦᵀΦ + λI)⁻¹ Φᵀy."""
-        factor = self._factor(lam)
+        factor = cholesky(self.gram + lam * torch.eye(len(self.gram)).to(self.gram))
         weights = torch.cholesky_solve(self.moment[:, None], factor)[:, 0]
         signal = (self.square - float(self.moment @ weights)) / (lam * self.count)
         return PrimalFit(self.map, weights, factor, lam, signal)
@@ -105,9 +105,6 @@ class NormalEquations:
         fit = self.solve(lam)
         determinant = 2 * float(fit.factor.diagonal().log().sum()) + (self.count - len(self.moment)) * log(lam)
         return -determinant / 2 - self.count / 2 * log(fit.signal)
-
-    def _factor(self, lam: float) -> Float[Tensor, "p p"]:
-        return cholesky(self.gram + lam * torch.eye(len(self.gram)).to(self.gram))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +181,14 @@ class PrimalFit:
         feature_map = FeatureMap(kernel, features, kernel._weights_at(features.indices), missing)
         return cls(feature_map, arrays["weights"], arrays["factor"], lam, signal)
 
-    def belief(self, name: str) -> Explicit:
-        """reweighted: Σ ŵ_i² ϑ_iϑ_i'; matched: Σ ŵ_i² φ_iφ_i'; uncertain: Σ E[w_i²|A] φ_iφ_i', s_f² for all other i."""
+    def belief(self, name: str) -> Explicit | AlignedFeatures:
+        """The belief's kernel on the objective (see `tunedprior.kernels`), as a sum over these features.
+
+        uncertain: Σ_i E[w_i²|A] φ_iφ_i' with s_f² for all i that are not among them.
+        """
+        if name == "aligned":
+            known, indices = symmetric_root(self.determined()), self.map.features.indices
+            return AlignedFeatures(self.map.kernel, indices, self.weights, known, self.signal)
         squares, tau = self.weights.square(), self.map.weights.square()
         if name == "reweighted":
             return self._explicit(squares)
