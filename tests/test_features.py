@@ -29,10 +29,10 @@ from tunedprior.kernels import (
     SquaredExponential,
     Uncertain,
     features,
-    search,
 )
+from tunedprior.kernels.best_first import _at_least, _log_sizes, best_first
 from tunedprior.kernels.features import AlignedFeatures, Explicit, Features
-from tunedprior.kernels.search import _at_least, _best_first, _log_sizes, features_that_matter, largest_features
+from tunedprior.kernels.search import features_that_matter, largest_features
 from tunedprior.linalg import symmetric_root
 
 LAM = 0.05
@@ -251,7 +251,7 @@ def test_the_search_finds_all_that_brute_force_does(num_inputs: int, powers: int
 def test_every_feature_of_a_kernel_that_ends_comes_once(num_inputs: int, coefficients: list[float]) -> None:
     base = fixed(DirectProduct(torch.tensor(coefficients, dtype=torch.float64)))
     corners = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * num_inputs).double().reshape(-1, num_inputs)
-    found = [tuple(index) for batch in _best_first(base, base._product(corners)) for index in batch.tolist()]
+    found = [tuple(index) for batch in best_first(base, base._product(corners)) for index in batch.tolist()]
     powers = [power for power, value in enumerate(coefficients) if value]
     assert sorted(found) == sorted(itertools.product(powers, repeat=num_inputs))
 
@@ -261,7 +261,7 @@ def test_features_come_best_first_and_once() -> None:
     anchors = base._product(table(10, 3, low=-1, high=1))
     sizes = _log_sizes(base, anchors)
     found, before = [], np.inf
-    for batch in itertools.islice(_best_first(base, anchors), 8):
+    for batch in itertools.islice(best_first(base, anchors), 8):
         logs = sizes[np.arange(3), batch.numpy()].sum(1)
         assert len(logs) == 0 or logs.max() <= before
         before = logs.min() if len(logs) else before
@@ -273,7 +273,7 @@ def test_features_come_best_first_and_once() -> None:
 
 def test_features_of_a_dot_product_come_by_degree() -> None:
     base = fixed(Sinh(number(1.5)))
-    batches = [batch.tolist() for batch in itertools.islice(_best_first(base, base._product(table(2, 3))), 4)]
+    batches = [batch.tolist() for batch in itertools.islice(best_first(base, base._product(table(2, 3))), 4)]
     for degree, batch in enumerate(batches):
         assert sorted(map(tuple, batch)) == sorted(i for i in reference.indices(3, degree) if sum(i) == degree)
 
@@ -448,7 +448,7 @@ def test_short_lengthscales_on_six_inputs_fall_back_to_the_sum(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_forty_inputs_are_no_trouble(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_MOST_LOOKED_AT", 2**15)  # to give up sooner
+    monkeypatch.setattr("tunedprior.kernels.best_first.MOST_LOOKED_AT", 2**15)  # to give up sooner
     base = SquaredExponential(number(0.5))
     anchors, alpha = table(4, 40, seed=9, low=-0.2, high=0.2), table(4, seed=1)
     kernel = belief(name, base, anchors, alpha)
@@ -499,7 +499,7 @@ def test_no_bound_holds_for_points_outside_the_box() -> None:
 def test_features_of_one_size_are_neither_lost_nor_repeated(num_inputs: int, coefficients: list[float]) -> None:
     base = DirectProduct(torch.tensor(coefficients, dtype=torch.float64)).requires_grad_(False)
     corners = torch.where(table(20, num_inputs) > 0, 1.0, -1.0).double()
-    found = torch.cat(list(search._best_first(base, base._product(corners))))
+    found = torch.cat(list(best_first(base, base._product(corners))))
     count = sum(value > 0 for value in coefficients) ** num_inputs
     assert len(found) == len(found.unique(dim=0)) == count
 

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from tunedprior.errors import InputError
 from tunedprior.kernels.bessel import squared_exponential_l4
+from tunedprior.kernels.best_first import ROUNDING
 from tunedprior.kernels.features import AlignedFeatures, Explicit, Features, RhoTimesG
 from tunedprior.kernels.fixed import FixedKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.search import (
     MOST_FEATURES,
-    ROUNDING,
     features_that_matter,
     has_features,
     largest_features,

@@ -1,16 +1,13 @@
-"""Which features matter: a search through the multi-indices, best first, with a bound on all that it leaves out."""
+"""Which features matter: a search through the multi-indices that ends with a bound on all that it leaves out."""
 
-from collections.abc import Iterator
-from itertools import count
-from math import comb
-from typing import Any, NamedTuple
+from math import log
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float64, Int
-from numpy import ndarray
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tunedprior.kernels.best_first import MOST_LOOKED_AT, MOST_POWERS, ROUNDING, best_first
 from tunedprior.kernels.constructions import SeriesKernel
 from tunedprior.kernels.features import Features
 from tunedprior.kernels.free_kernel import FreeKernel, Product
@@ -20,19 +17,12 @@ from tunedprior.kernels.theorem import _chunks
 
 #: Explicit features in use at most: 2¹⁶ of them at 1024 settings take half a gigabyte, a chunk of them at a time less.
 MOST_FEATURES = 2**16
-_MOST_LOOKED_AT = 2**19
 _MARGIN = 0.5  # of the tolerance is used on average, so that single points seldom go beyond it
 _FEW = 2**11  # features that cost next to nothing
 _ENTRIES = 2**22  # of a table of features held at once
 #: How far the box goes for kernels that have a pole at 1; this much of the way there they are still tame.
 OPEN_REACH = 0.95
-#: A sum is not known to better than this part of its terms.
-ROUNDING = 1e-14
-_SLACK = 1e-9
 _IN_BOX = 64  # points that stand for the box
-_STEP = np.log(10)  # how much smaller the features of each batch are
-_LEAST_LOG_SIZE = -300.0
-_POWERS, _MOST_POWERS = 32, 1024  # of one input: looked at to begin with, and at most
 
 
 def has_features(kernel: FreeKernel) -> bool:
@@ -83,9 +73,9 @@ def features_that_matter(
         return None  # ϑ has no bound out there
     allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
     left = _Left(base, anchors, learnt, far, weighted)
-    for batch in _best_first(base, anchors, _log_means(base, far, weighted)):
+    for batch in best_first(base, anchors, _log_means(base, far, weighted)):
         looked_at += len(batch)
-        if looked_at > _MOST_LOOKED_AT:
+        if looked_at > MOST_LOOKED_AT:
             return None
         for some in _chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
             features, phi = _weighted_features(base, batch[some], anchors)
@@ -177,26 +167,26 @@ def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[f
 
 def _log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:
     """log of the mean over the box of the square of each input's feature; None if τ is no product."""
-    factors = base._log_factors(_MOST_POWERS)
+    factors = base._log_factors(MOST_POWERS)
     if factors is None:
         return None
-    return base._log_mean_squares(_MOST_POWERS, far) + (factors.to(far) if weighted else 0)
+    return base._log_mean_squares(MOST_POWERS, far) + (factors.to(far) if weighted else 0)
 
 
 def _sums_over_all(
     base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
 ) -> Float[Tensor, " a"] | None:
     """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor; None where that cannot be had."""
-    means, factors = _log_means(base, far, weighted), base._log_factors(_MOST_POWERS)
+    means, factors = _log_means(base, far, weighted), base._log_factors(MOST_POWERS)
     if means is None or factors is None:
         return None
-    powers, factors = torch.arange(_MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
+    powers, factors = torch.arange(MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
     sums = []
     for row, (x, envelope) in enumerate(zip(anchors.points.T, base._log_envelopes(anchors.points).T, strict=True)):
         logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
         terms = 2 * logs + factors[row] + means[row]
         sums.append(terms.logsumexp(1))
-        if (terms[:, -2:].amax(1) > sums[-1] + np.log(ROUNDING)).any():
+        if (terms[:, -2:].amax(1) > sums[-1] + log(ROUNDING)).any():
             return None  # powers beyond the last would count
     return torch.stack(sums).sum(0).exp()
 
@@ -220,7 +210,7 @@ def largest_features(
     if trace <= 0:  # the kernel vanishes on the sample
         return multi_indices(sample.points.shape[1], 0).to(sample.points.device), 0.0
     found, looked_at = [], 0
-    for batch in _best_first(base, sample):
+    for batch in best_first(base, sample):
         for some in _chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
             features, phi = _weighted_features(base, batch[some], sample)
             found.append((features.indices, phi.square().sum(1)))
@@ -241,7 +231,7 @@ def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Produ
     far = _reach(base, anchors)
     means = _log_means(base, far, weighted=True)
     whole = _at_corner(base, far)  # its mean is not more than its largest value
-    if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + np.log(ROUNDING)).all():
+    if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + log(ROUNDING)).all():
         whole = float(means.logsumexp(1).sum().exp())
     kept = _along(base._log_mean_squares(int(indices.max()), far), indices).exp()
     return max(0.0, whole - float(base._weights_at(indices).to(kept).square() @ kept)) + ROUNDING * whole
@@ -263,80 +253,6 @@ def sample_of_reach(base: FreeKernel, anchors: Product) -> Product:
     sobol = torch.quasirandom.SobolEngine(len(far), scramble=True, seed=0)
     points = far * (2 * sobol.draw(_IN_BOX, dtype=torch.float64).to(far) - 1)
     return Product(points, base._log_envelope(points))
-
-
-def _best_first(
-    base: FreeKernel, anchors: Product, means: Float[Tensor, "d q"] | None = None
-) -> Iterator[Int[Tensor, "p d"]]:
-    """All multi-indices in batches, those that promise most first: by Π_d E_A[φ_{i_d}²], or failing that by degree.
-
-    Also by the means of their squares over the box, if these are given (as logarithms, input by input).
-    """
-    num_inputs, device = anchors.points.shape[-1], anchors.points.device
-    least, before, step = np.inf, np.inf, _STEP
-    if base._log_factors(0) is not None:
-        sizes = _log_sizes(base, anchors)
-        if means is not None:
-            sizes = sizes + means[:, : sizes.shape[1]].cpu().numpy()
-        least = sizes.max(1).sum()
-    end = least + _LEAST_LOG_SIZE * num_inputs
-    while end < least < np.inf and step > _STEP / 10:
-        found = _at_least(sizes, least - step - _SLACK)  # sums round differently on the way
-        if found is None:  # with many inputs, many features are of one size
-            step /= 2
-            continue
-        (indices, logs), least = found, least - step
-        yield torch.as_tensor(indices[(logs >= least) & (logs < before)]).to(device)
-        before = least
-    if before == np.inf:
-        yield from (shell.to(device) for shell in _by_degree(num_inputs))
-
-
-def _by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
-    """All multi-indices of degree 0, 1, 2, …, as far as there are not too many."""
-    for degree in count():
-        if comb(num_inputs + degree, degree) > _MOST_LOOKED_AT or degree > _MOST_POWERS:
-            return
-        yield multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
-
-
-def _log_sizes(base: FreeKernel, anchors: Product) -> Float64[ndarray, "d k"]:
-    """log of the mean of φ_k² over the anchors, input by input, up to the power where none is left."""
-    highest, (x, envelope) = _POWERS, (anchors.points, base._log_envelopes(anchors.points))
-    while True:
-        logs = torch.special.xlogy(torch.arange(highest + 1).to(x), x.abs()[..., None]) + envelope[..., None]  # a d k
-        factors: Any = base._log_factors(highest)
-        sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors.to(x)
-        if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(ROUNDING) - 10).all() or highest >= _MOST_POWERS:
-            found: Float64[ndarray, "d k"] = sizes.cpu().numpy()
-            return found
-        highest *= 2
-
-
-def _at_least(
-    sizes: Float64[ndarray, "d k"], least: float
-) -> tuple[Int[ndarray, "p d"], Float64[ndarray, " p"]] | None:
-    """All i with Σ_d sizes[d, i_d] ≥ least, and these sums: input by input, cut where no rest can make up for it.
-
-    None if there are more than can be looked at.
-    """
-    order = np.argsort(-sizes, axis=1)
-    falling = np.take_along_axis(sizes, order, axis=1)
-    rest = falling[:, 0].sum() - falling[:, 0].cumsum()
-    sums, steps = np.zeros(1), []
-    most = _MOST_LOOKED_AT * 8 // max(8, len(sizes))  # as every one of many inputs takes its time
-    for column, (powers, values) in enumerate(zip(order, falling, strict=True)):
-        fitting = np.searchsorted(-values, sums + rest[column] - least, side="right")
-        if fitting.sum() > most:
-            return None
-        parent = np.repeat(np.arange(len(sums)), fitting)
-        place = np.arange(len(parent)) - np.repeat(fitting.cumsum() - fitting, fitting)
-        sums = sums[parent] + values[place]
-        steps.append((parent, powers[place]))
-    indices, row = np.empty((len(sums), len(sizes)), dtype=np.int64), np.arange(len(sums))
-    for column, (parent, power) in reversed(list(enumerate(steps))):
-        indices[:, column], row = power[row], parent[row]
-    return indices, sums
 
 
 def _along(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
