@@ -33,7 +33,7 @@ imports: $(INSTALLED)
 
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from benchmarks import beliefs, demo, flipped, lambda_floor, paper, speed, trust
+from benchmarks.studies import beliefs, demo, flipped, lambda_floor, paper, repeat, trust
+from benchmarks.studies.speed import command as speed
 from tunedprior.errors import InputError
 
 _BENCHMARKS = {
@@ -12,6 +13,7 @@ _BENCHMARKS = {
     "paper": paper,
     "flipped": flipped,
     "lambda-floor": lambda_floor,
+    "repeat": repeat,
     "speed": speed,
     "demo": demo,
 }

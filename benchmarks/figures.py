@@ -1,6 +1,6 @@
 """Figures in the paper's layout: one panel per function, ours in black."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,14 +9,13 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, MaxNLocator, NullFormatter
 
-from benchmarks.methods import AVERAGE, METHODS
-from benchmarks.old_data import KINDS
-from benchmarks.report import OTHER_KINDS, Results, curves, ratio, tried
+from benchmarks.comparison import kinds_in_order, mean_regrets, problems_in_order, quartiles, ratio, tried
+from benchmarks.methods.by_name import AVERAGE, METHODS
+from benchmarks.problems.kinds import FLIPPED, KINDS, OTHER_KINDS
 
 mpl.rcParams["svg.hashsalt"] = "tunedprior"  # the same picture is the same file
 
@@ -37,13 +36,15 @@ COLOURS = {
 _LEAST = 1e-4  # regret below this is drawn there: a pool's best setting leaves none, and a logarithm needs some
 
 
-def draw_functions(results: Results, names: Sequence[str], path: Path) -> None:
+def draw_functions(results: pd.DataFrame, names: Sequence[str], path: Path) -> None:
     """Median simple regret with flipped old data; the quartiles of ours and of the standard process shaded."""
+    visible = results[results["kind"] == FLIPPED].assign(value=lambda table: table["value"].clip(lower=_LEAST))
+    found = quartiles(visible, ("problem", "method", "step"))
     rows = (len(names) + 1) // 2
     figure, panels = plt.subplots(rows, 2, figsize=(10, 3.1 * rows + 1.2), sharex=True, layout="constrained")
     for name, axes in zip(names, panels.flat, strict=False):
         for method in METHODS:
-            _curve(axes, np.maximum(curves(results, name, "flipped", method), _LEAST), method)
+            _curve(axes, found.loc[name, method], method)
         axes.set_yscale("log")
         axes.set_title(name, loc="left", fontsize=11)
     for axes in panels[-1]:
@@ -51,26 +52,27 @@ def draw_functions(results: Results, names: Sequence[str], path: Path) -> None:
     for axes in panels[:, 0]:
         axes.set_ylabel("simple regret (median)")
     _legend(figure, panels.flat[0])
-    _save(figure, path)
+    save(figure, path)
 
 
-def draw_fibre(results: Results, simulated: bool, path: Path) -> None:
+def draw_fibre(results: pd.DataFrame, simulated: bool, path: Path) -> None:
     """The least squared distance from the target, as the paper draws it."""
+    found = quartiles(results, ("method", "step"))
     figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
     for method in METHODS:
-        _curve(axes, curves(results, method), method)
+        _curve(axes, found.loc[method], method)
     axes.set(xlabel="experiment on device B", ylabel="least squared distance from 500 µm, µm² (median)", yscale="log")
     axes.set_title("Short polymer fibres" + (" (simulation)" if simulated else ""), loc="left")
     _legend(figure, axes)
-    _save(figure, path)
+    save(figure, path)
 
 
-def draw_kinds(results: Results, first: int, path: Path) -> None:
+def draw_kinds(results: pd.DataFrame, first: int, path: Path) -> None:
     """Regret relative to the standard process, by kind of old data, with 95 % intervals."""
-    names, methods, seeds = tried(results, OTHER_KINDS[0])
+    regrets, (names, methods, seeds) = mean_regrets(results, first), tried(results, OTHER_KINDS[0])
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for offset, method in zip(np.linspace(-0.32, 0.32, len(methods)), methods, strict=True):
-        values = np.array([ratio(results, names, kind, method, first, seeds) for kind in KINDS])
+        values = np.array([ratio(regrets, names, kind, method, seeds) for kind in KINDS])
         errors = np.maximum([values[:, 0] - values[:, 1], values[:, 2] - values[:, 0]], 0)
         axes.errorbar(
             np.arange(len(KINDS)) + offset, values[:, 0], errors, fmt="o", markersize=5, elinewidth=1.2, label=method,
@@ -85,20 +87,19 @@ def draw_kinds(results: Results, first: int, path: Path) -> None:
     axes.set_yticks([0.25, 0.5, 1, 2, 4])
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    _save(figure, path)
+    save(figure, path)
 
 
-def _curve(axes: Axes, values: np.ndarray, method: str) -> None:
+def _curve(axes: Axes, found: pd.DataFrame, method: str) -> None:
+    """Quartiles by step: the median as a line, the others shaded for ours and the standard process."""
     family, acquisition = METHODS[method].family, METHODS[method].acquisition
-    steps = np.arange(1, values.shape[1] + 1)
     ours = family == "tuned prior"
     axes.plot(
-        steps, np.median(values, axis=0), color=COLOURS[family], linestyle=_style(method),
+        found.index, found[0.5], color=COLOURS[family], linestyle=_style(method),
         linewidth=2.2 if ours else 1.1, zorder=3 if ours else 2, label=method,
     )  # fmt: skip
     if acquisition == "ei" and family in ("tuned prior", "standard GP"):
-        low, high = np.quantile(values, (0.25, 0.75), axis=0)
-        axes.fill_between(steps, low, high, color=COLOURS[family], alpha=0.12, linewidth=0)
+        axes.fill_between(found.index, found[0.25], found[0.75], color=COLOURS[family], alpha=0.12, linewidth=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlim(left=1)
     axes.spines[["top", "right"]].set_visible(False)
@@ -117,21 +118,21 @@ def _legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """As a picture and as a drawing."""
     figure.savefig(path.with_suffix(".png"), dpi=130)
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
 
 
-def draw_beliefs(results: Results, path: Path) -> None:
+def draw_beliefs(results: pd.DataFrame, path: Path) -> None:
     """A row for each kind of old data: a dot for every function, a bar at the geometric mean; the baseline is at 1."""
-    kinds = [kind for kind in KINDS if any(job[1] == kind and job[2] == AVERAGE for job in results)]
-    names = list(dict.fromkeys(job[0] for job in results))
+    regrets, kinds, names = mean_regrets(results), kinds_in_order(results), problems_in_order(results)
     figure, axes = plt.subplots(figsize=(8, 0.55 * len(kinds) + 1.4), layout="constrained")
     for row, kind in enumerate(kinds):
-        ratios = [ratio(results, [name], kind, AVERAGE, 0)[0] for name in names]
+        ratios = [ratio(regrets, [name], kind, AVERAGE).middle for name in names]
         axes.plot(ratios, np.full(len(ratios), -row), "o", color="black", alpha=0.35, markersize=5, markeredgewidth=0)
-        middle, low, high = ratio(results, names, kind, AVERAGE, 0)
+        middle, low, high = ratio(regrets, names, kind, AVERAGE)
         axes.plot([low, high], [-row, -row], color="tab:red", linewidth=2)
         axes.plot(middle, -row, "|", color="tab:red", markersize=18, markeredgewidth=3)
     axes.axvline(1, color="grey", linewidth=0.8)
@@ -140,45 +141,4 @@ def draw_beliefs(results: Results, path: Path) -> None:
     axes.set_xlabel("mean regret over the standard process's (left is better)")
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.spines[["top", "right", "left"]].set_visible(False)
-    _save(figure, path)
-
-
-def draw_trust(histories: Mapping[str, pd.DataFrame], path: Path) -> None:
-    """A panel for each kind of old data: how probable each belief is after each observation."""
-    figure, panels = plt.subplots(2, (len(histories) + 1) // 2, figsize=(10, 5), sharey=True, layout="constrained")
-    colours = {"aligned": "black", "shape": "tab:orange", "uninformed": "lightgrey"}
-    for (kind, history), axes in zip(histories.items(), panels.flat, strict=True):
-        axes.stackplot(
-            history.index, *(history[belief] for belief in colours), labels=list(colours), colors=list(colours.values())
-        )
-        axes.set_title(f"old data: {kind}", loc="left", fontsize=11)
-        axes.set(xlim=(0, history.index.max()), ylim=(0, 1))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for axes in panels[-1]:
-        axes.set_xlabel("observations")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("probability")
-    figure.legend(
-        *panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(colours), frameon=False
-    )
-    _save(figure, path)
-
-
-def draw_beliefs_held(
-    grid: torch.Tensor,
-    settings: torch.Tensor,
-    response: torch.Tensor,
-    draws: Mapping[str, torch.Tensor],
-    path: Path,
-) -> None:
-    """The old data, then a panel for each belief about it: objectives that it holds possible."""
-    figure, panels = plt.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
-    panels.flat[0].plot(settings, response, "o", color="tab:red", markersize=4)
-    panels.flat[0].set_title("the old data", loc="left", fontsize=11)
-    for (belief, some), axes in zip(draws.items(), panels.flat[1:], strict=True):
-        axes.plot(grid, some, linewidth=1.2)
-        axes.set_title(belief, loc="left", fontsize=11)
-        axes.axvspan(float(settings.min()), float(settings.max()), color="tab:red", alpha=0.06, linewidth=0)
-    for axes in panels.flat:
-        axes.set_yticks([])
-    _save(figure, path)
+    save(figure, path)

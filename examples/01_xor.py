@@ -10,8 +10,8 @@ Run it with: python examples/01_xor.py
 import torch
 
 from tunedprior.kernels import Polynomial
+from tunedprior.kernels.weight_space import weight_posterior
 from tunedprior.machines import SupportVectorClassifier
-from tunedprior.weight_space import weight_posterior
 
 corners = torch.tensor([[-1, -1], [1, -1], [-1, 1], [1, 1]], dtype=torch.float64)
 labels = torch.tensor([-1, 1, 1, -1], dtype=torch.float64)

@@ -1,13 +1,35 @@
 """Shape annotations are checked while the tests run, and property tests try the same cases every time."""
 
+import inspect
+import sys
+
+import pytest
 import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-install_import_hook("tunedprior", "typecheck.checker")
+import support.typecheck  # noqa: F401  # the hook finds it by its name, and does not import it
+
+# pytest reads this file before any test, in every worker of pytest-xdist too. What was imported before the hook stays
+# unchecked, so that would be worth knowing.
+assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
+install_import_hook("tunedprior", "support.typecheck.checker")
+
+from tunedprior.numerics.isolation import OwnGenerator  # noqa: E402  # after the hook
+
+# PyTorch calls it for every single operation inside such a block: checking its annotations takes longer than those do.
+OwnGenerator.__torch_function__ = inspect.unwrap(OwnGenerator.__torch_function__)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 # Matrices in tests are small: handing them to other threads takes longer than the work itself.
 torch.set_num_threads(1)
+
+
+@pytest.fixture
+def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few starts and samples, for tests that hold however good suggestions are."""
+    monkeypatch.setattr("tunedprior.acquisition.search._RAW_SAMPLES", 16)
+    monkeypatch.setattr("tunedprior.acquisition.search._RESTARTS", 2)
+    monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 16)

@@ -1,20 +1,26 @@
 """Bayesian optimisation that learns from related old data which features matter.
 
-Start with `Optimizer` (ask and tell) or `optimize`. The modules follow the data: `space`, `box`, `auxiliary` (old data)
-→ `kernels` (free kernels, Table 1, the Theorem, beliefs) → `machines` (SVM, LS-SVM) → `pretrain` (a `WeightPrior`) →
-`models`, `surrogates` (Gaussian processes) → `acquisition`, `maximise` → `record`, `optimizer`. The default prior, an
-average over beliefs, goes `evidence`, `old_fits`, `knowledge` → `candidates`, `growing`, `average`, `mixture`,
-`mixture_acquisition` → `trust`. `weight_space` is the paper's own view of the process.
+Start with `Optimizer` (ask and tell) or `optimize`. The packages follow the data: `problem` (what may be set, what was
+told, old data) → `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `beliefs` (what old data
+justifies) → `models` → `algorithm1` (the paper) and `average` (the default) → `acquisition` → `insight` → `campaign`.
 """
 
+from tunedprior.algorithm1 import WeightPrior, pretrain
+from tunedprior.campaign import Optimizer, Suggester, optimize
 from tunedprior.errors import TunedPriorError
-from tunedprior.optimize import optimize
-from tunedprior.optimizer import Optimizer
-from tunedprior.pretrain import pretrain
-from tunedprior.record import Trial
-from tunedprior.validation import average_replicates
-from tunedprior.weight_prior import WeightPrior
+from tunedprior.problem.training_set import average_replicates
+from tunedprior.problem.trials import History, Trial
 
 __version__ = "0.1.0"
 
-__all__ = ["Optimizer", "Trial", "TunedPriorError", "WeightPrior", "average_replicates", "optimize", "pretrain"]
+__all__ = [
+    "History",
+    "Optimizer",
+    "Suggester",
+    "Trial",
+    "TunedPriorError",
+    "WeightPrior",
+    "average_replicates",
+    "optimize",
+    "pretrain",
+]

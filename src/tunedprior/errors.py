@@ -10,7 +10,7 @@ class InputError(TunedPriorError, ValueError):
 
 
 class NothingToLearnError(InputError):
-    """Auxiliary data is sound but says nothing: no rows, one row, or a response that never varies."""
+    """Old data is sound but says nothing: no rows, one row, or a response that never varies."""
 
 
 class DomainError(InputError):
@@ -33,8 +33,12 @@ class VanishingKernelWarning(UserWarning):
     """What a machine learnt is zero, and so is the kernel re-weighted with it."""
 
 
-class AuxiliaryDataWarning(UserWarning):
+class OldDataWarning(UserWarning):
     """Old data that can be used only in part, or not at all."""
+
+
+#: The name until 0.1, so that filters and handlers written for it go on working.
+AuxiliaryDataWarning = OldDataWarning
 
 
 class FileFormatError(TunedPriorError, ValueError):

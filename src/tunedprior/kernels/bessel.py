@@ -1,4 +1,4 @@
-"""L₄ of the squared exponential kernel, by Bessel functions or their series."""
+"""L₄ = Σ_i τ_i⁴ ϑ_iϑ_iϑ_iϑ_i of the squared exponential kernel, by Bessel functions or their series."""
 
 from functools import reduce
 from itertools import count
@@ -17,7 +17,10 @@ _SERIES_UP_TO = 30.0  # ν where summing L₄'s series term by term stops being 
 
 
 def squared_exponential_l4(base: SquaredExponential, left: Product, right: Product) -> Float[Tensor, "n k"]:
-    """L₄ = e(left) e(right) Π_d h₀(ν_d² left_d right_d), where each side is a product of two of the four arguments."""
+    """L₄ = e(left) e(right) Π_d h₀(ν_d² left_d right_d) for all pairs of rows, with h₀ as in `bessel_clifford`.
+
+    `left` and `right` each hold products of two of the four arguments, and e is their envelope.
+    """
     exponent = left.log_envelope[:, None] + right.log_envelope
     factors = []
     nus = base.inverse_square_lengthscale.expand(1, left.points.shape[-1])[0].tolist()
@@ -26,10 +29,10 @@ def squared_exponential_l4(base: SquaredExponential, left: Product, right: Produ
         t = nu**2 * left.points[:, None, column] * right.points[:, column]
         terms = None
         if fits and nu <= _SERIES_UP_TO:
-            # As many as leave out less than 1e-18 once the envelope, at most e^{-2√|t|}, is on.
+            # So many that the truncation error, times the envelope of at most e^{-2√|t|}, is below 1e-18.
             terms = next(q for q in count(int(nu) + 1) if nu**q < 1e-9 * exp(nu) * factorial(q))
         else:
-            # What the scaled Bessel function was divided by; L₄ does not depend on it, so it is a constant.
+            # Undoes the scaling of the Bessel function; L₄ does not depend on it, so autograd may take it for constant.
             exponent = exponent + 2 * t.detach().clamp(min=0).sqrt()
         factors.append(bessel_clifford(t, 0, terms))
     product: Tensor = reduce(torch.mul, factors)
@@ -39,15 +42,15 @@ def squared_exponential_l4(base: SquaredExponential, left: Product, right: Produ
 def bessel_clifford(t: Float[Tensor, "n k"], order: int, terms: int | None) -> Float[Tensor, "n k"]:
     """h_q(t) = Σ_k t^k/(k!(k+q)!), so that h_q' = h_{q+1}; h₀(t) = I₀(2√t), or J₀(2√-t) for t < 0.
 
-    With so many terms of the series, or (None) by Bessel functions and then divided by e^{2√t} where t > 0, a
-    factor that differentiation takes for a constant.
+    The series up to k = `terms`, or with None Bessel functions, then divided by e^{2√t} where t > 0: a factor
+    that the derivatives treat as a constant.
     """
     result: Tensor = _BesselClifford.apply(t, order, terms)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
     return result
 
 
 class _BesselClifford(torch.autograd.Function):
-    """PyTorch's own derivatives go through √t, which has none at 0; these do not."""
+    """h_q with the derivative h_{q+1}: autograd would differentiate √t, which has no derivative at 0."""
 
     @staticmethod
     def forward(ctx: Any, t: Float[Tensor, "n k"], order: int, terms: int | None) -> Float[Tensor, "n k"]:

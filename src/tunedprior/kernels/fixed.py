@@ -1,4 +1,4 @@
-"""Kernels with nothing left to learn: made once from a free kernel and old data, then only evaluated."""
+"""Kernels without learnable parameters: made once from a free kernel and old data, then only evaluated."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -11,14 +11,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.errors import InputError
+from tunedprior.kernels.anchors import StaysFloat64
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.kernels.theorem import _StaysFloat64
+from tunedprior.numerics.shapes import broadcast_shape
 
 
-class FixedKernel(_StaysFloat64, Kernel):
-    """A kernel derived from a free kernel whose parameters are copied and stay as they are.
+class FixedKernel(StaysFloat64, Kernel):
+    """A kernel derived from a free kernel, `base`, whose parameters are copied and fixed.
 
-    It computes in float64 and answers in the dtype of its inputs.
+    It computes in float64 and returns the dtype of its inputs.
     """
 
     def __init__(self, base: FreeKernel, num_inputs: int) -> None:
@@ -34,11 +35,11 @@ class FixedKernel(_StaysFloat64, Kernel):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Always empty: there is nothing to have one of per batch."""
+        """Always empty: the fixed parameters are those of a single kernel."""
         return torch.Size([])
 
     def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
-        """None: GPyTorch would make a batch of the base, and what was derived from it would no longer fit."""
+        """No sub-kernels: GPyTorch would make a batch of the base, and tensors derived from it would no longer fit."""
         return iter(())
 
     def forward(
@@ -48,28 +49,29 @@ class FixedKernel(_StaysFloat64, Kernel):
         diag: bool = False,
         **params: Any,  # noqa: ARG002  # part of GPyTorch's signature
     ) -> Float[Tensor, "*batch n k"] | Float[Tensor, "*batch n"]:
-        """The full matrix, or with `diag=True` its diagonal K(x1_i, x2_i)."""
-        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-        left = self._product(_once(x1))
-        right = left if x2 is x1 else self._product(_once(x2))
-        values = self._diagonal(left, right) if diag else self._matrix(left, right)
+        """K(x1, x2), or with `diag=True` its diagonal K(x1_i, x2_i)."""
+        batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
+        left = self.product(_once(x1))
+        right = left if x2 is x1 else self.product(_once(x2))
+        values = self.diagonal_of(left, right) if diag else self.matrix_of(left, right)
         values = values.to(torch.promote_types(x1.dtype, x2.dtype))
         return values.expand(*batch, *values.shape[-1 if diag else -2 :])
 
-    def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        return self.base._product(self.base._select(x.double()))
+    def product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+        """The rows of x as products of one factor: the columns that the base acts on, in float64."""
+        return self.base.product(self.base.select_columns(x.double()))
 
     @abstractmethod
-    def _matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
-        """K at all pairs of rows."""
+    def matrix_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        """K(left row, right row) for all pairs of rows."""
 
     @abstractmethod
-    def _diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
-        """K at pairs of equal rows."""
+    def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+        """K(left row i, right row i) for every i: the diagonal."""
 
 
 def _once(x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
-    """One table where all of a batch are the same: a batch of candidates repeats the training points for each."""
+    """x without its batch where all members are equal: a batch of candidates repeats the training points for each."""
     if x.ndim == 2 or x.numel() == 0 or x.requires_grad:  # each copy has a gradient of its own
         return x
     first = x[(0,) * (x.ndim - 2)]

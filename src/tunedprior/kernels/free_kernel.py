@@ -11,9 +11,9 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, positive
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels.multi_index import monomials, multi_indices
-from tunedprior.validation import Numbers, as_float_tensor, finite_rows, listed, positive
+from tunedprior.kernels.features.multi_index import monomials, multi_indices
 
 # Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
 _DOMAIN_SLACK = 1e-6
@@ -21,7 +21,7 @@ _LENGTHSCALE_OPTIONS = {"ard_num_dims", "lengthscale_prior", "lengthscale_constr
 
 
 class Product(NamedTuple):
-    """x₁ ⊙ ⋯ ⊙ x_k and Σ log e(x_k): all that a free kernel sees of a group of its arguments.
+    """x₁ ⊙ ⋯ ⊙ x_k and Σ log e(x_k): all that a free kernel depends on, of a group of its arguments.
 
     Every free kernel here has features ϑ_i(x) = xⁱ e(x), so ϑ_i(x₁)⋯ϑ_i(x_m) is the monomial of the
     elementwise product times the product of the envelopes e. Envelopes are kept as logarithms: exponents
@@ -32,34 +32,34 @@ class Product(NamedTuple):
     log_envelope: Float[Tensor, "*batch n"]
 
     def times(self, other: "Product") -> "Product":
-        """Each of ours with each of theirs: n·n' products, ours varying slowest."""
+        """Products of each row with each row of `other`, n·n' in all; the index of `other` varies fastest."""
         points = self.points[..., :, None, :] * other.points[..., None, :, :]
         log_envelope = self.log_envelope[..., :, None] + other.log_envelope[..., None, :]
         return Product(points.flatten(-3, -2), log_envelope.flatten(-2, -1))
 
     def rowwise(self, other: "Product") -> "Product":
-        """Our row i with their row i: n products."""
+        """Products of row i with row i of `other`, n in all."""
         return Product(self.points * other.points, self.log_envelope + other.log_envelope)
 
     def take(self, rows: slice | Int[Tensor, " k"]) -> "Product":
-        """Some of the rows."""
+        """The subset `rows` of the rows."""
         return Product(self.points[..., rows, :], self.log_envelope[..., rows])
 
     def expand(self, batch: torch.Size) -> "Product":
-        """The same for every member of a batch."""
+        """The products repeated for every member of a batch of this shape."""
         n, d = self.points.shape[-2:]
         return Product(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
 
     def flatten(self) -> "Product":
-        """All members of the batch in one list of rows."""
+        """The rows of all members of the batch in one table, without a batch."""
         return Product(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
 
     def double(self) -> "Product":
-        """In float64."""
+        """The products in float64."""
         return Product(self.points.double(), self.log_envelope.double())
 
     def empty_product(self) -> "Product":
-        """The product of no arguments: one row that changes nothing it multiplies."""
+        """The product of no arguments: one row, the neutral element of multiplication."""
         return Product(torch.ones_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1]))
 
 
@@ -69,13 +69,13 @@ class FreeKernel(Kernel, ABC):
     As a `gpytorch.kernels.Kernel` it is K₂. Definition 2 of the paper.
 
     Args:
-        num_inputs: How many inputs d a point has; only `weights` and `multi_indices` need to be told, and
-            only where nothing else says it (one length-scale per input, anchors, `active_dims`).
+        num_inputs: The number of inputs d. Only `weights` and `multi_indices` need it, and only where it does not
+            follow from ARD length-scales, anchors or `active_dims`.
         batch_shape: As for any GPyTorch kernel: one set of parameters for each member of the batch.
         active_dims: As for any GPyTorch kernel: the columns to act on.
     """
 
-    #: Points must satisfy |x| ≤ 1 (or < 1 when `open_domain`); None: anywhere.
+    #: Whether points must satisfy |x| ≤ 1 (|x| < 1 with `open_domain`).
     bounded_domain = False
     open_domain = False
     #: The parameter that leave-one-out selection tunes, if the kernel has one.
@@ -96,35 +96,38 @@ class FreeKernel(Kernel, ABC):
             num_inputs = len(self.active_dims)
         self.num_inputs = num_inputs
 
-    # -- what each kernel says of itself -----------------------------------------------------------
+    # -- what each kernel defines --------------------------------------------------------------------
 
     @abstractmethod
-    def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
 
     @abstractmethod
-    def _weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+    def weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
         """τ at the given multi-indices."""
 
-    def _log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
+    def log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
         """log e(x), where ϑ_i(x) = xⁱ e(x) and log e(x) = Σ_d log e_d(x_d)."""
-        return self._log_envelopes(points).sum(-1)
+        return self.log_envelopes(points).sum(-1)
 
-    def _log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+    def log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
         """log e_d(x_d), input by input; 0 for kernels whose features are the bare monomials."""
         return torch.zeros_like(points)
 
-    def _log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for those that have them
-        """log τ_i² = Σ_d of these at i_d ≤ highest (d may be 1, for all inputs); None where τ is no such product."""
+    def log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for overrides
+        """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; None where τ is no product over the inputs.
+
+        A single row holds for all inputs.
+        """
         return None
 
-    def _log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
-        """log of the mean of ϑ_k² over |x_d| ≤ far, input by input and for each power k up to the highest."""
+    def log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """log of the mean of ϑ_k(x_d)² over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         powers = torch.arange(highest + 1).to(far)
         return 2 * powers * far.log()[:, None] - (2 * powers + 1).log()
 
-    def _log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
-        """The largest log |ϑ_k| for |x_d| ≤ far, input by input and for each power k up to the highest."""
+    def log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """max log |ϑ_k(x_d)| over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         return torch.arange(highest + 1).to(far) * far.log()[:, None]
 
     # -- the family ----------------------------------------------------------------------------------
@@ -145,27 +148,27 @@ class FreeKernel(Kernel, ABC):
                 f"A free kernel is defined for an even number of arguments, 2 or more; got {m}. "
                 "Repeat one of them, or leave one out."
             )
-        tables = [self._select(as_float_tensor(x, "Points")) for x in xs]
+        tables = [self.select_columns(as_float_tensor(x, "Points")) for x in xs]
         shapes = [tuple(x.shape) for x in tables]
         if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
             raise InputError(f"m_kernel takes tables n_k x d with one common d; got shapes {shapes}.")
-        products = [self._product(x) for x in tables]
+        products = [self.product(x) for x in tables]
         left = reduce(Product.times, products[: m // 2])
         right = reduce(Product.times, products[m // 2 :])
-        flat = self._cross(left, right)
+        flat = self.cross(left, right)
         return flat.reshape(*flat.shape[:-2], *(shape[0] for shape in shapes))
 
     def features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
         """ϑ(x), unweighted, for the p multi-indices of total degree ≤ max_degree."""
-        x = self._select(x)
-        return self._features_at(self._product(x), multi_indices(x.shape[-1], max_degree))
+        x = self.select_columns(x)
+        return self.features_at(self.product(x), multi_indices(x.shape[-1], max_degree))
 
     def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, "*batch p"]:
         """τ, in the order of `multi_indices`. Re-weighted kernels have entries of either sign."""
-        return self._weights_at(self.multi_indices(max_degree, num_inputs))
+        return self.weights_at(self.multi_indices(max_degree, num_inputs))
 
     def multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
-        """The exponents i of the features, in the one order that `features` and `weights` share."""
+        """The multi-indices i (exponents) of the features, in the order of `features` and `weights`."""
         known = self.num_inputs if num_inputs is None else num_inputs
         if known is None:
             raise InputError(
@@ -190,26 +193,27 @@ class FreeKernel(Kernel, ABC):
                 "last_dim_is_batch is not supported (GPyTorch deprecates it). "
                 "Sum kernels over active_dims for an additive model."
             )
-        left = self._product(x1)
-        right = left if x2 is x1 else self._product(x2)
+        left = self.product(x1)
+        right = left if x2 is x1 else self.product(x2)
         if not diag:
-            return self._cross(left, right)
+            return self.cross(left, right)
         both = left.rowwise(right)
-        return self._cross(both, both.empty_product()).squeeze(-1)
+        return self.cross(both, both.empty_product()).squeeze(-1)
 
     # -- shared helpers ------------------------------------------------------------------------------
 
-    def _select(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d2"]:
+    def select_columns(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d2"]:
         """The columns this kernel acts on, as GPyTorch's `__call__` would pass them to `forward`."""
         return x if self.active_dims is None else x.index_select(-1, self.active_dims)
 
-    def _product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        """Points as products of one factor, in the wider of their and the parameters' dtypes, after a check."""
-        self._check(x)
+    def product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+        """The rows of x as products of one factor, checked, in the wider of the dtypes of x and the parameters."""
+        self.check_points(x)
         x = x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
-        return Product(x, self._log_envelope(x))
+        return Product(x, self.log_envelope(x))
 
-    def _check(self, x: Float[Tensor, "*batch n d"]) -> None:
+    def check_points(self, x: Float[Tensor, "*batch n d"]) -> None:
+        """Raise an error for points that are not finite, have another number of inputs, or lie outside the domain."""
         if self.num_inputs is not None and x.shape[-1] != self.num_inputs:
             raise InputError(
                 f"{type(self).__name__} was made for points with {self.num_inputs} inputs; got {x.shape[-1]}. "
@@ -235,11 +239,12 @@ class FreeKernel(Kernel, ABC):
             "Scale the box that holds all your data onto it."
         )
 
-    def _features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+        """ϑ_i of every row, for the given multi-indices."""
         return monomials(product.points, indices) * product.log_envelope.exp()[..., None]
 
     def _register_positive(self, name: str, value: float | Tensor) -> None:
-        """A learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
+        """Register a learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
 
         k is 1, or the length of a tensor of values. Tensors pass on their dtype and device; a Python number
         takes torch's default dtype, as `torch.tensor(number)` would.

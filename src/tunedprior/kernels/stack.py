@@ -7,15 +7,17 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tunedprior.numerics.squared_exponentials import exponentials, squared_differences
+
 
 @dataclass(frozen=True, eq=False)
 class KernelStack:
-    """K_r(x, x') = exp(-½ Σ_d (x_d - x'_d)²/ℓ_rd²) for each row of ℓ, then every other kernel over its size.
+    """K_r(x, x') = exp(-½ Σ_d (x_d - x'_d)²/ℓ_rd²) for each row of ℓ, then each other kernel's K/size.
 
     Attributes:
-        lengthscales: ℓ, of any number of squared exponential kernels.
+        lengthscales: ℓ, a row for each squared exponential kernel.
         others: Kernels of any kind.
-        sizes: What each of those is divided by: its mean variance, so that all kernels have variance 1 on average.
+        sizes: The divisor of each of `others`, its mean variance: all kernels have variance 1 on average.
     """
 
     lengthscales: Float[Tensor, "r d"]
@@ -26,13 +28,13 @@ class KernelStack:
         return len(self.lengthscales) + len(self.others)
 
     def with_lengthscale(self, row: int, lengthscale: Float[Tensor, " d"]) -> "KernelStack":
-        """With other length-scales in one row."""
+        """The stack with the length-scales of squared exponential kernel `row` replaced."""
         lengthscales = self.lengthscales.clone()
         lengthscales[row] = lengthscale
         return replace(self, lengthscales=lengthscales)
 
     def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
-        """Some of the kernels, in their order."""
+        """The subset `which` (ascending) of the kernels."""
         first = len(self.lengthscales)
         later = [int(row) - first for row in which if row >= first]
         return KernelStack(
@@ -42,17 +44,16 @@ class KernelStack:
         )
 
     def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
-        """Each kernel's matrix."""
-        squares = (x1[..., :, None, :] - x2[..., None, :, :]).square()
-        exponents = -(squares @ self.lengthscales.mT**-2) / 2
+        """K_r(x1, x2) for every kernel r."""
+        plain = exponentials(self.lengthscales**-2, squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)
         ]
-        return torch.cat([exponents.movedim(-1, 0).exp(), *learnt])
+        return torch.cat([plain, *learnt])
 
     def variances(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "r *batch n"]:
-        """Each kernel's diagonal."""
+        """K_r(x, x) for every kernel r: the diagonals."""
         ones = x.new_ones(len(self.lengthscales), *x.shape[:-1])
         learnt = [
             kernel.forward(x, x, diag=True)[None] / size for kernel, size in zip(self.others, self.sizes, strict=True)

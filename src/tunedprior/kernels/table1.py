@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tunedprior.checks import as_float_tensor, finite_rows, listed
 from tunedprior.errors import InputError
-from tunedprior.kernels.constructions import DirectProductKernel, DotProductKernel, SeriesKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.validation import as_float_tensor, finite_rows, listed
+from tunedprior.kernels.series import DirectProductKernel, DotProductKernel, SeriesKernel
 
 
 class _Placement(torch.nn.Module):
-    """Remembers the dtype and device a kernel without parameters was moved to.
+    """The dtype and device that a kernel without parameters was moved to.
 
     A module of its own because GPyTorch would slice a kernel's own buffer along batch axes.
     """
@@ -28,7 +28,7 @@ class _Placement(torch.nn.Module):
 
 
 class _WithoutParameters(SeriesKernel):
-    """Nothing to have one of per batch, so the batch shape is the inputs' alone."""
+    """A free kernel without parameters: it has no batch shape of its own, only its inputs may have one."""
 
     def __init__(self, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
@@ -36,14 +36,14 @@ class _WithoutParameters(SeriesKernel):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype it was moved to."""
+        """The dtype that the kernel was moved to."""
         if {parameter.dtype for parameter in self.parameters()} - {self._placement.here.dtype}:
             raise RuntimeError("The kernel's parameters have multiple dtypes.")
         return self._placement.here.dtype
 
     @property
     def device(self) -> torch.device:
-        """The device it was moved to."""
+        """The device that the kernel was moved to."""
         return self._placement.here.device
 
     def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, " p"]:
@@ -52,7 +52,7 @@ class _WithoutParameters(SeriesKernel):
 
     @property
     def batch_shape(self) -> torch.Size:
-        """Always empty."""
+        """Always empty: there are no parameters, and so no batch of them."""
         return torch.Size([])
 
 
@@ -110,7 +110,7 @@ class Polynomial(DotProductKernel):
 
 
 class _ScaledSeries(DotProductKernel):
-    """A dot-product kernel of νχ, so that log ξ_q = q log ν + a constant of the series."""
+    """A dot-product kernel k(νχ), so that log ξ_q = q log ν + a constant of the series; ν is `scale`."""
 
     tuned_parameter = "scale"
 
@@ -128,7 +128,7 @@ class _ScaledSeries(DotProductKernel):
         self._set_positive("scale", value)
 
     def _log_exponential_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        """log of ν^q / q!."""
+        """log(ν^q/q!) for q = 0 … max_degree."""
         q = torch.arange(max_degree + 1).to(self.scale)
         return q * self.scale.log() - torch.lgamma(q + 1)
 
@@ -154,7 +154,8 @@ class Exponential(_ScaledSeries):
     def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
         return self._log_exponential_coefficients(max_degree)
 
-    def _log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+    def log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+        """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; a single row holds for all inputs."""
         return self._log_exponential_coefficients(highest)[..., None, :]  # the exponential of a sum is a product
 
 
@@ -176,7 +177,7 @@ class SquaredExponential(FreeKernel):
     """K_m = exp(Σ_d ν_d x₁_d⋯x_m_d - ½ Σ_k Σ_d ν_d x_{k,d}²) with ν_d = 1/ℓ_d². Table 1; x in [-1, 1].
 
     ϑ_i(x) = xⁱ exp(-½ Σ_d ν_d x_d²) and τ_i² = Π_d ν_d^{i_d}/i_d!. K₂ is the usual exp(-½ Σ_d (x_d - x'_d)²/ℓ_d²),
-    but for m > 2 the family has an origin: it is not translation-invariant, and it explodes outside [-1, 1].
+    but for m > 2 the kernel is not translation-invariant: it depends on the origin, and explodes outside [-1, 1].
 
     Args:
         lengthscale: ℓ, one number for all inputs or one for each (ARD); learnable.
@@ -204,35 +205,41 @@ class SquaredExponential(FreeKernel):
 
     @property
     def inverse_square_lengthscale(self) -> Float[Tensor, "*batch 1 d"]:
-        """ν_d = 1/ℓ_d² (d is 1 when the inputs share it)."""
+        """ν_d = 1/ℓ_d²; d is 1 where all inputs share one length-scale."""
         lengthscale: Tensor = self.lengthscale
         return lengthscale**-2
 
-    def _log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+    def log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+        """log e_d(x_d) = -½ ν_d x_d², input by input."""
         return -(self.inverse_square_lengthscale * points**2) / 2
 
-    def _cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
         exponent = (self.inverse_square_lengthscale * left.points) @ right.points.mT
         exponent = exponent + left.log_envelope[..., :, None] + right.log_envelope[..., None, :]
         # Inside [-1, 1] it is never positive; with ℓ below 1e-6 rounding could make it so, and overflow.
         return torch.exp(exponent.clamp(max=0))
 
-    def _weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+    def weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+        """τ at the given multi-indices."""
         log_nu = self.inverse_square_lengthscale.log()
         powers = indices.to(log_nu)
         return torch.exp((powers * log_nu - torch.lgamma(powers + 1)).sum(-1) / 2)
 
-    def _log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+    def log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+        """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; a single row holds for all inputs."""
         powers = torch.arange(highest + 1).to(self.lengthscale)
         return powers * self.inverse_square_lengthscale[0].log()[:, None] - torch.lgamma(powers + 1)
 
-    def _log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """log of the mean of ϑ_k(x_d)² over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         # ∫₀^far t^{2k} e^{-νt²} dt is half an incomplete gamma function.
         halves, nu = torch.arange(highest + 1).to(far) + 0.5, self.inverse_square_lengthscale[0, :, None]
         gamma: Tensor = torch.lgamma(halves) + torch.special.gammainc(halves, nu * far[:, None] ** 2).log()
         return gamma - halves * nu.log() - (2 * far[:, None]).log()
 
-    def _log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+        """max log |ϑ_k(x_d)| over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         powers, nu = torch.arange(highest + 1).to(far), self.inverse_square_lengthscale[0, :, None]
         peak: Tensor = torch.minimum(far[:, None], (powers / nu).sqrt())
         logs: Tensor = torch.special.xlogy(powers, peak)

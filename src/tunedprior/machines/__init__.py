@@ -1,18 +1,22 @@
-"""Machines that learn α from auxiliary data, and the leave-one-out error that chooses their settings."""
+"""Machines that learn α from old data, and the leave-one-out error that selects λ and the kernel's parameters."""
 
+from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.least_squares import LeastSquares
 from tunedprior.machines.leave_one_out import leave_one_out_error
-from tunedprior.machines.machine import Machine, TrainedMachine
+from tunedprior.machines.machine import Machine
 from tunedprior.machines.selection import Selection, select
+from tunedprior.machines.streamed import FeatureFit
 from tunedprior.machines.support_vector import SupportVectorClassifier, SupportVectorRegressor
 
 __all__ = [
+    "AlphaFit",
+    "FeatureFit",
+    "Fit",
     "LeastSquares",
     "Machine",
     "Selection",
     "SupportVectorClassifier",
     "SupportVectorRegressor",
-    "TrainedMachine",
     "leave_one_out_error",
     "select",
 ]

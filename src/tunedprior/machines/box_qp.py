@@ -7,9 +7,9 @@ from jaxtyping import Float64
 from numpy import ndarray
 from scipy.linalg import eigh
 from scipy.optimize import lsq_linear, minimize
-from threadpoolctl import threadpool_limits
 
 from tunedprior.errors import ConvergenceError
+from tunedprior.numerics.isolation import one_blas_thread
 
 _PROXIMAL_STEPS = 50
 # A small ridge converges in fewer steps; a larger one has the smaller rounding error.
@@ -17,7 +17,7 @@ _RELATIVE_RIDGES = (1e-9, 1e-6, 1e-3)
 _AT_BOUND = 1e-12  # of the box: closer than this is rounding, and exact zeros are what makes α sparse
 
 
-@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # threadpoolctl ships no types
+@one_blas_thread()
 def solve_box_qp(
     quadratic: Float64[ndarray, "n n"],
     linear: Float64[ndarray, " n"],
@@ -31,7 +31,7 @@ def solve_box_qp(
     method that ill-conditioning does not slow, and L-BFGS-B, which wins when the box is tight or a good `start`
     is known.
 
-    On one thread: these matrices are small, and threads that wait for each other cost more than they do.
+    On one thread: these matrices are so small that synchronising threads costs more than the work.
 
     Raises `ConvergenceError` unless a unit projected-gradient step moves no β by more than
     `tolerance` (times the largest |c|, where that is above 1).
@@ -66,9 +66,10 @@ def _active_set(
     relative_ridge: float,
     done: Callable[[Float64[ndarray, " n"]], bool],
 ) -> Float64[ndarray, " n"]:
-    """Least squares wants a factor of Q, which may be singular, so each step adds ½ δ‖β - β_previous‖².
+    """The minimiser by bounded-variable least squares, in proximal steps that add ½ δ‖β - β_previous‖².
 
-    Q + δI has a factor, and the minimiser sought is the fixed point of these steps; two or three do.
+    Least squares needs a factor of Q, which may be singular; Q + δI has one. The minimiser sought is the fixed point of
+    these steps; two or three suffice.
     """
     size = len(linear)
     ridge = relative_ridge * max(float(np.diag(quadratic).mean()), 1e-300)

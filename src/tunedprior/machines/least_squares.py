@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.linalg import cholesky, solve_posdef
 from tunedprior.machines.machine import Machine
+from tunedprior.numerics.linalg import cholesky, solve_posdef
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,6 @@ class LeastSquares(Machine):
 
 
 def leave_one_out_residuals(factor: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """y_i - g₋ᵢ(x_i) = α_i / M_ii, from the Cholesky factor of K + λI; differentiable."""
+    """y_i - g₋ᵢ(x_i) = α_i / M_ii with M = (K + λI)⁻¹, from the Cholesky factor of K + λI; differentiable."""
     inverse = torch.cholesky_inverse(factor)
     return (inverse @ y) / inverse.diagonal()

@@ -1,9 +1,9 @@
-"""Leave-one-out: how well a machine predicts each auxiliary row from all the others."""
+"""Leave-one-out: the error of a machine at each row of old data, when trained on all others."""
 
 from gpytorch.kernels import Kernel
 
+from tunedprior.checks import Numbers
 from tunedprior.machines.machine import Machine, gram_matrix
-from tunedprior.validation import Numbers
 
 
 def leave_one_out_error(machine: Machine, kernel: Kernel, X: Numbers, y: Numbers) -> float:

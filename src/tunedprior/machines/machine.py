@@ -1,6 +1,5 @@
-"""What every machine shares: it turns auxiliary data and a kernel into coefficients α."""
+"""The base class of machines, which learn coefficients α from old data and a kernel."""
 
-import warnings
 from abc import ABC, abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass
@@ -10,37 +9,11 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.checks import Numbers, positive, warn
 from tunedprior.errors import VanishingKernelWarning
-from tunedprior.kernels import FreeKernel, Reweighted
-from tunedprior.validation import Numbers, positive, table, training_set
-
-
-@dataclass(frozen=True)
-class TrainedMachine:
-    """g(x) = Σ_j α_j K₂(a_j, x) + b: what a machine learnt from the auxiliary data.
-
-    Attributes:
-        kernel: K₂.
-        anchors: The auxiliary points a_j, `a x d`.
-        alpha: α, `a`.
-        bias: b; 0 for machines without one.
-    """
-
-    kernel: Kernel
-    anchors: Float[Tensor, "a d"]
-    alpha: Float[Tensor, " a"]
-    bias: float = 0.0
-
-    def __call__(self, x: Numbers) -> Float[Tensor, " n"]:
-        """g at each row of x."""
-        x = table(x, "Points", num_inputs=self.anchors.shape[1]).to(self.anchors)
-        with torch.no_grad():
-            cross: Tensor = self.kernel(x, self.anchors).to_dense()
-        return cross.to(self.alpha) @ self.alpha + self.bias
-
-    def reweighted(self) -> Reweighted:
-        """The kernel whose prior belief is what this machine learnt (the Theorem); the bias plays no part."""
-        return Reweighted(deepcopy(self.kernel), self.anchors, self.alpha)
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.fit import AlphaFit
+from tunedprior.problem.training_set import distinct_rows
 
 
 @dataclass(frozen=True)
@@ -56,24 +29,23 @@ class Machine(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", positive(self.lam, "λ"))
 
-    def fit(self, kernel: Kernel, X: Numbers, y: Numbers) -> TrainedMachine:
-        """Learn y at the rows of X (`n x d`, distinct, at least two; y must vary)."""
+    def fit(self, kernel: Kernel, X: Numbers, y: Numbers) -> AlphaFit:
+        """The machine's fit to responses y at the rows of X (`n x d`, distinct, at least two; y must vary)."""
         X, y = self.check(kernel, X, y)
         alpha, bias = self.solve(gram_matrix(kernel, X), y.double())
         if not alpha.any():
-            warnings.warn(
+            warn(
                 "The machine learnt nothing: every α is zero, and a kernel re-weighted with it vanishes. "
                 "Lower λ (or epsilon), or go on without this data.",
                 VanishingKernelWarning,
-                stacklevel=2,
             )
-        return TrainedMachine(deepcopy(kernel).to(X), X.clone(), alpha.to(X), bias)
+        return AlphaFit(deepcopy(kernel).to(X), X.clone(), alpha.to(X), self.lam, bias)
 
     def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
-        """X and y as tensors, or an `InputError`."""
+        """X and y as tensors; an `InputError` if the machine cannot be trained on them."""
         # With active_dims a kernel's inputs are not the table's columns: GPyTorch picks them later.
         whole = isinstance(kernel, FreeKernel) and kernel.active_dims is None
-        return training_set(X, y, num_inputs=kernel.num_inputs if whole else None)
+        return distinct_rows(X, y, num_inputs=kernel.num_inputs if whole else None)
 
     @abstractmethod
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
@@ -81,19 +53,19 @@ class Machine(ABC):
 
     @abstractmethod
     def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """For each row, the prediction of the machine trained on all the others."""
+        """g₋ᵢ(x_i) for each row i: its prediction by the machine trained on all other rows."""
 
     def leave_one_out_losses(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """For each row, the error of that prediction."""
+        """E(y_i, g₋ᵢ(x_i)) for each row i: the loss of its leave-one-out prediction."""
         return self.loss(y, self.leave_one_out(gram, y))
 
     def loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """The error that leave-one-out averages: the squared residual, unless a machine says otherwise."""
+        """E(y, g), the loss that the leave-one-out error averages: the squared residual, unless overridden."""
         return (y - predictions) ** 2
 
 
 def gram_matrix(kernel: Kernel, X: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-    """K₂ between all rows of X, outside autograd and in float64 whatever X is: solvers need a definite matrix."""
+    """K₂ between all rows of X, without autograd, always in float64: solvers need a positive definite matrix."""
     with torch.no_grad():
         gram: Tensor = deepcopy(kernel).to(X.double())(X.double()).to_dense()
     return gram

@@ -1,4 +1,4 @@
-"""Choosing the kernel's parameter(s) and λ by leave-one-out error on the auxiliary data."""
+"""Selection of the kernel's parameter(s) and λ by leave-one-out error on old data."""
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
+from tunedprior.checks import Numbers
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.linalg import cholesky
 from tunedprior.machines.least_squares import LeastSquares, leave_one_out_residuals
 from tunedprior.machines.machine import Machine, gram_matrix
-from tunedprior.validation import Numbers
+from tunedprior.numerics.linalg import cholesky
 
-#: Where the kernel's parameter is looked for, with inputs in [-1, 1].
+#: Search interval of the kernel's parameter, for inputs in [-1, 1].
 PARAMETER_BOUNDS = {"lengthscale": (0.05, 10.0), "scale": (0.01, 100.0), "offset": (0.01, 100.0)}
-#: Where λ is looked for, with responses of order 1.
+#: Search interval of λ, for responses of order 1.
 LEAST_SQUARES_LAMBDAS = (1e-6, 10.0)
 SUPPORT_VECTOR_LAMBDAS = (1e-3, 10.0)
 # Points of the coarse grid: of the kernel's parameter, and of λ.
@@ -32,7 +32,7 @@ _ZOOMS = 2
 
 @dataclass(frozen=True)
 class Selection:
-    """The machine and the kernel that leave-one-out chose, with their error."""
+    """The machine (with its λ) and the kernel of least leave-one-out error, and that error."""
 
     machine: Machine
     kernel: FreeKernel
@@ -60,19 +60,20 @@ def select(
     """argmin over λ and the kernel's parameter(s) of the leave-one-out error on (X, y).
 
     First a coarse grid (logarithmic, one parameter for all inputs). Then least squares descends the gradient of
-    its closed-form error from the best grid points; support vector machines, whose error is a staircase, zoom
+    its closed-form error from the best grid points; support vector machines, whose error is not smooth, zoom
     into a finer grid. With `ard=True` every input gets a length-scale of its own, by gradient; for support vector
     machines their ratios come from the least-squares error, their overall size and λ from the machine's own.
 
     Args:
-        machine: What to train; its λ is where nothing starts, only its kind and other settings count.
-        kernel: What to train it on; likewise.
-        X: Auxiliary points, `n x d`.
+        machine: The machine to train. Its λ is ignored, its other settings are kept.
+        kernel: The kernel to train it with. The size of its tuned parameter is ignored; ARD ratios are kept, unless
+            `ard` selects them too.
+        X: Old settings, `n x d`.
         y: Responses of order 1, or labels ±1.
         ard: One length-scale per input (`SquaredExponential` only).
-        lam_bounds: Where to look for λ. Default: 1e-6 to 10 for least squares, 1e-3 to 10 for support vector machines,
+        lam_bounds: Search interval of λ. Default: 1e-6 to 10 for least squares, 1e-3 to 10 for support vector machines,
             which gain nothing from a looser cap on |α| and take longer to train.
-        seed: Of the random restarts that ARD uses.
+        seed: The seed of the random restarts for ARD.
     """
     if not isinstance(kernel, FreeKernel):
         raise InputError(f"select needs a kernel of tunedprior.kernels; got {type(kernel).__name__}.")
@@ -105,7 +106,7 @@ def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKer
         )
     low, high = _bounds(kernel)
     spread: FreeKernel = SquaredExponential(
-        torch.full((kernel._select(X).shape[1],), float(np.sqrt(low * high))),
+        torch.full((kernel.select_columns(X).shape[1],), float(np.sqrt(low * high))),
         active_dims=kernel.active_dims,
         lengthscale_constraint=kernel.raw_lengthscale_constraint,
         lengthscale_prior=getattr(kernel, "lengthscale_prior", None),
@@ -114,7 +115,7 @@ def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKer
 
 
 def _bounds(kernel: FreeKernel) -> tuple[float, float]:
-    """Where the tuned parameter is looked for: our bounds, inside the kernel's own constraint."""
+    """Search interval of the tuned parameter: `PARAMETER_BOUNDS`, inside the kernel's own constraint."""
     low, high = PARAMETER_BOUNDS[str(kernel.tuned_parameter)]
     constraint = getattr(kernel, f"raw_{kernel.tuned_parameter}_constraint")
     edge = 1 + 1e-6  # a constraint is open, its transform infinite at the end
@@ -122,7 +123,7 @@ def _bounds(kernel: FreeKernel) -> tuple[float, float]:
 
 
 def _with_parameter(template: FreeKernel, value: float) -> FreeKernel:
-    """A copy with its tuned parameter at `value`, times what shape (ARD ratios) the template has."""
+    """A copy of the template whose tuned parameter has `value` as its geometric mean, and the template's ARD ratios."""
     kernel = deepcopy(template)
     if kernel.tuned_parameter is not None:
         current = getattr(kernel, kernel.tuned_parameter).detach()
@@ -138,7 +139,7 @@ def _parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]
 
 
 def _score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
-    """Infinite where the machine cannot be trained: one such candidate must not end the search."""
+    """The machine's leave-one-out error; infinite where it cannot be trained, which must not end the search."""
     try:
         squares = float(LeastSquares(machine.lam).leave_one_out_losses(gram, y).mean())
         own = squares if isinstance(machine, LeastSquares) else float(machine.leave_one_out_losses(gram, y).mean())
@@ -158,7 +159,7 @@ def _scored_grid(
     parameters: Float64[ndarray, " k"],
     lams: Float64[ndarray, " l"],
 ) -> list[Candidate]:
-    """Every combination, best first; ties in the order smooth before rough."""
+    """Every combination of parameter and λ with its score, best first; larger parameter and λ first in a tie."""
     scored = []
     for parameter in parameters[::-1]:
         gram = gram_matrix(_with_parameter(template, parameter), X)
@@ -261,7 +262,7 @@ def _descend(
         found = minimize(
             error_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}
         )
-    except FactorisationError:  # a step into overflow: whatever the grid had found there stands
+    except FactorisationError:  # a step overflowed: the result of the grid stands
         return Selection(LeastSquares(lam), kernel, np.inf)
     put(found.x)
     error = float(found.fun) if np.isfinite(found.fun) else np.inf

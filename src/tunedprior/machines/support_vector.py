@@ -12,19 +12,19 @@ from jaxtyping import Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tunedprior.checks import Numbers, labels
 from tunedprior.errors import ConvergenceError, InputError
 from tunedprior.machines.box_qp import solve_box_qp
 from tunedprior.machines.machine import Machine
-from tunedprior.validation import Numbers, labels
 
 # libsvm stops when no pair of variables violates optimality by more than this; its default is 1e-3.
 _LIBSVM_TOLERANCE = 1e-7
-_LIBSVM_ITERATIONS = 1_000_000  # its default is never to give up
+_LIBSVM_ITERATIONS = 1_000_000  # its default is no limit
 
 
 @dataclass(frozen=True)
 class _SupportVectorMachine(Machine):
-    """What classifier and regressor share: |α_j| ≤ 1/λ, and rows with α_j = 0 could be left out unnoticed."""
+    """The base of classifier and regressor: |α_j| ≤ 1/λ, and g does not depend on rows with α_j = 0."""
 
     bias: bool = field(default=False, kw_only=True)
 
@@ -34,9 +34,9 @@ class _SupportVectorMachine(Machine):
         return torch.as_tensor(alpha).to(y), bias
 
     def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """Exact refits, of those rows that need one.
+        """g₋ᵢ(x_i) for each row i, by exact refits without row i where it is a support vector.
 
-        Dropping a row with α_j = 0 changes nothing, unless there is a bias that no free support vector pins down.
+        Dropping a row with α_i = 0 changes nothing, unless there is a bias that no free support vector determines.
         """
         K, targets = _as_arrays(gram, y)
         alpha, bias = self._solve(K, targets)
@@ -53,7 +53,7 @@ class _SupportVectorMachine(Machine):
         alpha: Float64[ndarray, " n"],
         rows: Int[ndarray, " r"],
     ) -> Float64[ndarray, " r"]:
-        """The predictions at some rows, each of a machine trained without that row."""
+        """g₋ᵢ(x_i) for the given rows i, each by a machine trained without row i."""
         predictions = np.empty(len(rows))
         for position, row in enumerate(rows):
             others = np.arange(len(y)) != row
@@ -68,7 +68,7 @@ class _SupportVectorMachine(Machine):
         y: Float64[ndarray, " n"],
         start: Float64[ndarray, " n"] | None = None,
     ) -> tuple[Float64[ndarray, " n"], float]:
-        """α and the bias; `start` is an α to set out from."""
+        """α and the bias; `start` is a warm start for α."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,15 @@ class SupportVectorClassifier(_SupportVectorMachine):
     """
 
     def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
-        """X and y as tensors, or an `InputError`; y must be ±1."""
+        """X and y as tensors; an `InputError` if the machine cannot be trained on them, as where y is not ±1."""
         X, y = super().check(kernel, X, y)
         return X, labels(y)
 
     def leave_one_out_losses(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """As for any machine, but without a bias most rows need no refit to know their side.
+        """1 for each row i where y_i g₋ᵢ(x_i) ≤ 0, else 0.
 
-        y_i g(x_i) - |α_i| K_ii ≤ y_i g₋ᵢ(x_i) ≤ y_i g(x_i) (Jaakkola and Haussler 1999): a row whose bounds have the
-        same sign is settled.
+        Without a bias y_i g(x_i) - |α_i| K_ii ≤ y_i g₋ᵢ(x_i) ≤ y_i g(x_i) (Jaakkola and Haussler 1999): a row whose
+        bounds have the same sign needs no refit.
         """
         if self.bias:
             return super().leave_one_out_losses(gram, y)
@@ -102,7 +102,7 @@ class SupportVectorClassifier(_SupportVectorMachine):
         return torch.as_tensor(wrong).to(y)
 
     def loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-        """1 where the prediction has the wrong sign, or none."""
+        """1 where the prediction has the wrong sign or is 0, else 0."""
         return (y * predictions <= 0).to(y)
 
     def _solve(

@@ -1,0 +1,102 @@
+"""Every method of the comparison by its name: what it makes of the old data, and how it chooses."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.methods.rivals import (
+    Difference,
+    Envelope,
+    LearntKernel,
+    LeaveOneOut,
+    MultiTask,
+    RankingEnsemble,
+    anisotropic,
+    mixture,
+)
+from benchmarks.methods.rivals.source import Source
+from tunedprior.algorithm1.pretraining import pretrain_or_warn
+from tunedprior.algorithm1.tuned_prior import TunedPrior
+from tunedprior.campaign.priors import surrogate_for
+from tunedprior.models.standard import Standard
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.problem.box import Box
+from tunedprior.problem.space import Space
+
+
+@dataclass(frozen=True)
+class OldData:
+    """What a method is given before the first experiment."""
+
+    table: pd.DataFrame
+    space: Mapping[str, Any]
+    direction: str
+    seed: int
+
+    @property
+    def source(self) -> Source:
+        """As rivals take it."""
+        return Source.read(self.table, self.space, self.direction)
+
+
+def _tuned_prior(old: OldData, unit_diagonal: bool) -> Surrogate:
+    space = Space.parse(old.space)
+    prior = pretrain_or_warn(
+        old.table, space, kernel=None, ard=False, target="y", direction=old.direction, seed=old.seed
+    )
+    return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal)
+
+
+def _average(old: OldData) -> Surrogate:
+    return surrogate_for("average", {"old data": old.table}, Space.parse(old.space), direction=old.direction)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to model the objective, with an acquisition function.
+
+    Attributes:
+        name: As the paper has it, or close to it.
+        family: What the model is; two acquisition functions on one model are one family.
+        acquisition: `"ei"` or `"ucb"`.
+        surrogate: From old data to the model.
+    """
+
+    name: str
+    family: str
+    acquisition: str
+    surrogate: Callable[[OldData], Surrogate]
+
+
+_FAMILIES: dict[str, tuple[str | None, str | None, Callable[[OldData], Surrogate]]] = {
+    # family: the names with EI and with GP-UCB, and the model
+    "leave-one-out GP": ("EI", "GPUCB", lambda old: LeaveOneOut(old.source)),
+    "standard GP": ("standard-EI", "standard-GPUCB", lambda old: Standard(Box.around(Space.parse(old.space)))),
+    "ARD": ("ARD-EI", "ARD-GPUCB", lambda old: LearntKernel.learn(old.source, anisotropic)),
+    "DT-MKL": ("DT-MKL-EI", "DT-MKL-GPUCB", lambda old: LearntKernel.learn(old.source, mixture)),
+    "envGP": ("envEI", "envGPUCB", lambda old: Envelope(old.source)),
+    "diffGP": ("diffEI", "diffGPUCB", lambda old: Difference(old.source)),
+    "tuned prior": ("TP-EI-BO", "TP-GPUCB-BO", lambda old: _tuned_prior(old, unit_diagonal=False)),
+    "tuned prior, unit diagonal": (
+        "TP-EI-BO (unit diagonal)", "TP-GPUCB-BO (unit diagonal)", lambda old: _tuned_prior(old, unit_diagonal=True),
+    ),
+    "multi-task GP, free sign": ("MTGP-EI (free sign)", None, lambda old: MultiTask(old.source, free_sign=True)),
+    "multi-task GP, BoTorch": ("MTGP-EI (BoTorch)", None, lambda old: MultiTask(old.source, free_sign=False)),
+    "RGPE": ("RGPE-EI", None, lambda old: RankingEnsemble(old.source, old.seed)),
+}  # fmt: skip
+
+METHODS = {
+    name: Method(name, family, acquisition, surrogate)
+    for family, (ei, ucb, surrogate) in _FAMILIES.items()
+    for name, acquisition in ((ei, "ei"), (ucb, "ucb"))
+    if name is not None
+}
+#: What every ratio in the reports is to.
+BASELINE = "standard-EI"
+#: The rival that predicts flipped data almost perfectly.
+RIVAL = "MTGP-EI (free sign)"
+#: This project's default, which the paper's experiments did not have.
+AVERAGE = "average-EI"
+ALL_METHODS = METHODS | {AVERAGE: Method(AVERAGE, "average over beliefs", "ei", _average)}

@@ -1,0 +1,1 @@
+"""What is optimised: test functions with old data of every kind, measured pairs, simulated fibres."""

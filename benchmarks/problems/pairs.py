@@ -1,0 +1,153 @@
+"""Real measurements in pairs: old data of one process, and every measured setting of another, as a pool.
+
+The tables are not part of this project. A folder of them has, for each pair, `source.csv` (old data), `target.csv` (the
+pool), both with a column for every input and `y`, and `meta.json` (inputs, which are categorical, goal, origin,
+licence).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+
+PAIRS = (
+    "lig_PI_GOPI",
+    "lig_GOPI_GOQ",
+    "storm_solo_coloc",
+    "storm_c1_c3_lat",
+    "storm_c1thr_c3lat_flip",
+    "liquid_water_dce",
+    "photo_nodup",
+    "gpuconv_A100_MI250X",
+)
+#: Inputs that run over decades.
+LOG_INPUTS = ("Spout_wait", "Max_spout")
+#: Tables whose response is a time, over decades too. Throughput, the source of the flipped pair, is not.
+LOG_RESPONSES = {
+    "storm_c1_c3_lat": ("source", "target"),
+    "storm_c1thr_c3lat_flip": ("target",),
+    "gpuconv_A100_MI250X": ("source", "target"),
+}
+#: The one kind of old data that pairs have.
+MEASURED = "measured"
+POOL_SIZE = 1024
+ROWS = 150
+_FACTS = ("inputs", "categorical", "goal", "origin", "licence")
+_DIRECTIONS = {"max": "maximize", "min": "minimize"}
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Old data and a pool of settings with known responses.
+
+    Attributes:
+        name: One of `PAIRS`.
+        space: What the pool spans; old data may reach beyond it.
+        old: Inputs and `y` of the source, as measured: settings may repeat.
+        pool: Settings of the target, each once.
+        responses: Their responses, on the scale that suits (`LOG_RESPONSES`); means, where a setting was repeated.
+        direction: `"maximize"` or `"minimize"`, of `responses`.
+        origin: Where the data was published, to cite.
+        licence: Under which it was.
+    """
+
+    name: str
+    space: dict[str, Any]
+    old: pd.DataFrame
+    pool: pd.DataFrame
+    responses: np.ndarray
+    direction: str
+    origin: str
+    licence: str
+
+    @property
+    def best(self) -> int:
+        """The row of the pool's best setting."""
+        return int(self.responses.argmax() if self.direction == "maximize" else self.responses.argmin())
+
+    def regret(self, found: Sequence[float]) -> list[float]:
+        """|best - found| / (max - min) over the pool: 0 at its best setting, 1 at its worst, so pairs compare."""
+        distances = np.abs(self.responses[self.best] - np.asarray(found)) / np.ptp(self.responses)
+        return distances.tolist()
+
+
+def read_pair(folder: Path, name: str) -> Pair:
+    """A pair from the folder that holds them all."""
+    if name not in PAIRS:
+        raise InputError(f"A pair must be one of {', '.join(PAIRS)}; got {name!r}.")
+    paths = [folder / name / file for file in ("source.csv", "target.csv", "meta.json")]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing:
+        raise InputError(f"Pair {name!r} needs source.csv, target.csv and meta.json; {listed(missing)} is not there.")
+    facts = json.loads(paths[2].read_text(encoding="utf-8"))
+    unsaid = [fact for fact in _FACTS if fact not in facts]
+    if unsaid or facts["goal"] not in _DIRECTIONS:
+        said = f"{listed(unsaid)} is missing" if unsaid else f"the goal is {facts['goal']!r}"
+        raise InputError(f"{paths[2]} must say {', '.join(_FACTS)}, with the goal max or min; {said}.")
+    inputs, categorical = facts["inputs"], facts["categorical"]
+    old, new = (
+        _read(path, inputs, categorical, log_response=path.stem in LOG_RESPONSES.get(name, ())) for path in paths[:2]
+    )
+    merged = new.groupby(inputs, as_index=False, sort=False)["y"].mean()
+    return Pair(
+        name=name,
+        space={column: _parameter(column, old, new, column in categorical) for column in inputs},
+        old=old,
+        pool=merged[inputs],
+        responses=merged["y"].to_numpy(),
+        direction=_DIRECTIONS[facts["goal"]],
+        origin=facts["origin"],
+        licence=facts["licence"],
+    )
+
+
+def subsample(pair: Pair, seed: int, pool_size: int = POOL_SIZE, rows: int = ROWS) -> Pair:
+    """At most so many settings of the pool and rows of old data, drawn at random; both keep their order."""
+    rng = np.random.default_rng(seed)
+    settings = rng.choice(len(pair.pool), size=min(pool_size, len(pair.pool)), replace=False)
+    if pair.best not in settings:  # always in the pool, so that regret is to the pair's own optimum, and 0 reachable
+        settings[0] = pair.best
+    settings.sort()
+    kept = np.sort(rng.choice(len(pair.old), size=min(rows, len(pair.old)), replace=False))
+    return replace(
+        pair,
+        old=pair.old.iloc[kept].reset_index(drop=True),
+        pool=pair.pool.iloc[settings].reset_index(drop=True),
+        responses=pair.responses[settings],
+    )
+
+
+def _read(path: Path, inputs: list[str], categorical: list[str], log_response: bool) -> pd.DataFrame:
+    """Inputs and y of a table, complete and numeric where they must be, y on its scale."""
+    table = pd.read_csv(path)
+    wanted = [*inputs, "y"]
+    missing = [column for column in wanted if column not in table.columns]
+    if missing:
+        raise InputError(f"{path} must have the columns {', '.join(wanted)}; {listed(missing)} is missing.")
+    table = table[wanted]
+    numeric = [column for column in wanted if column not in categorical]
+    logarithmic = [column for column in numeric if column in LOG_INPUTS or (column == "y" and log_response)]
+    numbers = table[numeric].apply(pd.to_numeric, errors="coerce")
+    good = np.isfinite(numbers).all(axis=1) & table.notna().all(axis=1) & (numbers[logarithmic] > 0).all(axis=1)
+    if not good.all():
+        above = f" (above 0 for {', '.join(logarithmic)})" if logarithmic else ""
+        raise InputError(
+            f"{path} must be complete, with a number{above} in every column but categories; "
+            f"rows {listed(np.flatnonzero(~good))} are not. Drop or fill them."
+        )
+    table = table.assign(**numbers)
+    return table.assign(y=np.log(table["y"])) if log_response else table
+
+
+def _parameter(name: str, old: pd.DataFrame, new: pd.DataFrame, is_category: bool) -> Any:
+    if is_category:  # those of old data too, or what was learnt there would count less
+        return CategoricalDistribution(sorted({*old[name], *new[name]}))
+    return FloatDistribution(float(new[name].min()), float(new[name].max()), log=name in LOG_INPUTS)

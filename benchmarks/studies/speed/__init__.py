@@ -1,0 +1,1 @@
+"""How fast: each file measures one thing, `parts` lists them, `report` and `targets` tell what was found."""

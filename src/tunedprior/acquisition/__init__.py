@@ -1,0 +1,1 @@
+"""What makes a setting worth trying, and where that is largest."""

@@ -1,0 +1,139 @@
+"""What makes a setting worth trying: expected improvement, an upper confidence bound, or any BoTorch acquisition."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log, pi
+from typing import Any
+
+import torch
+from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement, UpperConfidenceBound
+from botorch.models.model import Model
+from botorch.sampling import SobolQMCNormalSampler
+from botorch.utils.sampling import draw_sobol_samples
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import positive
+from tunedprior.errors import InputError
+from tunedprior.numerics.isolation import OwnGenerator, quietly
+
+_DELTA = 0.1  # the confidence bounds hold with probability 1 - δ
+_MC_SAMPLES = 256
+_MC_POINTS = 64
+_FIXED = 4.0
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What acquisition functions take besides the model.
+
+    Attributes:
+        best: The best observed response (larger is better).
+        codes: Settings observed so far.
+        step: t, counted from 1: one more than the observations so far.
+        num_inputs: How many parameters there are.
+        num_choices: How many settings there are to choose from; None for a continuum.
+        seed: For acquisitions that sample.
+        bounds: The least and the largest code of each parameter.
+    """
+
+    best: float
+    codes: Float[Tensor, "n k"]
+    step: int
+    num_inputs: int
+    num_choices: int | None
+    seed: int
+    bounds: Float[Tensor, "2 k"]
+
+
+AcquisitionChoice = str | Callable[..., AcquisitionFunction]
+
+
+def confidence_width(schedule: str | float, situation: Situation) -> float:
+    """β_t of GP-UCB, a_t = m + √β_t σ.
+
+    `"brochu"`: 2 log(t^{d/2+2} π²/(3δ)), for a continuum (Brochu et al. 2010).
+    `"srinivas"`: 2 log(|X| t² π²/(6δ)), for finitely many settings (Srinivas et al. 2010, Theorem 1).
+    `"fixed"`: 4, always, two standard deviations. A number: that number, always.
+    """
+    t = situation.step
+    if schedule == "brochu":
+        return 2 * ((situation.num_inputs / 2 + 2) * log(t) + log(pi**2 / (3 * _DELTA)))
+    if schedule == "srinivas":
+        if situation.num_choices is None:
+            raise InputError(
+                "beta='srinivas' counts the settings, and this space is continuous. "
+                "Use beta='brochu', or ask(candidates=…)."
+            )
+        return 2 * log(situation.num_choices * t**2 * pi**2 / (6 * _DELTA))
+    return _FIXED if schedule == "fixed" else float(schedule)
+
+
+def _sobol(situation: Situation, count: int) -> Float[Tensor, "n k"]:
+    """A Sobol sample of the search space, as codes."""
+    return draw_sobol_samples(situation.bounds, n=count, q=1, seed=situation.seed).squeeze(-2)
+
+
+#: What an acquisition class may name among its arguments, and how it is had.
+_KNOWN: dict[str, Callable[[Model, Situation, str | float], Any]] = {
+    "model": lambda model, _situation, _beta: model,
+    "best_f": lambda _model, situation, _beta: situation.best,
+    "beta": lambda _model, situation, beta: confidence_width(beta, situation),
+    "X_baseline": lambda _model, situation, _beta: situation.codes,
+    "X_observed": lambda _model, situation, _beta: situation.codes,
+    "sampler": lambda _model, situation, _beta: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
+    "candidate_set": lambda _model, situation, _beta: _sobol(situation, _MC_SAMPLES),
+    "mc_points": lambda _model, situation, _beta: _sobol(situation, _MC_POINTS),
+    "bounds": lambda _model, situation, _beta: situation.bounds,
+}
+
+
+def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
+    """Refuse what `make_acquisition` could not make, before an experiment is spent."""
+    if callable(choice):
+        _refuse_if_lacking(choice)
+    elif choice not in ("ei", "ucb"):
+        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    if not isinstance(beta, str):
+        positive(beta, "beta")
+    elif beta not in ("brochu", "srinivas", "fixed"):
+        raise InputError(f"beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got {beta!r}.")
+
+
+def make_acquisition(
+    choice: AcquisitionChoice, model: Model, situation: Situation, beta: str | float
+) -> AcquisitionFunction:
+    """The acquisition function on a fitted model, to be maximised; a class is given the arguments it names."""
+    if choice == "ei":
+        return LogExpectedImprovement(model, best_f=situation.best)
+    if choice == "ucb":
+        return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
+    assert callable(choice)  # check_choice saw to it
+    given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
+    parameters = inspect.signature(choice).parameters
+    names = [name for name in parameters if name in _KNOWN and name not in given]
+    if "num_fantasies" in parameters or "mc_points" in parameters:
+        names = [name for name in names if name != "sampler"]  # theirs is for fantasies, which they know the number of
+    with quietly(), OwnGenerator(situation.seed):
+        return choice(**{name: _KNOWN[name](model, situation, beta) for name in names})
+
+
+def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
+    """Refuse a class with required arguments that are not in `_KNOWN`."""
+    lacking = [
+        p.name
+        for p in inspect.signature(choice).parameters.values()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in _KNOWN
+    ]
+    if lacking:
+        name = name_of(choice)
+        raise InputError(
+            f"{name} needs {', '.join(lacking)}, which only you can give. "
+            f"Pass functools.partial({name}, {lacking[0]}=…)."
+        )
+
+
+def name_of(choice: Callable[..., AcquisitionFunction]) -> str:
+    """The name of an acquisition class, for messages."""
+    return str(getattr(getattr(choice, "func", choice), "__name__", repr(choice)))

@@ -1,0 +1,89 @@
+"""What Algorithm 1 learns from old data, as a value that can be inspected, saved, and turned into a kernel."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.algorithm1 import storage
+from tunedprior.beliefs.reweighted import ReweightedBelief
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.fit import AlphaFit, Fit
+from tunedprior.problem.box import Box
+
+#: A kernel whose mean variance at the old settings is below this counts as zero.
+_VANISHING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPrior:
+    """K^A₂(x, x') = Σ_jk α_j α_k K₄(a_j, a_k, x, x'), and all that is needed to use it on new settings.
+
+    Attributes:
+        fit: g, with a coefficient for each old setting or for each feature.
+        anchors: Old settings as kernel inputs in [-1, 1], `a x d`; a subset, where there are too many for α.
+        machine: The name of the machine that learnt it.
+        error: Its leave-one-out error on the old data, in the units of the scaled response.
+        box: The map from settings to kernel inputs.
+        reach: The box is scaled onto [-reach, reach]; below 1 for kernels undefined at ±1.
+        response_shift: Subtracted from the old responses before training.
+        response_scale: The divisor of the old responses, after the shift.
+    """
+
+    fit: Fit
+    anchors: Float[Tensor, "a d"]
+    machine: str
+    error: float
+    box: Box
+    reach: float = 1.0
+    response_shift: float = 0.0
+    response_scale: float = 1.0
+
+    @property
+    def base(self) -> FreeKernel:
+        """The free kernel K_m, its parameters chosen."""
+        kernel = self.fit.kernel
+        assert isinstance(kernel, FreeKernel)  # `select` saw to it
+        return kernel
+
+    @property
+    def alpha(self) -> Float[Tensor, " _"]:
+        """α, one for each anchor; empty where g has a coefficient for each feature instead."""
+        return self.fit.alpha if isinstance(self.fit, AlphaFit) else self.anchors.new_zeros(0)
+
+    @property
+    def lam(self) -> float:
+        """The regularisation λ that g was learnt with."""
+        return self.fit.lam
+
+    def kernel(self) -> Kernel:
+        """The re-weighted kernel K^A₂, a GPyTorch kernel on `inputs` without learnable parameters."""
+        return deepcopy(self._kernel)  # a copy: moving it to a GPU leaves the prior where it is
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return ReweightedBelief().kernel(self.fit)
+
+    def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """Kernel inputs in [-reach, reach], from the codes of settings."""
+        return self.reach * self.box.inputs(codes)
+
+    @cached_property
+    def vanishes(self) -> bool:
+        """Whether the kernel is numerically zero at the old settings, as it is if g is flat."""
+        with torch.no_grad():
+            return float(self.kernel()(self.anchors, diag=True).mean()) < _VANISHING
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything into one file: a zip archive of plain arrays and a JSON header."""
+        storage.write(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "WeightPrior":
+        """The prior that `save` wrote into this file; a `FileFormatError` if it holds none."""
+        return cls(**storage.read(path))

@@ -1,0 +1,178 @@
+"""Covariance matrices and their Cholesky factors, extended row by row as observations arrive.
+
+The result depends on the points alone, bit for bit, and not on when they arrived: whole blocks of rows are always added
+at once, and the rows after them one by one. A resumed run continues exactly as if never interrupted, and a cache (see
+`CachingSurrogate`) affects only the time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from tunedprior.average.processes import Processes
+from tunedprior.kernels.sections import StackSection
+from tunedprior.numerics.linalg import cholesky, cholesky_or_none, extended_corner
+
+_BLOCK = 32
+
+Block = tuple[Float[Tensor, "s _ _"], Float[Tensor, "s _ _"]]  # s m n and s m m: left of the diagonal, and on it
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The Cholesky factor L, LLᵀ = R, of every process, as blocks of rows.
+
+    Attributes:
+        blocks: For each block of rows, its columns left of the diagonal block, and the lower triangular diagonal block.
+        settled: The number of rows last factorised as a whole, because rounding left no positive pivot; 0 if never.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    settled: int = 0
+
+    @classmethod
+    def whole(cls, covariance: Float[Tensor, "s n n"], ends: Sequence[int] = ()) -> "Factors":
+        """The factors of whole matrices R, with jitter if need be; in one block, or in blocks with these ends."""
+        factor, count = cholesky(covariance), covariance.shape[-1]
+        return cls(
+            tuple((factor[:, a:b, :a], factor[:, a:b, a:b]) for a, b in pairwise([0, *(ends or [count])])), count
+        )
+
+    @property
+    def ends(self) -> list[int]:
+        """The number of rows up to the end of each block."""
+        return [left.shape[-1] + left.shape[-2] for left, _ in self.blocks]
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.blocks else 0
+
+    def solve(self, right: Float[Tensor, "s n k"]) -> Float[Tensor, "s n k"]:
+        """L⁻¹ right."""
+        solved = right[:, :0]
+        for left, corner in self.blocks:
+            start = left.shape[-1]
+            rest = right[:, start : start + corner.shape[-1]]
+            rest = rest - left @ solved if start else rest
+            solved = torch.cat([solved, torch.linalg.solve_triangular(corner, rest, upper=False)], dim=1)
+        return solved
+
+    def diagonal(self) -> Float[Tensor, "s n"]:
+        """The diagonal of L."""
+        return torch.cat([corner.diagonal(dim1=-2, dim2=-1) for _, corner in self.blocks], dim=-1)
+
+    def dense(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
+        """L as a dense matrix, for the subset `which` of the processes."""
+        rows = [torch.cat([left[which], corner[which]], dim=-1) for left, corner in self.blocks]
+        return torch.cat([pad(row, (0, len(self) - row.shape[-1])) for row in rows], dim=1)
+
+    def up_to(self, end: int) -> "Factors":
+        """The factors of the blocks that end at row `end` or before."""
+        return replace(
+            self, blocks=tuple(one for one, its_end in zip(self.blocks, self.ends, strict=True) if its_end <= end)
+        )
+
+    def with_rows(self, columns: Float[Tensor, "s n m"], covariance: Callable[[], Float[Tensor, "s n n"]]) -> "Factors":
+        """The factors with more rows, from the last columns of R; from all of R if rounding left no positive pivot."""
+        count = len(self)
+        above = self.solve(columns[:, :count])
+        corner = extended_corner(above, columns[:, count:], cholesky_or_none)
+        if corner is None:
+            before = self.ends[:-1] if _is_short(self.blocks) else self.ends
+            return Factors.whole(covariance(), [*before, count + columns.shape[-1]])
+        return replace(self, blocks=_appended(self.blocks, above.mT, corner))
+
+
+def _is_short(blocks: tuple[Block, ...]) -> bool:
+    """Whether the last block has fewer than `_BLOCK` rows."""
+    return bool(blocks) and blocks[-1][1].shape[-1] < _BLOCK
+
+
+def _appended(
+    blocks: tuple[Block, ...], left: Float[Tensor, "s m n"], corner: Float[Tensor, "s m m"]
+) -> tuple[Block, ...]:
+    """The blocks with more rows of L: as a new block, or in the last one while that is short."""
+    if not _is_short(blocks):
+        return *blocks, (left, corner)
+    above, upper = blocks[-1]
+    start = above.shape[-1]
+    below = torch.cat([left[:, :, start:], corner], dim=-1)
+    joined = torch.cat([pad(upper, (0, corner.shape[-1])), below], dim=1)
+    return *blocks[:-1], (torch.cat([above, left[:, :, :start]], dim=1), joined)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Points D, with the Gram matrices and Cholesky factors of processes there; immutable, so callers may share it.
+
+    Attributes:
+        processes: The Gaussian processes.
+        x: The points D.
+        section: K_r(·, D), the kernels against D.
+        gram: K_r(D, D).
+        factors: Cholesky factors of the observations' covariance at D, for every process; None if not computed.
+    """
+
+    processes: Processes
+    x: Float[Tensor, "n d"]
+    section: StackSection
+    gram: Float[Tensor, "r n n"]
+    factors: Factors | None
+
+    @classmethod
+    def nothing(cls, processes: Processes, factorised: bool) -> "Seen":
+        """The value for no points, with factors if `factorised`."""
+        kernels = processes.kernels
+        none = kernels.lengthscales[:0]
+        factors = Factors() if factorised else None
+        gram = none.new_zeros(len(kernels), 0, 0)
+        return cls(processes, none, StackSection.of(kernels, none), gram, factors)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def up_to(self, end: int) -> "Seen":
+        """The value for the first `end` points alone."""
+        factors = None if self.factors is None else self.factors.up_to(end)
+        return Seen(self.processes, self.x[:end], self.section.up_to(end), self.gram[:, :end, :end], factors)
+
+    def showing(self, x: Float[Tensor, "n d"]) -> "Seen":
+        """The value for the points x, extended from the part for the points that D and x begin with."""
+        seen = self._reusable(x)
+        for end in _ends(len(seen), len(x)):
+            seen = seen._with_points(x[len(seen) : end])
+        return seen
+
+    def _reusable(self, x: Float[Tensor, "n d"]) -> "Seen":
+        """The part of this value that a computation for x from scratch would reproduce bit for bit."""
+        shared = min(len(self), len(x))
+        same = int((self.x[:shared] == x[:shared]).all(-1).cumprod(0).sum())
+        if same == len(self) and len(x) // _BLOCK == same // _BLOCK:
+            return self
+        start = same - same % _BLOCK
+        if self.factors is not None and start < self.factors.settled:
+            start = 0
+        return self.up_to(start) if start else Seen.nothing(self.processes, self.factors is not None)
+
+    def _with_points(self, x: Float[Tensor, "m d"]) -> "Seen":
+        """The value for D with the points x appended."""
+        section, processes = self.section.with_more(x), self.processes
+        rows = section.at(x).cross
+        above = torch.cat([self.gram, rows[:, :, : len(self)].mT], dim=-1)
+        gram = torch.cat([above, rows], dim=1)
+        factors = self.factors
+        if factors is not None:
+            columns = processes.mixed(gram[:, :, len(self) :], dims=2)
+            columns[:, len(self) :].diagonal(dim1=-2, dim2=-1).add_(processes.noise[:, None])
+            factors = factors.with_rows(columns, lambda: processes.observed(gram))
+        return Seen(processes, torch.cat([self.x, x]), section, gram, factors)
+
+
+def _ends(start: int, stop: int) -> Iterator[int]:
+    """The number of points after each step from `start` to `stop`: whole blocks first, then one by one."""
+    yield from range(start + _BLOCK, stop + 1, _BLOCK)
+    yield from range(max(start, stop - stop % _BLOCK) + 1, stop + 1)

@@ -1,0 +1,207 @@
+"""The posterior probabilities of the hypotheses: p(h | D) ∝ p(h) p(D | h).
+
+All hypotheses are weighed as long as their covariance matrices fit into a budget. With more observations, hypotheses
+that are negligible after half of these are left out, and as many more as it takes for the rest to fit again: memory is
+bounded, and time does not grow with the cube of the observations times the number of hypotheses.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.average.hypotheses import Hypotheses
+from tunedprior.average.incremental import Factors, Seen
+from tunedprior.average.processes import Processes
+from tunedprior.kernels.sections import StackSection
+from tunedprior.numerics.evidence import amplitude, lengthscale_prior, log_evidence, most_probable
+from tunedprior.problem.training_set import random_rows
+
+# Initial length-scale and noise of the fit to observations, and the noise's prior: BoTorch's, shifted so that the most
+# probable ℓ and η are found, and not their most probable logarithms.
+_START = (0.6, 0.007)
+_NOISE_PRIOR = (-5.0, 1.0)
+_ROWS_FOR_LENGTHSCALES = 300  # more change the length-scales little, and take a time that grows with their cube
+# Upper bound on the entries of the covariance matrices of all hypotheses together.
+_BUDGET = 2**24
+_FEWEST = 16  # hypotheses that are kept at any number of observations
+# The probability that hypotheses left out half-way may have together. In trials it never came to more than 1e-11 with
+# all observations.
+_NEGLIGIBLE = 1e-12
+_AT_ONCE = 2**22  # entries that are factorised at once
+_NOISE_ITERATIONS = 3
+
+PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # the numbers of hypotheses, and their factors
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Hypotheses with their posterior probabilities, given observations.
+
+    Attributes:
+        hypotheses: The hypotheses, with length-scales and noise as fitted to the observations.
+        weights: The posterior probability of each; 0 for those left out half-way.
+        amplitude: The posterior estimate 1/E[1/a | D] of each amplitude.
+        factors: Cholesky factors of the observations' covariance, for all not left out; empty without observations.
+    """
+
+    hypotheses: Hypotheses
+    weights: Float[Tensor, " c"]
+    amplitude: Float[Tensor, " c"]
+    factors: tuple[PartOfFactors, ...] = ()
+
+    @classmethod
+    def beforehand(cls, hypotheses: Hypotheses) -> "Weighed":
+        """The hypotheses with their prior probabilities, without observations."""
+        return cls(hypotheses, hypotheses.log_prior.softmax(0), torch.ones_like(hypotheses.log_prior))
+
+    def factor(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
+        """The Cholesky factors L of the subset `which` of the hypotheses, of which none was left out."""
+        count = len(self.factors[0][1])
+        found = self.weights.new_zeros(len(which), count, count)
+        for rows, factors in self.factors:
+            wanted, place = (which[:, None] == rows).nonzero(as_tuple=True)
+            if len(wanted):
+                found[wanted] = factors.dense(place)
+        return found
+
+
+@torch.no_grad()
+def weigh(
+    hypotheses: Hypotheses,
+    x: Float[Tensor, "n d"],
+    y: Float[Tensor, "n 1"],
+    noise_variance: float | None = None,
+    fit_lengthscales: bool = True,
+    cache: Seen | None = None,
+) -> tuple[Weighed, Seen]:
+    """p(h | D) ∝ p(h) p(D | h), where p(D | h) = ∫ N(y; 0, a R_h) p(a) da, for every h; and a cache for the next call.
+
+    Args:
+        hypotheses: The hypotheses to weigh.
+        x: The observed points, as kernel inputs.
+        y: The observations.
+        noise_variance: The variance of the noise in y, where it is known.
+        fit_lengthscales: Whether some hypotheses have the length-scales that maximise the observations' evidence.
+        cache: The cache returned for fewer observations; it saves time if x begins with them.
+    """
+    among = hypotheses if noise_variance is None else hypotheses.with_known_noise()
+    stages = _stages(len(y), len(among))
+    seen = _begun(hypotheses, among, noise_variance is None, cache).showing(x[: stages[0]])
+    if fit_lengthscales:
+        among = among.fitted(own_lengthscales(x, y), len(y))
+    which, score = torch.arange(len(among)), among.log_prior
+    for stage, count in enumerate(stages):
+        if stage:
+            which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
+        part = _with_noise(_part(among, which, x[:count], None if stage else seen), y[:count], noise_variance)
+        factors = tuple(part.factors())
+        evidence, amplitudes = part.evidence(factors, y[:count])
+        score = among.log_prior[which] + evidence
+    weights, every = torch.zeros_like(among.log_prior), torch.ones_like(among.log_prior)
+    noise = among.processes.noise.index_put((which,), part.processes.noise)
+    held = tuple((which[rows], some) for rows, some in factors)
+    weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
+    return Weighed(among.with_noise(noise), weights, amplitude, held), seen
+
+
+def own_lengthscales(x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, " d"]:
+    """The most probable length-scales given the observations, one for each input, from a subset if there are many."""
+    some, num_inputs = random_rows(len(x), _ROWS_FOR_LENGTHSCALES, seed=0), x.shape[1]
+    middle, spread = lengthscale_prior(num_inputs)
+    start = (_START[0] * sqrt(num_inputs / 2), _START[1])
+    return most_probable(x[some], y[some].squeeze(-1), [start], (middle - spread**2, spread), _NOISE_PRIOR)
+
+
+def _stages(count: int, num_hypotheses: int) -> list[int]:
+    """The numbers of observations to weigh by, stage by stage: about twice as many each time, in the end all.
+
+    In the first stage the covariance matrices of all hypotheses fit into the budget; before each later one the least
+    probable hypotheses are left out, as many as it takes.
+    """
+    stages = [count]
+    while stages[0] ** 2 * num_hypotheses > _BUDGET and stages[0] > 1:
+        stages.insert(0, (stages[0] + 1) // 2)
+    return stages
+
+
+def _worth_keeping(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]:
+    """The numbers of the hypotheses with the largest log-probabilities: all but a negligible part, at most `most`."""
+    order = score.argsort(descending=True, stable=True)
+    enough = int((score.softmax(0)[order].cumsum(0) < 1 - _NEGLIGIBLE).sum()) + 1
+    return order[: min(most, max(_FEWEST, enough))].sort().values
+
+
+def _begun(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Seen | None) -> Seen:
+    """The cache, if it is of these hypotheses and factorised as required; otherwise an empty one."""
+    of_these = cache is not None and cache.processes.kernels is hypotheses.processes.kernels
+    if cache is not None and of_these and (cache.factors is not None) == factorised:
+        return cache
+    # Known noise changes with the amplitudes, and factors with it: then only the Gram matrices are worth keeping.
+    fixed = among.processes.only(~among.uses_fitted) if factorised else among.processes
+    return Seen.nothing(fixed, factorised)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A subset of the hypotheses, with the Gram matrices of their kernels.
+
+    Attributes:
+        processes: The processes of the subset.
+        certainty: c of each amplitude's prior inverse gamma(c, c).
+        gram: K_r(D, D).
+        known: The numbers of those that are factorised already, and their factors.
+    """
+
+    processes: Processes
+    certainty: Float[Tensor, " k"]
+    gram: Float[Tensor, "r n n"]
+    known: PartOfFactors | None = None
+
+    def factors(self) -> Iterator[PartOfFactors]:
+        """Cholesky factors of the observations' covariance, in batches of hypotheses."""
+        left = torch.ones(len(self.processes), dtype=torch.bool)
+        if self.known is not None:
+            left[self.known[0]] = False
+            yield self.known
+        for some in left.nonzero().flatten().split(max(1, _AT_ONCE // self.gram.shape[-1] ** 2)):
+            yield some, Factors.whole(self.processes.only(some).observed(self.gram))
+
+    def evidence(
+        self, factors: Iterable[PartOfFactors], y: Float[Tensor, "n 1"]
+    ) -> tuple[Float[Tensor, " k"], Float[Tensor, " k"]]:
+        """log p(D | h) up to a constant, and the estimate of the amplitude a, for each hypothesis."""
+        evidence, amplitudes = torch.empty_like(self.certainty), torch.empty_like(self.certainty)
+        for some, part in factors:
+            white, certainty = part.solve(y.expand(len(some), *y.shape)), self.certainty[some]
+            evidence[some] = log_evidence(part.diagonal(), white, certainty)
+            amplitudes[some] = amplitude(white, certainty)
+        return evidence, amplitudes
+
+
+def _part(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"], seen: Seen | None) -> _Part:
+    """The subset `which` with its Gram matrices at x; given `seen`, all hypotheses, with its matrices and factors."""
+    if seen is None:
+        processes = among.processes.take(which)
+        return _Part(processes, among.certainty[which], StackSection.of(processes.kernels, x).at(x).cross)
+    gram, row = seen.gram.clone(), among.fitted_row
+    fitted = among.processes.kernels.take(torch.tensor([row]))
+    gram[row : row + 1] = StackSection.of(fitted, x).at(x).cross
+    known = None
+    if seen.factors is not None:
+        known = (~among.uses_fitted).nonzero().flatten(), seen.factors
+    return _Part(among.processes, among.certainty, gram, known)
+
+
+def _with_noise(part: _Part, y: Float[Tensor, "n 1"], variance: float | None) -> _Part:
+    """The part with a known noise variance, by iteration: it is relative to the amplitudes, which depend on it."""
+    if variance is None:
+        return part
+    amplitudes = torch.ones_like(part.certainty)
+    for _ in range(_NOISE_ITERATIONS):
+        part = replace(part, processes=replace(part.processes, noise=variance / amplitudes))
+        _, amplitudes = part.evidence(part.factors(), y)
+    return replace(part, processes=replace(part.processes, noise=variance / amplitudes))

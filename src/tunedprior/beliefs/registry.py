@@ -1,0 +1,152 @@
+"""Base classes of beliefs, and their registry by name. A new belief is a file, here or anywhere, that registers it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, TypeVar
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.kernels.box_means import box_sample
+from tunedprior.machines.fit import AlphaFit, Fit
+from tunedprior.machines.streamed import FeatureFit
+
+_LEAST_SIZE = 1e-12
+
+BeliefT = TypeVar("BeliefT", bound="type[Belief]")
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """One prior covariance of a belief, with its prior probability.
+
+    Attributes:
+        covariance: A kernel, or the length-scales of a squared exponential kernel.
+        log_prior: The logarithm of its prior probability, before an average divides that among old data sets and, for
+            beliefs with a remainder, among all their versions.
+        size: The mean of K(x, x) over the box, by which the covariance is divided.
+        slope: The prior variance of ρ, where the objective is ρ·ĝ + …; 0 where the belief has no ρ.
+        reading: The number of the reading (fit of the old data) that it is made from; -1 for none.
+        counts: Whether its probability counts towards this belief, or (if ĝ is negligible) towards uninformed.
+        fitted: Whether its length-scales are to be replaced by those that maximise the observations' evidence.
+    """
+
+    covariance: Kernel | Float[Tensor, " d"]
+    log_prior: float
+    size: float = 1.0
+    slope: float = 0.0
+    reading: int = -1
+    counts: bool = True
+    fitted: bool = False
+
+
+class Belief(ABC):
+    """A relation between the objective and old data, as prior covariances of a Gaussian process.
+
+    Gradients are those of the kernels: by their method `section`, if they have one (`kernels.sections`), by autograd
+    otherwise.
+    """
+
+    #: The name that users select it by.
+    name: ClassVar[str]
+    #: Its prior probability in an average over beliefs.
+    mass: ClassVar[float]
+    #: c of the amplitude's prior inverse gamma(c, c) (see `numerics.evidence.log_evidence`).
+    certainty: ClassVar[float] = 10.0
+    #: Whether it is part of the default average.
+    averaged: ClassVar[bool] = False
+    #: Whether it depends on old data; it then enters an average once for each old data set, and otherwise once.
+    of_old_data: ClassVar[bool] = True
+    #: Whether it can be the whole prior: `Optimizer(prior=name)`.
+    stands_alone: ClassVar[bool] = True
+    #: Whether it also enters an average with a remainder: a plain process that makes up a share of the variance.
+    has_remainder: ClassVar[bool] = True
+
+    @abstractmethod
+    def versions(self, fits: Sequence[Fit], num_inputs: int, whatever_the_cost: bool = False) -> list[Version]:
+        """All prior covariances of this belief.
+
+        Args:
+            fits: The readings of one old data set, the most probable fit first.
+            num_inputs: The number of kernel inputs.
+            whatever_the_cost: Whether to include kernels that take longer than all others together.
+        """
+
+
+class KernelBelief(Belief):
+    """A belief with one kernel for each reading. Subclasses define `kernel`, or `by_alpha` and `by_features`."""
+
+    mass = 0.4
+
+    def kernel(self, fit: Fit) -> Kernel:
+        """The prior covariance of the objective that this fit justifies."""
+        if isinstance(fit, AlphaFit):
+            return self.by_alpha(fit)
+        if isinstance(fit, FeatureFit):
+            return self.by_features(fit)
+        raise InputError(f"A fit must be an AlphaFit or a FeatureFit; got {type(fit).__name__}.")
+
+    def by_alpha(self, fit: AlphaFit) -> Kernel:
+        """The kernel of a fit with a coefficient α_j for each old row."""
+        raise NotImplementedError(f"{type(self).__name__} must define `kernel`, or `by_alpha` and `by_features`.")
+
+    def by_features(self, fit: FeatureFit) -> Kernel:
+        """The kernel of a fit with a weight for each feature."""
+        raise NotImplementedError(f"{type(self).__name__} must define `kernel`, or `by_alpha` and `by_features`.")
+
+    def slope(self, size: float) -> float:  # noqa: ARG002  # for overrides
+        """The prior variance of ρ, where the objective is ρ·ĝ + … and the kernel is divided by `size`; 0 without ρ."""
+        return 0.0
+
+    def counts(self, fit: Fit, sample: Float[Tensor, "n d"], size: float) -> bool:  # noqa: ARG002  # for overrides
+        """Whether the kernel, of mean variance `size`, depends enough on the old data to count as this belief."""
+        return True
+
+    def versions(self, fits: Sequence[Fit], num_inputs: int, whatever_the_cost: bool = False) -> list[Version]:
+        """One version for each fit whose kernel does not vanish and is cheap enough."""
+        sample, found = box_sample(num_inputs), []
+        for reading, fit in enumerate(fits):
+            kernel = self.kernel(fit)
+            if not whatever_the_cost and not getattr(kernel, "is_cheap", True):
+                continue
+            with torch.no_grad():
+                size = float(kernel.forward(sample, sample, diag=True).mean())
+            if size > _LEAST_SIZE:
+                counts = self.counts(fit, sample, size)
+                slope = self.slope(size) if counts else 0.0
+                found.append(Version(kernel, log(self.mass), size, slope, reading, counts))
+        return found
+
+
+_BELIEFS: dict[str, Belief] = {}
+
+
+def register(kind: BeliefT) -> BeliefT:
+    """Add a belief to the registry, under its name; a decorator for its class."""
+    if kind.name in _BELIEFS and type(_BELIEFS[kind.name]).__qualname__ != kind.__qualname__:
+        raise InputError(f"There is a belief {kind.name!r} already. Choose another name.")
+    _BELIEFS[kind.name] = kind()
+    return kind
+
+
+def forget(name: str) -> None:
+    """Remove a belief from the registry."""
+    _BELIEFS.pop(belief(name).name)
+
+
+def belief(name: str) -> Belief:
+    """The registered belief of this name; an `InputError` lists all names if there is none."""
+    if name not in _BELIEFS:
+        raise InputError(f"There is no belief {name!r}; known are {listed(_BELIEFS)}.")
+    return _BELIEFS[name]
+
+
+def beliefs() -> tuple[Belief, ...]:
+    """All registered beliefs, in the order of registration."""
+    return tuple(_BELIEFS.values())

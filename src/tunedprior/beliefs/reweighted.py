@@ -1,0 +1,58 @@
+"""The paper's belief: the Theorem gives the prior variance of each feature's coefficient."""
+
+from collections.abc import Callable
+
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from tunedprior.beliefs.learnt import TOLERANCE
+from tunedprior.beliefs.registry import KernelBelief, register
+from tunedprior.beliefs.sizes import SizesOfCoefficients
+from tunedprior.checks import Numbers
+from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.free_kernel import Product
+from tunedprior.machines.fit import AlphaFit
+from tunedprior.machines.streamed import FeatureFit
+
+
+class FixedReweighted(SizesOfCoefficients):
+    """K = Σ_i ŵ_i² ϑ_i(x)ϑ_i(x') = Σ_jk α_jα_k K₄(a_j, a_k, x, x'): the Theorem's kernel, its parameters fixed.
+
+    Args:
+        base: The free kernel; its parameters are copied and stay as they are.
+        anchors: The old settings a_j, `a x d`.
+        alpha: Their coefficients α_j, `a`.
+        by_features: Whether to use explicit features, whose cost does not depend on |A|, or the exact sum over pairs
+            of anchors. None: features if not too many meet `tolerance`, else the sum.
+        tolerance: The share of the trace ∫ K(x, x) dx over the box that features may miss.
+    """
+
+    _weighted = False
+
+    def __init__(
+        self,
+        base: Kernel,
+        anchors: Numbers,
+        alpha: Numbers,
+        by_features: bool | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        super().__init__(base, anchors, alpha, None, by_features, tolerance)
+
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor]:
+        return self.base.cross
+
+
+@register
+class ReweightedBelief(KernelBelief):
+    """Σ_i ŵ_i² ϑ_iϑ_i': the kernel of the Theorem."""
+
+    name = "reweighted"
+
+    def by_alpha(self, fit: AlphaFit) -> Kernel:
+        """The `FixedReweighted` kernel of a fit with a coefficient α_j for each old row."""
+        return FixedReweighted(fit.kernel, fit.anchors, fit.alpha)
+
+    def by_features(self, fit: FeatureFit) -> Kernel:
+        """Σ_i ŵ_i² ϑ_iϑ_i' in explicit features, for a fit with a weight ŵ_i for each."""
+        return Explicit(fit.kernel, fit.map.features.indices, fit.weights.square())

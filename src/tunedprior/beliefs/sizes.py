@@ -1,0 +1,114 @@
+"""Kernels with a prior variance for each feature's coefficient: the base of reweighted, matched and uncertain."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.beliefs.learnt import Learnt, MaybeByFeatures, learnt_from, too_many_features
+from tunedprior.checks import Numbers, positive
+from tunedprior.errors import InputError
+from tunedprior.kernels.anchors import OnAnchors, checked_anchors
+from tunedprior.kernels.bessel import squared_exponential_l4
+from tunedprior.kernels.features.certificate import features_that_matter, has_features
+from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.fixed import FixedKernel
+from tunedprior.kernels.free_kernel import Product
+from tunedprior.kernels.pair_sums import sum_over_pairs
+from tunedprior.kernels.table1 import SquaredExponential
+
+# With more features a kernel takes longer than all other hypotheses of an average together.
+_FEW_FEATURES = 2048
+
+
+class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
+    """K = s K₂ + Σ_i c_i ϑ_iϑ_i': independent coefficients, whose sizes are known from old data and signs are not.
+
+    Computed by explicit features, at a cost that does not depend on |A|, if they meet the tolerance; otherwise by the
+    exact sum over all pairs of anchors (old settings), at O(a²) per entry.
+    """
+
+    #: Whether c_i = e_i τ_i² (a sum over φ = τ ⊙ ϑ), or e_i; e_i is as in `features_that_matter`.
+    _weighted = True
+    _anchors: Learnt
+    explicit: Explicit | None
+
+    def __init__(
+        self,
+        base: Kernel,
+        anchors: Numbers,
+        alpha: Numbers,
+        lam: float | None,
+        by_features: bool | None,
+        tolerance: float,
+    ) -> None:
+        free, points, alpha = checked_anchors(base, anchors, alpha)
+        super().__init__(free, points.shape[1])
+        self._anchors = learnt_from(self, points, alpha, lam)
+        tolerance = positive(tolerance, "tolerance")
+        self.explicit = None if by_features is False else self._by_features(tolerance)
+        if self.explicit is None and by_features:
+            raise InputError(too_many_features(free, points.shape[1], tolerance))
+        if self.explicit is None and self._four_arguments() is None:
+            raise InputError(
+                f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
+                "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
+            )
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether the kernel is computed from explicit features, and few enough of them for an average."""
+        return self.explicit is not None and self.explicit.num_features <= _FEW_FEATURES
+
+    @property
+    def missing(self) -> float:
+        """Upper bound on the variance, anywhere in the box, of the features left out."""
+        return 0.0 if self.explicit is None else self.explicit.missing
+
+    @abstractmethod
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+        """The summand of the exact sum, as a function of a_j ⊙ a_k and x ⊙ x'; None if it has no closed form."""
+
+    def _by_features(self, tolerance: float) -> Explicit | None:
+        if not has_features(self.base):
+            if self._four_arguments() is not None:
+                return None
+            raise InputError(
+                f"Explicit features need a kernel of Table 1, DotProduct or DirectProduct; got "
+                f"{type(self.base).__name__}. Use the kernel that it was made from, or Aligned."
+            )
+        variance = self._anchors.variance
+        # One row for each square in e_i: ŵ_i² first, then those to subtract.
+        squares = torch.cat([self.alpha[None], variance.sqrt() * self._anchors.inverse_root])
+        anchors = self.product(self.anchors)
+        found = features_that_matter(self.base, anchors, squares, self._weighted, float(variance), tolerance)
+        return None if found is None else Explicit(self.base, *found[:2], float(variance), found.missing)
+
+    def matrix_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        """K(left row, right row) for all pairs of rows."""
+        if self.explicit is not None:
+            return self.explicit.matrix_of(left, right)
+        root, four = self._anchors.inverse_root, self._four_arguments()
+        assert four is not None  # __init__ saw to it
+        shares = torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
+        sums = sum_over_pairs(four, self.product(self.anchors), shares, left, right, self.batch_shape)
+        return sums + self._anchors.variance * self.base.cross(left, right) if len(root) else sums
+
+    def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+        """K(left row i, right row i) for every i: the diagonal."""
+        if self.explicit is not None:
+            return self.explicit.diagonal_of(left, right)
+        both = left.rowwise(right)
+        return self.matrix_of(both, both.empty_product()).squeeze(-1)
+
+
+class SizesOfWeights(SizesOfCoefficients):
+    """K = s K₂ + Σ_i e_i φ_iφ_i', for beliefs about the weights w of φ: the exact sum over pairs is of L₄."""
+
+    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+        base = self.base
+        return partial(squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None

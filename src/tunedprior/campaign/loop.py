@@ -1,0 +1,68 @@
+"""A whole campaign in one call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from math import nan
+from typing import Any
+
+from tqdm import tqdm
+
+from tunedprior.average.old_sets import OldData
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.simulation import simulate
+from tunedprior.checks import renamed, whole
+from tunedprior.problem.parameters import Description
+from tunedprior.problem.space import Setting, Space
+
+
+@renamed("auxiliary", "old_data")
+def optimize(
+    function: Callable[[Setting], float],
+    space: Mapping[str, Description] | Space,
+    n_trials: int,
+    old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
+    *,
+    catch: tuple[type[Exception], ...] = (),
+    progress: bool = True,
+    **options: Any,
+) -> Optimizer:
+    """Ask, run and tell `n_trials` times; the optimiser that comes back holds the best setting and the history.
+
+    Args:
+        function: Takes a setting (a dict) and gives the response; NaN for a failed run.
+        space: As for `Optimizer`.
+        n_trials: How many settings to try.
+        old_data: As for `Optimizer`.
+        catch: Exceptions of `function` that count as failed runs. Others end the campaign, and so does Ctrl-C; they
+            carry the optimiser along as `error.optimizer`, so that nothing is lost.
+        progress: Whether to show a progress bar.
+        **options: As for `Optimizer`.
+
+    >>> result = optimize(lambda s: -(s["x"] - 0.3) ** 2, {"x": (0.0, 1.0)}, n_trials=8, progress=False)
+    >>> abs(result.best.setting["x"] - 0.3) < 0.02
+    True
+    """
+    n_trials = whole(n_trials, "n_trials")
+    optimizer = Optimizer(space, old_data, **options)
+
+    def respond(setting: Setting) -> float:
+        try:
+            return float(function(setting))
+        except catch:
+            return nan
+
+    with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
+
+        def show(optimizer: Optimizer) -> None:
+            if optimizer.best is not None:
+                bar.set_postfix(best=f"{optimizer.best.value:.4g}")
+            bar.update()
+
+        try:
+            simulate(optimizer, respond, n_trials, after=show)
+        except BaseException as error:
+            error.add_note(f"The {len(optimizer.trials)} trials before it are in this exception's .optimizer.history.")
+            with suppress(AttributeError, TypeError):  # some exceptions take no attributes
+                error.optimizer = optimizer  # type: ignore[attr-defined]  # ours to add: see `catch`
+            raise
+    return optimizer

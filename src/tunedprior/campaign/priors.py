@@ -1,0 +1,82 @@
+"""From the name of a prior and old data to a model: the average over beliefs, one of them, or none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tunedprior.algorithm1.pretraining import pretrain_or_warn, usable_or_warn
+from tunedprior.algorithm1.tuned_prior import TunedPrior
+from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.average.old_sets import OldData, learn
+from tunedprior.average.surrogate import Average
+from tunedprior.beliefs import UninformedBelief, beliefs
+from tunedprior.beliefs.reweighted import ReweightedBelief
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.kernels import FreeKernel
+from tunedprior.models.standard import Standard
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.problem.box import Box
+from tunedprior.problem.space import Space
+
+AVERAGE = "average"
+
+
+def prior_names() -> tuple[str, ...]:
+    """What `Optimizer(prior=…)` takes."""
+    return (AVERAGE, *(one.name for one in beliefs() if one.stands_alone))
+
+
+def surrogate_for(
+    prior: str,
+    old: Mapping[str, OldData],
+    space: Space,
+    *,
+    kernel: FreeKernel | None = None,
+    ard: bool = False,
+    target: str = "y",
+    direction: str = "maximize",
+    seed: int = 0,
+) -> Surrogate:
+    """The model that the prior stands for; the standard process where there is no old data, or none that says anything.
+
+    Args:
+        prior: One of `prior_names()`.
+        old: Old data sets by name.
+        space: What may be set on the new device.
+        kernel: The free kernel that learns; None: `SquaredExponential`, for the average at several length-scales.
+        ard: Whether the kernel of "reweighted" has one length-scale per input. The average always tries both.
+        target: The column that holds the response.
+        direction: Which way is better.
+        seed: Of random choices of rows.
+    """
+    if prior not in prior_names():
+        raise InputError(f"prior must be one of {', '.join(prior_names())}; got {prior!r}.")
+    plain = Standard(Box.around(space))
+    if not old or prior == UninformedBelief.name:
+        return plain
+    if prior == ReweightedBelief.name or kernel is not None:
+        one = _the_only(old, prior, kernel is not None)
+        if isinstance(one, WeightPrior):
+            learnt = usable_or_warn(one, space)
+        else:
+            options: dict[str, Any] = {"target": target, "direction": direction, "seed": seed}
+            learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, **options)
+        if learnt is None:
+            return plain
+        if prior == ReweightedBelief.name:
+            return TunedPrior(learnt)
+        old = {next(iter(old)): learnt}
+    box, known = learn(old, space, target, direction, seed)
+    if not known:
+        return plain
+    return Average(box, known) if prior == AVERAGE else Average(box, known, (prior,), alone=True)
+
+
+def _the_only(old: Mapping[str, OldData], prior: str, own_kernel: bool) -> OldData:
+    if len(old) > 1:
+        what = "A kernel of your own" if own_kernel else f"prior={prior!r}"
+        raise InputError(
+            f"{what} learns from one old data set; got {len(old)} ({listed(old)}). "
+            "Join them into one table, or use prior='average' without kernel=."
+        )
+    return next(iter(old.values()))

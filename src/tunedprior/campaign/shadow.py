@@ -1,0 +1,39 @@
+"""What plain optimisation would have suggested instead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import pandas as pd
+
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.problem.space import Setting
+from tunedprior.problem.trials import History, Trial, settings_of
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """What plain optimisation would have suggested instead.
+
+    Attributes:
+        setting: Its suggestion.
+        distance: How far from it the real one is: 0 for the same, 1 from one corner of the box to the opposite one.
+    """
+
+    setting: Setting
+    distance: float
+
+
+def shadow_of(
+    suggester: Suggester,
+    history: History,
+    trial: Trial,
+    seed: int,
+    candidates: pd.DataFrame | Sequence[Setting] | None = None,
+) -> Shadow:
+    """The shadow of a pending trial: with all that was told, and what was already pending when it was asked for."""
+    before = history.pending[: history.pending.index(trial)]
+    instead = suggester.plain().suggest(history, settings_of(before), seed, candidates)
+    box = suggester.surrogate.box
+    here, there = box.inputs(box.codes([trial.setting, instead]))
+    return Shadow(instead, float((here - there).norm() / (2 * sqrt(len(here)))))

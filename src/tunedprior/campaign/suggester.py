@@ -1,0 +1,199 @@
+"""Suggestions as a pure function of a history, pending settings and a seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+import torch
+from botorch.models.model import Model
+
+from tunedprior.acquisition.functions import AcquisitionChoice, Situation, check_choice, make_acquisition
+from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.posterior import believing
+from tunedprior.acquisition.rehearsal import rehearse
+from tunedprior.acquisition.search import is_among, maximize
+from tunedprior.checks import listed, whole
+from tunedprior.errors import InputError
+from tunedprior.models.standard import Standard
+from tunedprior.models.surrogate import CachingSurrogate, Surrogate
+from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
+from tunedprior.problem.box import as_table
+from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.observations import Observations
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import History, as_given, settings_of
+
+# How many more settings than known ones are drawn where the search led back to a known one.
+_FRESH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The model fitted to a history.
+
+    Attributes:
+        history: Which.
+        observations: The same as models take it.
+        model: The model.
+        cache: What makes the next model faster (see `CachingSurrogate`).
+    """
+
+    history: History
+    observations: Observations
+    model: Model
+    cache: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Suggester:
+    """Suggests the next setting to try.
+
+    It is a value: nothing in it ever changes, what was learnt from old data is in its surrogate, and it can be pickled.
+    Any number of threads and processes may use one and the same, each with a history of its own.
+
+    Attributes:
+        space: What may be set.
+        surrogate: How observations become a model.
+        objective: What is wanted of the response.
+        acquisition: As for `Optimizer`.
+        beta: As for `Optimizer`.
+        initial: How many points of a Sobol design come before the model; one more than there are parameters when left
+            out.
+        lattice: The allowed settings, made from the space.
+
+    >>> from tunedprior.problem.box import Box
+    >>> space = Space.parse({"x": (0.0, 1.0)})
+    >>> suggester = Suggester(space, Standard(Box.around(space)))
+    >>> history = History().asked({"x": 0.25}).with_result({"x": 0.25}, 1.0)
+    >>> suggester.suggest(history, seed=1) == suggester.suggest(history, seed=1)
+    True
+    """
+
+    space: Space
+    surrogate: Surrogate
+    objective: Objective = field(default_factory=Objective)
+    acquisition: AcquisitionChoice = "ei"
+    beta: str | float = "brochu"
+    initial: int | None = None
+    lattice: Lattice = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_choice(self.acquisition, self.beta)
+        initial = len(self.space.parameters) + 1 if self.initial is None else whole(self.initial, "initial")
+        if not self.surrogate.box.covers(self.space):
+            raise InputError(
+                f"The model's box ({self.surrogate.box.names}) does not hold this search space ({self.space.names}, "
+                "its order, scales and bounds). Make it with Box.around(space, old_settings)."
+            )
+        object.__setattr__(self, "initial", initial)
+        object.__setattr__(self, "lattice", Lattice.of(self.space, self.surrogate.box))
+        rehearse(self.acquisition, self.surrogate, self.lattice, self.beta)
+
+    def suggest(
+        self,
+        history: History,
+        pending: Sequence[Setting] | None = None,
+        seed: int = 0,
+        candidates: pd.DataFrame | Sequence[Setting] | None = None,
+        fitted: Fitted | None = None,
+    ) -> Setting:
+        """The next setting to try; it depends on the arguments and on nothing else.
+
+        Args:
+            history: What was told.
+            pending: Settings that are under way; those of the history when left out.
+            seed: Makes the suggestion repeatable.
+            candidates: Pick from these settings only.
+            fitted: What `fit` gave for this history and seed, where it is at hand. It saves time, and changes nothing.
+        """
+        under_way = settings_of(history.pending) if pending is None else list(pending)
+        pool = None if candidates is None else self.pool(candidates)
+        if self.is_designing(history, under_way):
+            return self._designed(history, under_way, seed, pool)
+        if fitted is None or fitted.history.told != history.told:
+            fitted = self.fit(history, seed)
+        return self._chosen(fitted, under_way, seed, pool)
+
+    def is_designing(self, history: History, pending: Sequence[Setting]) -> bool:
+        """Whether the next setting is one of the design that comes before the model.
+
+        Observations that were not asked for replace the design. Without a single result there is no model to ask,
+        however many settings are already under way.
+        """
+        early = len(history) + len(pending) < (self.initial or 1) and all(trial.asked for trial in history.told)
+        return early or len(history) == 0
+
+    def fit(self, history: History, seed: int = 0, before: Fitted | None = None) -> Fitted:
+        """The model of everything that was told; faster with what `fit` gave for the same history less some results."""
+        observations = self.objective.observations(history.told, self.surrogate.box)
+        with computing(len(history) >= LARGE):
+            if isinstance(self.surrogate, CachingSurrogate):
+                model, cache = self.surrogate.fit(observations, None if before is None else before.cache)
+                return Fitted(history, observations, model, cache)
+            with quietly(ENDED_EARLY), OwnGenerator(child_seed(seed, len(history), 0)):
+                return Fitted(history, observations, self.surrogate(observations))
+
+    def plain(self) -> "Suggester":
+        """This suggester with the standard process instead of its surrogate, in the same box."""
+        return replace(self, surrogate=Standard(self.surrogate.box))
+
+    def pool(self, candidates: pd.DataFrame | Sequence[Setting]) -> list[Setting]:
+        """Candidates as settings of the space, or an `InputError` that says which are not."""
+        table = as_table(candidates, self.space.names)
+        if len(table) == 0:
+            raise InputError("candidates must hold at least one setting; got none.")
+        self.surrogate.box.codes(table)
+        pool = [as_given(row, self.space) for row in table.to_dict("records")]
+        outside = [row for row, setting in enumerate(pool) if not self.space.allows(setting)]
+        if outside:
+            raise InputError(
+                f"candidates must be settings of the search space; {len(outside)} of {len(pool)} are not "
+                f"(rows {listed(outside)}, such as {pool[outside[0]]}). Drop them, or widen the space."
+            )
+        return pool
+
+    def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: list[Setting] | None) -> Setting:
+        """The Sobol point to begin with at this position; from a pool, the untried candidate nearest to it."""
+        box, position = self.surrogate.box, len(history) + len(pending)
+        sobol = self.space.sobol(position + 1, seed)
+        wanted = sobol[position % len(sobol)]
+        if pool is None:
+            return wanted
+        tried = codes_of_run([*settings_of(history.told), *pending], box)
+        offered = box.codes(pool)
+        distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
+        fresh = ~is_among(offered, tried)
+        return dict(pool[int(distances.where(fresh if fresh.any() else ~fresh, torch.inf).argmin())])
+
+    def _chosen(self, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: list[Setting] | None) -> Setting:
+        """The setting with the largest acquisition value under the fitted model, pending settings accounted for."""
+        box, observations, steps = self.surrogate.box, fitted.observations, len(fitted.history)
+        under_way = codes_of_run(pending, box)
+        choices = None if pool is None else box.codes(pool)
+        # Repeating a setting can pay only where the noise is known not to be zero.
+        avoid = under_way if self.objective.noise_std else torch.cat([observations.codes, under_way])
+        seed = child_seed(seed, steps, 1 + len(pending))
+        situation = Situation(
+            best=float(observations.y.max()),
+            codes=observations.codes,
+            step=steps + 1,
+            num_inputs=len(box.axes),
+            num_choices=self.space.size if pool is None else len(pool),
+            seed=seed,
+            bounds=self.lattice.bounds,
+        )
+        with computing(steps >= LARGE):
+            model = fitted.model
+            if len(under_way):
+                model = believing(model, self.surrogate, observations, under_way)
+            acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
+            found = maximize(acquisition, self.lattice, avoid, seed, choices)
+            if pool is not None and choices is not None:
+                return dict(pool[int(((choices - found) ** 2).sum(-1).argmin())])
+            setting = box.settings(found[None], self.space)[0]
+            if is_among(box.codes([setting]), avoid)[0]:  # rounding, or a flat acquisition, led back to a known setting
+                fresh = self.space.sobol(len(avoid) + _FRESH, seed)
+                found = maximize(acquisition, self.lattice, avoid, seed, box.codes(fresh))
+                setting = box.settings(found[None], self.space)[0]
+        return setting

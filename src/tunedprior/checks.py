@@ -1,0 +1,154 @@
+"""Checks of what users pass in, with messages that say expected, got, and what to do."""
+
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.errors import InputError
+
+# Whatever NumPy can read as numbers, or a tensor. Checked below with better messages than a type checker's,
+# so at run time (the tests check annotations then) it is anything.
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    Numbers = ArrayLike | Tensor
+else:
+    Numbers = Any
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_NAMED = 5  # rows named in a message before it says "…"
+
+# A warning points at the first line outside of these: this package, and what may stand between it and the user's code.
+_OURS = ("tunedprior", "torch", "gpytorch", "botorch", "linear_operator", "jaxtyping", "beartype", "contextlib")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called us, however deep inside the reason was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and not _is_the_users(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_the_users(frame: FrameType) -> bool:
+    """Whether the frame runs code that is neither ours nor between us and the user; type checkers generate some."""
+    generated = frame.f_code.co_filename.startswith("<@")
+    return not generated and str(frame.f_globals.get("__name__", "")).split(".")[0] not in _OURS
+
+
+def renamed(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """A decorator: the argument `old`, which is called `new` now, goes on working for a release, with a warning."""
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(function)
+        def accepting_both(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            if old in kwargs:
+                if new in kwargs:
+                    raise InputError(f"{new} was given twice: {old} is its old name. Leave that out.")
+                kwargs[new] = kwargs.pop(old)
+                warn(f"{old} is now called {new}; the old name goes with the next release.", FutureWarning)
+            return function(*args, **kwargs)
+
+        return accepting_both
+
+    return decorate
+
+
+def listed(items: Iterable[object]) -> str:
+    """The first few items, comma separated, with an ellipsis when there are more."""
+    texts = [str(item) for item in items]
+    return ", ".join(texts[:_NAMED]) + (", …" if len(texts) > _NAMED else "")
+
+
+def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
+    """Tensors keep their floating dtype and device; everything else becomes float64."""
+    if isinstance(values, Tensor):
+        return values if values.is_floating_point() else values.to(torch.float64)
+    try:
+        return torch.as_tensor(np.array(values, dtype=np.float64))  # a copy: later changes of theirs are not ours
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} must be numbers; got {type(values).__name__}: {error}. Encode categories as numbers first."
+        ) from error
+
+
+def positive(value: float, name: str) -> float:
+    """`value` as a float, if it is finite and above zero."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number above 0; got {value!r}.") from error
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(f"{name} must be a finite number above 0; got {number:g}. Try 1e-3 if unsure.")
+    return number
+
+
+def whole(value: int, name: str) -> int:
+    """`value`, if it is a whole number of at least 1."""
+    if value != int(value) or value < 1:
+        raise InputError(f"{name} must be a whole number, 1 or more; got {value!r}.")
+    return int(value)
+
+
+def finite_rows(rows: Float[Tensor, "..."], name: str) -> None:
+    """Refuse NaN and infinity, naming the rows (of the flattened batch) that hold them."""
+    if torch.isfinite(rows).all():
+        return
+    flat = rows.detach().reshape(-1, rows.shape[-1]) if rows.ndim > 1 else rows.detach()[:, None]
+    bad = (~torch.isfinite(flat)).any(-1).nonzero().flatten().tolist()
+    raise InputError(
+        f"{name} must be finite; {len(bad)} of {flat.shape[0]} rows are not (rows {listed(bad)}). Drop or impute them."
+    )
+
+
+def table(X: Numbers, name: str, *, num_inputs: int | None = None) -> Float[Tensor, "n d"]:
+    """A finite n x d table with at least one row and one column."""
+    X = as_float_tensor(X, name)
+    if X.ndim != 2:
+        raise InputError(
+            f"{name} must be a table, n rows x d inputs; got shape {tuple(X.shape)}. "
+            "Use x[:, None] for one input, x[None, :] for one row."
+        )
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise InputError(f"{name} must hold at least one row and one input; got shape {tuple(X.shape)}.")
+    if num_inputs is not None and X.shape[1] != num_inputs:
+        raise InputError(
+            f"{name} must have {num_inputs} inputs, as the kernel has; got {X.shape[1]}. "
+            "Pass the same columns, in the same order, everywhere."
+        )
+    finite_rows(X, name)
+    return X
+
+
+def responses(y: Numbers, X: Float[Tensor, "n d"], name: str) -> Float[Tensor, " n"]:
+    """One finite number for each row of X; a column of them will do."""
+    y = as_float_tensor(y, name).to(X)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape != X.shape[:1]:
+        raise InputError(f"{name} must be one number for each of the {X.shape[0]} points; got shape {tuple(y.shape)}.")
+    finite_rows(y, name)
+    return y
+
+
+def labels(y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Class labels -1 and +1."""
+    wrong = y[(y != 1) & (y != -1)]
+    if wrong.numel():
+        raise InputError(
+            f"Class labels must be -1 or +1; {wrong.numel()} of {y.numel()} are not "
+            f"(such as {listed(f'{v:g}' for v in wrong.unique().tolist())}). "
+            "Map fail to -1 and pass to +1, or use a regressor."
+        )
+    return y

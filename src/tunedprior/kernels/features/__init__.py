@@ -1,0 +1,1 @@
+"""Explicit features of free kernels: the selection of those that matter, and sums over them."""

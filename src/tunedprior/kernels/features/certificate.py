@@ -1,0 +1,263 @@
+"""Selection of explicit features, with an upper bound on the contribution of those left out (the certificate)."""
+
+from math import log
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.features.enumeration import MOST_LOOKED_AT, MOST_POWERS, ROUNDING, best_first
+from tunedprior.kernels.features.explicit import Features
+from tunedprior.kernels.features.multi_index import multi_indices
+from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.series import SeriesKernel
+from tunedprior.kernels.table1 import SquaredExponential
+from tunedprior.numerics.chunking import chunks
+
+#: Upper bound on explicit features in use: 2¹⁶ of them at 1024 settings are half a gigabyte, in chunks less.
+MOST_FEATURES = 2**16
+_MARGIN = 0.5  # share of the tolerance used on average, so that single points seldom exceed it
+_FEW = 2**11  # features whose cost is negligible
+_ENTRIES = 2**22  # of a table of features held at once
+#: Half-width of the box for kernels with a pole at 1, far enough from it for moderate values.
+OPEN_REACH = 0.95
+_IN_BOX = 64  # sample points of the box
+
+
+def has_features(kernel: FreeKernel) -> bool:
+    """Whether explicit features exist: for kernels of Table 1 and of series, without `active_dims` and batch."""
+    known = isinstance(kernel, SeriesKernel | SquaredExponential)
+    return known and kernel.active_dims is None and not kernel.batch_shape
+
+
+class Found(NamedTuple):
+    """K ≈ Σ_i c_i ϑ_iϑ_i' over the selected i; `missing` is an upper bound on the error of any variance in the box."""
+
+    indices: Int[Tensor, "p d"]
+    coefficients: Float[Tensor, " p"]
+    missing: float
+
+
+def features_that_matter(
+    base: FreeKernel,
+    anchors: Product,
+    learnt: Float[Tensor, "r a"],
+    weighted: bool,
+    remainder: float,
+    tolerance: float,
+) -> Found | None:
+    """c_i = e_i τ_i² (weighted) or e_i, with e_i = (l₁ᵀφ_i(A))² - Σ_{r>1} (l_rᵀφ_i(A))², for all i that matter.
+
+    Certificate: an upper bound on the missing share of the trace ∫ K(x, x) dx over the box. Let m_i be the mean of the
+    i-th feature's square over the box. Features not yet enumerated contribute at most the smaller of two sums over all
+    i, less the part already enumerated: Σ_r l_rᵀ K_A l_r times the largest m_i, since over all i the squares in e_i
+    sum to the former; and Σ_j g_j Σ_i m_i φ_i(a_j)², a product over the inputs, since the squares in e_i are at most
+    Σ_j g_j φ_i(a_j)² with g_j = Σ_r |l_r|₁ |l_rj|. Of the enumerated features the smallest are dropped, as far as the
+    tolerance allows. With peaks for means the first sum bounds the missing variance at any x; where few features meet
+    the tolerance in that stronger sense, these are selected.
+
+    Args:
+        base: The free kernel, its parameters fixed.
+        anchors: The anchors A (old settings), as the kernel's products.
+        learnt: l, one row for each square in e_i; the first is added, the others are subtracted.
+        weighted: Whether the kernel is a sum over φ = τ ⊙ ϑ, or over ϑ.
+        remainder: The multiple of K₂ that the kernel has besides the sum over features.
+        tolerance: The share of the trace that may be missing.
+
+    Returns:
+        The selected features; None if more are needed than can be enumerated or held.
+    """
+    far = _reach(base, anchors)
+    if not weighted and (far > 1).any():
+        return None  # beyond |x| = 1 the ϑ_i have no common bound
+    allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
+    left = _Left(base, anchors, learnt, far, weighted)
+    for batch in best_first(base, anchors, _log_means(base, far, weighted)):
+        looked_at += len(batch)
+        if looked_at > MOST_LOOKED_AT:
+            return None
+        for some in chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
+            features, phi = _weighted_features(base, batch[some], anchors)
+            squares = (phi @ learnt.mT).square()
+            excess = 2 * squares[:, 0] - squares.sum(1)
+            weights = base.weights_at(features.indices).square().to(excess)
+            coefficients = excess * weights if weighted else excess
+            means = _along(base.log_mean_squares(int(features.indices.max()), far), features.indices).exp()
+            trace += float((coefficients + remainder * weights) @ means)
+            left.subtract(phi, squares, means * weights if weighted else means)
+            found.append((features.indices, coefficients, means))
+        if left.trace <= allowed * trace / 2 or left.nothing:
+            break
+    else:
+        return None
+    indices, coefficients, means = (torch.cat(column) for column in zip(*found, strict=True))
+    peaks = _along(base.log_peaks(int(indices.max()), far), indices).mul(2).exp()
+    dropped = _smallest(coefficients.abs() * means, allowed * trace - left.trace)
+    if left.variance <= allowed * trace:
+        everywhere = _smallest(coefficients.abs() * peaks, allowed * trace - left.variance)
+        dropped = everywhere if int((~everywhere).sum()) <= _FEW else dropped
+    if int((~dropped).sum()) > MOST_FEATURES:
+        return None
+    missing = left.variance + float((coefficients.abs() * peaks)[dropped].sum())
+    return Found(indices[~dropped], coefficients[~dropped], missing)
+
+
+class _Left:
+    """Upper bounds on the contribution of features not yet enumerated (see `features_that_matter`)."""
+
+    def __init__(
+        self, base: FreeKernel, anchors: Product, learnt: Float[Tensor, "r a"], far: Float[Tensor, " d"], weighted: bool
+    ) -> None:
+        gram, size = base.cross(anchors, anchors), learnt.abs()
+        self._highest_mean, self._highest_peak = _most(base, far, weighted)
+        self._squares = float(((learnt @ gram) * learnt).sum())
+        self._rounding = ROUNDING * float(((size @ gram.abs()) * size).sum())
+        self.diagonal_of, self._whole_diagonal = gram.diagonal(), gram.diagonal()
+        self._shares, self._products = size.sum(1) @ size, _sums_over_all(base, anchors, far, weighted)
+        self._whole_products = self._products
+
+    def subtract(self, phi: Float[Tensor, "p a"], squares: Float[Tensor, "p r"], means: Float[Tensor, " p"]) -> None:
+        """Subtract enumerated features, given φ at the anchors, the squares in e_i, and the means m_i."""
+        self._squares -= float(squares.sum())
+        self.diagonal_of = self.diagonal_of - phi.square().sum(0)
+        if self._products is not None:
+            self._products = self._products - means @ phi.square()
+
+    @property
+    def trace(self) -> float:
+        """Upper bound on the missing variance, averaged over the box."""
+        by_squares = self._most_squares * self._highest_mean
+        if self._products is None or self._whole_products is None:
+            return by_squares
+        return min(by_squares, float(self._shares @ (self._products.clamp(min=0) + ROUNDING * self._whole_products)))
+
+    @property
+    def variance(self) -> float:
+        """Upper bound on the missing variance at any point of the box."""
+        return self._most_squares * self._highest_peak
+
+    @property
+    def nothing(self) -> bool:
+        """Whether every feature that is non-zero at some anchor was enumerated."""
+        return bool((self.diagonal_of <= ROUNDING * self._whole_diagonal).all())
+
+    @property
+    def _most_squares(self) -> float:
+        return max(self._squares, 0.0) + self._rounding
+
+
+def _smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
+    """Mask of the smallest entries, as many as sum to no more than `together`."""
+    order = sizes.argsort()
+    return torch.zeros_like(sizes, dtype=torch.bool).index_put((order,), sizes[order].cumsum(0) <= together)
+
+
+def _reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
+    """Half-width of the box in each input: 1, `OPEN_REACH` for open domains, or more where anchors lie further out."""
+    return anchors.points.abs().amax(0).clamp(min=OPEN_REACH if base.open_domain else 1)
+
+
+def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
+    """Upper bounds on the mean over the box, and on the peak, of the square of any feature."""
+    peak = _at_corner(base, far) if weighted else 1.0
+    means = _log_means(base, far, weighted)
+    return peak if means is None else min(peak, float(means.amax(1).sum().exp())), peak
+
+
+def _log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:
+    """log of the mean over the box of the squared feature, per input and power; None if τ is no product over inputs."""
+    factors = base.log_factors(MOST_POWERS)
+    if factors is None:
+        return None
+    return base.log_mean_squares(MOST_POWERS, far) + (factors.to(far) if weighted else 0)
+
+
+def _sums_over_all(
+    base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
+) -> Float[Tensor, " a"] | None:
+    """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor a_j.
+
+    None if τ is no product over inputs, or if the sum over powers k has not converged at `MOST_POWERS`.
+    """
+    means, factors = _log_means(base, far, weighted), base.log_factors(MOST_POWERS)
+    if means is None or factors is None:
+        return None
+    powers, factors = torch.arange(MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
+    sums = []
+    for row, (x, envelope) in enumerate(zip(anchors.points.T, base.log_envelopes(anchors.points).T, strict=True)):
+        logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
+        terms = 2 * logs + factors[row] + means[row]
+        sums.append(terms.logsumexp(1))
+        if (terms[:, -2:].amax(1) > sums[-1] + log(ROUNDING)).any():
+            return None  # not converged: higher powers would contribute
+    return torch.stack(sums).sum(0).exp()
+
+
+def _weighted_features(
+    base: FreeKernel, indices: Int[Tensor, "p d"], at: Product
+) -> tuple[Features, Float[Tensor, "p n"]]:
+    """The features in sorted order, and φ_i = τ_i ϑ_i of every row."""
+    features = Features(indices)
+    return features, base.weights_at(features.indices).to(at.points)[:, None] * features.all(at)
+
+
+def largest_features(
+    base: FreeKernel, sample: Product, most: int, tolerance: float
+) -> tuple[Int[Tensor, "p d"], float]:
+    """The multi-indices with the largest Σ_j φ_i(a_j)² over a sample, and the share of Σ_j K₂(a_j, a_j) they miss.
+
+    As many as leave less than `tolerance` of that trace missing, and at most `most`.
+    """
+    trace = float(base.cross(sample.rowwise(sample), sample.empty_product()).sum())
+    if trace <= 0:  # the kernel vanishes on the sample
+        return multi_indices(sample.points.shape[1], 0).to(sample.points.device), 0.0
+    found, looked_at = [], 0
+    for batch in best_first(base, sample):
+        for some in chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
+            features, phi = _weighted_features(base, batch[some], sample)
+            found.append((features.indices, phi.square().sum(1)))
+        looked_at += len(batch)
+        sizes = torch.cat([size for _, size in found])
+        # The order of enumeration only approximates that of these sizes, so twice as many are enumerated.
+        if float(sizes.sum()) >= (1 - tolerance / 2) * trace or looked_at > 2 * most + 1024:
+            break
+    indices, order = torch.cat([index for index, _ in found]), sizes.argsort(descending=True)
+    kept = sizes[order].cumsum(0)
+    enough = int((kept < (1 - tolerance) * trace).sum()) + 1
+    chosen = order[: min(most, enough, len(order))]
+    return indices[chosen], max(0.0, 1 - float(sizes[chosen].sum()) / trace)
+
+
+def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
+    """Upper bound on the mean of K₂(x, x) - Σ_i φ_i(x)² over the box: the variance that these features miss."""
+    far = _reach(base, anchors)
+    means = _log_means(base, far, weighted=True)
+    whole = _at_corner(base, far)  # its mean is not more than its largest value
+    if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + log(ROUNDING)).all():
+        whole = float(means.logsumexp(1).sum().exp())
+    kept = _along(base.log_mean_squares(int(indices.max()), far), indices).exp()
+    return max(0.0, whole - float(base.weights_at(indices).to(kept).square() @ kept)) + ROUNDING * whole
+
+
+def largest_variance(base: FreeKernel, anchors: Product) -> float:
+    """max K₂(x, x) over the box, which is at its corner."""
+    return _at_corner(base, _reach(base, anchors))
+
+
+def _at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
+    corner = Product(far[None], base.log_envelope(far[None]))
+    return float(base.cross(corner, corner))
+
+
+def sample_of_reach(base: FreeKernel, anchors: Product) -> Product:
+    """A Sobol sample of the box with a fixed seed, as the kernel's products."""
+    far = _reach(base, anchors)
+    points = far * box_sample(len(far), count=_IN_BOX).to(far)
+    return Product(points, base.log_envelope(points))
+
+
+def _along(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
+    """Σ_d table[d, i_d] for every multi-index i."""
+    return table[torch.arange(len(table), device=table.device), indices].sum(-1)

@@ -1,0 +1,189 @@
+"""Sections K(·, D): kernels against fixed points D, and their gradients with respect to the free argument.
+
+Gradients are by hand for squared exponential kernels and for kernels that define their own (`HasSection`), by autograd
+for all others.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Protocol, runtime_checkable
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.kernels.stack import KernelStack
+from tunedprior.kernels.table1 import SquaredExponential
+from tunedprior.numerics.squared_exponentials import exponentials, squared_differences
+
+Pullback = Callable[[Float[Tensor, "r b n"], Float[Tensor, "r b"]], Float[Tensor, "b d"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """K_r(x, D) and K_r(x, x) of the kernels r at a batch of points x.
+
+    Attributes:
+        cross: K_r(x_b, D_n).
+        variance: K_r(x_b, x_b).
+        pulled_back: The vector-Jacobian product: from gradients by `cross` and by `variance` to the gradient by x.
+    """
+
+    cross: Float[Tensor, "r b n"]
+    variance: Float[Tensor, "r b"]
+    pulled_back: Pullback
+
+
+class Section(ABC):
+    """K_r(·, D) of one or more kernels r against fixed points D; whatever depends on D alone is computed once."""
+
+    @abstractmethod
+    def at(self, x: Float[Tensor, "b d"]) -> Values:
+        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
+
+    @abstractmethod
+    def with_more(self, x: Float[Tensor, "m d"]) -> "Section":
+        """The section with the points x appended to D."""
+
+    @abstractmethod
+    def up_to(self, end: int) -> "Section":
+        """The section with the first `end` points of D alone."""
+
+    def joined(self, other: "Section") -> "Section | None":  # noqa: ARG002  # for overrides
+        """One section of both, with the kernels of `other` last, where that is faster; None otherwise."""
+        return None
+
+
+@runtime_checkable
+class HasSection(Protocol):
+    """A kernel that defines the gradient of its section by hand."""
+
+    def section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
+        """K(·, D)/size for these points D; None where the gradient has to be by autograd after all."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StackSection(Section):
+    """K_r(·, D) of all kernels of a `KernelStack`, in its order."""
+
+    parts: tuple[tuple[int, Section], ...]  # the number of kernels in each part, and the part
+
+    @classmethod
+    def of(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
+        """K_r(·, D) for the kernels of the stack and these points D."""
+        none = points[:0]
+        parts: list[tuple[int, Section]] = [
+            (len(stack.lengthscales), SquaredExponentialSection(stack.lengthscales**-2, none))
+        ]
+        for kernel, size in zip(stack.others, stack.sizes, strict=True):
+            by_hand = kernel.section(size, none) if isinstance(kernel, HasSection) else None
+            part = SectionByAutograd(kernel, size, none) if by_hand is None else by_hand
+            count, last = parts[-1]
+            joined = last.joined(part)
+            if joined is None:
+                parts.append((1, part))
+            else:
+                parts[-1] = count + 1, joined
+        return cls(tuple(parts)).with_more(points)
+
+    def at(self, x: Float[Tensor, "b d"]) -> Values:
+        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
+        found = [part.at(x) for _, part in self.parts]
+        cross, variance = torch.cat([one.cross for one in found]), torch.cat([one.variance for one in found])
+        return Values(cross, variance, partial(self._pulled_back, found))
+
+    def with_more(self, x: Float[Tensor, "m d"]) -> "StackSection":
+        """The section with the points x appended to D."""
+        return StackSection(tuple((count, part.with_more(x)) for count, part in self.parts))
+
+    def up_to(self, end: int) -> "StackSection":
+        """The section with the first `end` points of D alone."""
+        return StackSection(tuple((count, part.up_to(end)) for count, part in self.parts))
+
+    def _pulled_back(
+        self, found: Sequence[Values], d_cross: Float[Tensor, "r b n"], d_variance: Float[Tensor, "r b"]
+    ) -> Float[Tensor, "b d"]:
+        counts = [count for count, _ in self.parts]
+        shares = zip(found, d_cross.split(counts), d_variance.split(counts), strict=True)
+        return reduce(torch.add, (one.pulled_back(cross, variance) for one, cross, variance in shares))
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredExponentialSection(Section):
+    """K_r(x, x') = exp(-½ Σ_d ν_rd (x_d - x'_d)²) against fixed points D; ν is `precision`."""
+
+    precision: Float[Tensor, "r d"]
+    points: Float[Tensor, "n d"]
+
+    def at(self, x: Float[Tensor, "b d"]) -> Values:
+        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
+        cross = exponentials(self.precision, squared_differences(x, self.points))
+        return Values(cross, x.new_ones(cross.shape[:2]), partial(self._pulled_back, x, cross))
+
+    def with_more(self, x: Float[Tensor, "m d"]) -> "SquaredExponentialSection":
+        """The section with the points x appended to D."""
+        return replace(self, points=torch.cat([self.points, x]))
+
+    def up_to(self, end: int) -> "SquaredExponentialSection":
+        """The section with the first `end` points of D alone."""
+        return replace(self, points=self.points[:end])
+
+    def _pulled_back(
+        self, x: Float[Tensor, "b d"], cross: Float[Tensor, "r b n"], d_cross: Float[Tensor, "r b n"], _: Tensor
+    ) -> Float[Tensor, "b d"]:
+        return slope_of_exponentials(self.precision, x, self.points, d_cross * cross)
+
+
+@dataclass(frozen=True, eq=False)
+class SectionByAutograd(Section):
+    """K(·, D)/size of any kernel, with gradients by autograd."""
+
+    kernel: Kernel
+    size: float
+    points: Float[Tensor, "n d"]
+
+    def at(self, x: Float[Tensor, "b d"]) -> Values:
+        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            values = [self.kernel.forward(x, self.points, diag=False), self.kernel.forward(x, x, diag=True)]
+            values = [value[None] / self.size for value in values]
+        cross, variance = (value.detach() for value in values)
+        return Values(cross, variance, partial(self._pulled_back, x, values))
+
+    @staticmethod
+    def _pulled_back(x: Float[Tensor, "b d"], values: Sequence[Tensor], *slopes: Tensor) -> Float[Tensor, "b d"]:
+        # A variance that is the same everywhere, as that of a stationary kernel, has no graph.
+        graphs = [(value, slope) for value, slope in zip(values, slopes, strict=True) if value.requires_grad]
+        if not graphs:
+            return torch.zeros_like(x)
+        outputs, by_outputs = zip(*graphs, strict=True)
+        return torch.autograd.grad(outputs, x, by_outputs)[0]
+
+    def with_more(self, x: Float[Tensor, "m d"]) -> "SectionByAutograd":
+        """The section with the points x appended to D."""
+        return replace(self, points=torch.cat([self.points, x]))
+
+    def up_to(self, end: int) -> "SectionByAutograd":
+        """The section with the first `end` points of D alone."""
+        return replace(self, points=self.points[:end])
+
+
+def slope_of_exponentials(
+    precision: Float[Tensor, "r d"],
+    x: Float[Tensor, "b d"],
+    points: Float[Tensor, "n d"],
+    by_log: Float[Tensor, "r b n"],
+) -> Float[Tensor, "b d"]:
+    """Σ_rn G_rbn ν_rd (p_nd - x_bd): the gradient by x, from the gradient G by the logarithms of `exponentials`."""
+    differences = by_log @ points - by_log.sum(-1, keepdim=True) * x
+    return (precision[:, None] * differences).sum(0)
+
+
+def is_plain(kernel: Kernel) -> bool:
+    """Whether the kernel is squared exponential in all inputs, so that `exponentials` computes it."""
+    return type(kernel) is SquaredExponential and kernel.active_dims is None

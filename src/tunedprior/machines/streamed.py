@@ -1,0 +1,199 @@
+"""Ridge regression in explicit features: the primal problem, streamed over any number of rows, without α."""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from math import log
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.kernels import FreeKernel
+from tunedprior.kernels.features.certificate import largest_features
+from tunedprior.kernels.features.explicit import Features
+from tunedprior.machines.fit import LAMBDAS
+from tunedprior.numerics.evidence import profile_log_evidence
+from tunedprior.numerics.isolation import computing
+from tunedprior.numerics.linalg import cholesky
+
+# Entries of Φ held at once: a row block of it has to stay in memory, the whole of it never does.
+_ENTRIES = {"cpu": 2**21, "cuda": 2**28}
+_BLOCK = 512  # rows of ΦᵀΦ at once; only its upper triangle is computed
+_MANY_ROWS = 20_000  # from which a pass over them is worth more than one thread
+_SAMPLE = 2000  # rows that decide which features are the largest
+#: The share of the trace of K_A that may be missing: further features are not worth their cost.
+_NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """φ_i(x) = τ_i ϑ_i(x) for a finite set of features: those largest at given settings a_j.
+
+    Attributes:
+        kernel: The free kernel, its parameters fixed.
+        features: ϑ, for the selected multi-indices.
+        weights: τ, one for each feature.
+        missing: The share of Σ_j K₂(a_j, a_j), the trace, that these features miss.
+    """
+
+    kernel: FreeKernel
+    features: Features
+    weights: Float[Tensor, " p"]
+    missing: float
+
+    @classmethod
+    def of(cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int) -> "FeatureMap":
+        """The map of at most `most` features, those with the largest mean square over (a sample of) the rows."""
+        sample = points
+        if len(points) > _SAMPLE:
+            rows = torch.randint(len(points), (_SAMPLE,), generator=torch.Generator().manual_seed(0))
+            sample = points[rows.to(points.device)]
+        indices, missing = largest_features(kernel, kernel.product(sample), most, _NEGLIGIBLE)
+        features = Features(indices)
+        return cls(kernel, features, kernel.weights_at(features.indices).to(points), missing)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __call__(self, points: Float[Tensor, "n d"]) -> Float[Tensor, "p n"]:
+        """φ_i of every row."""
+        return self.features.all(self.kernel.product(points)).mul_(self.weights[:, None])
+
+    def blocks(
+        self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]
+    ) -> Iterator[tuple[Float[Tensor, "p b"], Float[Tensor, " b"]]]:
+        """φ and y of all rows, in blocks of rows that fit into memory."""
+        rows = max(1, _ENTRIES.get(points.device.type, _ENTRIES["cpu"]) // len(self))
+        for some, responses in zip(points.split(rows), y.split(rows), strict=True):
+            yield self(some), responses
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """ΦᵀΦ, Φᵀy, yᵀy and n: the sufficient statistics of n rows for least squares in the features.
+
+    Their size depends on the number of features alone, and they are computed in one pass.
+    """
+
+    map: FeatureMap
+    gram: Float[Tensor, "p p"]
+    moment: Float[Tensor, " p"]
+    square: float
+    count: int
+
+    @classmethod
+    def of(cls, feature_map: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
+        """The normal equations of these rows, in one pass over them."""
+        size = len(feature_map)
+        gram, moment = points.new_zeros(size, size), points.new_zeros(size)
+        with computing(parallel=len(points) >= _MANY_ROWS):
+            for phi, responses in feature_map.blocks(points, y):
+                for start in range(0, size, _BLOCK):
+                    gram[start : start + _BLOCK, start:].addmm_(phi[start : start + _BLOCK], phi[start:].mT)
+                moment += phi @ responses
+        gram = gram.triu() + gram.triu(1).mT
+        return cls(feature_map, gram, moment, float(y @ y), len(y))
+
+    def solve(self, lam: float) -> "FeatureFit":
+        """ŵ = (ΦᵀΦ + λI)⁻¹ Φᵀy, as a fit with its posterior."""
+        factor = cholesky(self.gram + lam * torch.eye(len(self.gram)).to(self.gram))
+        weights = torch.cholesky_solve(self.moment[:, None], factor)[:, 0]
+        signal = (self.square - float(self.moment @ weights)) / (lam * self.count)
+        return FeatureFit(self.map, weights, factor, lam, signal)
+
+    def log_evidence(self, lam: float) -> float:
+        """max over the amplitude of log p(y | λ) = -½ log|R| - n/2 log yᵀR⁻¹y + const, with R = ΦΦᵀ + λI.
+
+        |R| = |ΦᵀΦ + λI| λ^{n-p} and yᵀR⁻¹y = (yᵀy - yᵀΦŵ)/λ.
+        """
+        fit = self.solve(lam)
+        determinant = 2 * float(fit.factor.diagonal().log().sum()) + (self.count - len(self.moment)) * log(lam)
+        return profile_log_evidence(determinant, fit.signal * self.count, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureFit:
+    """g(x) = ŵᵀφ(x), with the posterior of its weights w | A ~ N(ŵ, s_f² λ (ΦᵀΦ + λI)⁻¹).
+
+    Attributes:
+        map: φ.
+        weights: ŵ.
+        factor: L, the Cholesky factor of ΦᵀΦ + λI.
+        lam: λ.
+        signal: s_f² = yᵀ(ΦΦᵀ + λI)⁻¹y/n.
+    """
+
+    map: FeatureMap
+    weights: Float[Tensor, " p"]
+    factor: Float[Tensor, "p p"]
+    lam: float
+    signal: float
+
+    @classmethod
+    def by_evidence(cls, features: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "FeatureFit":
+        """Ridge regression in these features; λ maximises the marginal likelihood (profiled amplitude)."""
+        equations = NormalEquations.of(features, points, y)
+        return equations.solve(float(max(LAMBDAS, key=equations.log_evidence)))
+
+    @property
+    def kernel(self) -> FreeKernel:
+        """The free kernel K_m, its parameters fixed."""
+        return self.map.kernel
+
+    def to(self, device: str) -> "FeatureFit":
+        """The fit on another device."""
+        where = replace(
+            self.map,
+            kernel=deepcopy(self.map.kernel).to(device),
+            features=deepcopy(self.map.features).to(device),
+            weights=self.map.weights.to(device),
+        )
+        return replace(self, map=where, weights=self.weights.to(device), factor=self.factor.to(device))
+
+    def __call__(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """g at each row of x."""
+        nothing = x.new_zeros(len(x))
+        return torch.cat([self.weights @ phi for phi, _ in self.map.blocks(x, nothing)])
+
+    def determined(self) -> Float[Tensor, "p p"]:
+        """Q = (ΦᵀΦ + λI)⁻¹ΦᵀΦ = I - λ(ΦᵀΦ + λI)⁻¹: near 1 in directions that the data determines, 0 in all others."""
+        inverse = torch.cholesky_inverse(self.factor)
+        return torch.eye(len(inverse)).to(inverse) - self.lam * inverse
+
+    def undetermined(self) -> Float[Tensor, " p"]:
+        """var(w_i | A)/s_f² = λ [(ΦᵀΦ + λI)⁻¹]_ii: near 0 for weights that the data determines, 1 for all others."""
+        return self.lam * torch.cholesky_inverse(self.factor).diagonal()
+
+    def error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
+        """The mean squared residual on rows that were not trained on."""
+        return float((y - self(points)).square().mean())
+
+    def leave_one_out_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
+        """(1/n) Σ_j ((y_j - g(a_j))/(1 - h_j))² with h_j = φ(a_j)ᵀ(ΦᵀΦ + λI)⁻¹φ(a_j), for the rows trained on.
+
+        The summands are the squared leave-one-out residuals. It takes a second pass over the rows.
+        """
+        total = 0.0
+        with computing(parallel=len(points) >= _MANY_ROWS):
+            for phi, responses in self.map.blocks(points, y):
+                residual = responses - self.weights @ phi
+                leverage = torch.linalg.solve_triangular(self.factor, phi, upper=False).square().sum(0)
+                total += float((residual / (1 - leverage)).square().sum())
+        return total / len(y)
+
+    def arrays(self) -> dict[str, Tensor]:
+        """The fit as tensors to be saved, for `from_arrays`."""
+        return {
+            "indices": self.map.features.indices,
+            "weights": self.weights,
+            "factor": self.factor,
+            "signal_and_missing": torch.tensor([self.signal, self.map.missing], dtype=torch.float64),
+        }
+
+    @classmethod
+    def from_arrays(cls, kernel: FreeKernel, lam: float, arrays: Mapping[str, Tensor]) -> "FeatureFit":
+        """The fit that these tensors, of its method `arrays`, were saved from."""
+        features, (signal, missing) = Features(arrays["indices"]), arrays["signal_and_missing"].tolist()
+        feature_map = FeatureMap(kernel, features, kernel.weights_at(features.indices), missing)
+        return cls(feature_map, arrays["weights"], arrays["factor"], lam, signal)

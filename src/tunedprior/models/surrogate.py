@@ -1,0 +1,40 @@
+"""What turns observations into a model of the objective."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, runtime_checkable
+
+from botorch.models.model import Model
+
+from tunedprior.problem.box import Box
+from tunedprior.problem.observations import Observations
+
+
+@runtime_checkable
+class Surrogate(Protocol):
+    """A function from observations to a BoTorch model over codes; whatever it learnt from old data is its own."""
+
+    @property
+    def box(self) -> Box:
+        """How settings become codes; it must hold the search space."""
+        ...
+
+    def __call__(self, observations: Observations) -> Model:
+        """A fitted model with one output, in units of `observations.y`."""
+        ...
+
+
+class CachingSurrogate(ABC):
+    """A surrogate that can reuse its work on fewer observations; it must draw no random numbers."""
+
+    box: Box
+
+    @abstractmethod
+    def fit(self, observations: Observations, cache: Any = None) -> tuple[Model, Any]:
+        """The fitted model, and a cache for the next call; the cache affects the time, never the model.
+
+        A cache is a value: it is never changed, so that any number of callers may go on from the same one.
+        """
+
+    def __call__(self, observations: Observations) -> Model:
+        """The model."""
+        return self.fit(observations)[0]

@@ -1,0 +1,171 @@
+"""Isolation of a call from the rest of the process: its own random generator and thread count.
+
+PyTorch's default generator, its thread count and Python's warning filters are process-wide. What is set here is set for
+the calling thread alone; `quietly` and `one_blas_thread`, which have to change process-wide state, hold a lock.
+"""
+
+import ctypes
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from threadpoolctl import ThreadpoolController
+from torch.overrides import TorchFunctionMode
+
+#: Rows of a matrix from which several threads are faster than one. With fewer they are slower, and far slower where
+#: another program keeps a core busy: threads of one matrix product wait for each other.
+LARGE = 1500
+
+_RANDOM = {
+    torch.rand, torch.randn, torch.randint, torch.randperm, torch.multinomial, torch.normal, torch.bernoulli,
+    torch.poisson, torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.random_, torch.Tensor.exponential_,
+    torch.Tensor.bernoulli_, torch.Tensor.cauchy_, torch.Tensor.log_normal_, torch.Tensor.geometric_,
+    torch.Tensor.multinomial, torch.Tensor.bernoulli,
+}  # fmt: skip
+
+_PROCESS_WIDE = threading.RLock()
+
+#: Warnings without consequence: of BoTorch, that one start of several ended early, which it repeats by itself; and of
+#: GPyTorch, that it rounds a variance up to zero, next to an exact observation.
+ENDED_EARLY, NEGATIVE_VARIANCE = "Optimization failed", "Negative variance values detected"
+
+
+class OwnGenerator(TorchFunctionMode):
+    """A context in which PyTorch draws from its own generator, seeded with `seed`, instead of the global one.
+
+    BoTorch draws from the global generator, which all threads share. A function mode affects the calling thread alone:
+    it passes this generator to every random function of PyTorch. The numbers are those after `torch.manual_seed(seed)`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,  # part of PyTorch's signature
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _RANDOM and kwargs.get("generator") is None:
+            kwargs = kwargs | {"generator": self._generator}
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def quietly(*messages: str) -> Iterator[None]:
+    """A context that hides warnings which begin with one of the messages, for one thread of this package at a time.
+
+    Warning filters, and the settings of BoTorch and GPyTorch, are process-wide, and some of their routines change both
+    while they run: every call of such a routine belongs in this context, if only for the lock.
+    """
+    with _PROCESS_WIDE, warnings.catch_warnings():
+        for message in messages:
+            warnings.filterwarnings("ignore", message=message)
+        yield
+
+
+@contextmanager
+def computing(parallel: bool = False) -> Iterator[None]:
+    """A context for numerical work: on the CPU, gradients enabled, one thread (if parallel, one for each core).
+
+    There are never more threads than PyTorch was given. The caller's settings (default device, `no_grad`,
+    `inference_mode`, thread counts) are restored afterwards.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(_threads(parallel))
+        if torch.is_inference_mode_enabled():
+            stack.enter_context(torch.inference_mode(False))
+        if not torch.is_grad_enabled():
+            stack.enter_context(torch.enable_grad())
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        yield
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which the BLAS of NumPy and SciPy uses one thread, for work on small matrices.
+
+    Its thread count is process-wide, so only one thread of this package at a time is in this context.
+    """
+    with _PROCESS_WIDE, _blas().limit(limits=1):
+        yield
+
+
+def child_seed(*path: int) -> int:
+    """A seed derived from whole numbers such as (seed, step, purpose); paths of different lengths may share one."""
+    return int(np.random.SeedSequence(list(path)).generate_state(1)[0])
+
+
+class _Threads(threading.local):
+    """The thread count PyTorch had before the outermost `computing`, and the one set in it; 0 outside of it."""
+
+    given = 0
+    set = 0
+
+
+_ours = _Threads()
+
+
+@contextmanager
+def _threads(parallel: bool) -> Iterator[None]:
+    """A context that sets PyTorch's thread count to 1, or to the number of cores, for the calling thread alone.
+
+    `torch.set_num_threads` would also change the default of threads that start meanwhile.
+    """
+    given, before = _ours.given or torch.get_num_threads(), (_ours.given, _ours.set)
+    count = min(given, _cores()) if parallel else 1
+    if _ours.set == count:
+        yield
+        return
+    set_mkl = _mkl_setter()
+    with _openmp().limit(limits=count):
+        previous = 0 if set_mkl is None else set_mkl(count)  # 0 where this thread had no number of its own
+        _ours.given, _ours.set = given, count
+        try:
+            yield
+        finally:
+            _ours.given, _ours.set = before
+            if set_mkl is not None:
+                set_mkl(previous)
+
+
+@cache
+def _openmp() -> Any:
+    """PyTorch's OpenMP runtime, looked up once; its thread count is per calling thread."""
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@cache
+def _blas() -> Any:
+    """The BLAS of NumPy and SciPy, looked up once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _mkl_setter() -> Callable[[int], int] | None:
+    """The setter of MKL's thread count for the calling thread, which does not follow OpenMP's; None without MKL."""
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    if not library.exists():
+        return None
+    setter = getattr(ctypes.CDLL(str(library)), "MKL_Set_Num_Threads_Local", None)
+    if setter is not None:
+        setter.argtypes, setter.restype = [ctypes.c_int], ctypes.c_int
+    return setter
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,87 @@
+"""Cholesky factors and what is solved with them: the one place where matrices are factorised."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import warn
+from tunedprior.errors import FactorisationError, JitterWarning
+
+# Jitter is relative to the mean of the diagonal: the same matrix in other units takes the same step.
+_JITTER_LADDER = {
+    torch.float64: (1e-12, 1e-10, 1e-8, 1e-6),
+    torch.float32: (1e-7, 1e-6, 1e-5, 1e-4),
+}
+
+_NEGLIGIBLE = 1e-14  # relative to the largest eigenvalue
+
+
+def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
+    """L with L Lᵀ = matrix, or = matrix + jitter·I with a `JitterWarning` that names the jitter.
+
+    Raises `FactorisationError` when the largest jitter does not help: the matrix is then not a
+    covariance matrix, and adding more would change the model.
+    """
+    factor = cholesky_or_none(matrix)
+    if factor is not None:
+        return factor
+    if not torch.isfinite(matrix).all():
+        bad = int((~torch.isfinite(matrix)).sum())
+        raise FactorisationError(
+            f"A covariance matrix must be finite; {bad} of {matrix.numel()} entries are not. "
+            "Check the inputs and the kernel's parameters for overflow."
+        )
+    scale = matrix.diagonal(dim1=-2, dim2=-1).mean(-1).abs()[..., None]
+    ladder = _JITTER_LADDER[matrix.dtype]
+    for relative in ladder:
+        jitter = (relative * scale).expand(matrix.shape[:-1])
+        factor = cholesky_or_none(matrix + torch.diag_embed(jitter))
+        if factor is not None:
+            warn(
+                f"Added {relative:g} of the mean diagonal as jitter to factorise a "
+                f"{matrix.shape[-1]} x {matrix.shape[-1]} covariance matrix.",
+                JitterWarning,
+            )
+            return factor
+    smallest = float(torch.linalg.eigvalsh(matrix).min())
+    raise FactorisationError(
+        f"A covariance matrix must be positive semi-definite; the smallest eigenvalue of this "
+        f"{matrix.shape[-1]} x {matrix.shape[-1]} one is {smallest:.3g}, and jitter of {ladder[-1]:g} of its mean "
+        "diagonal did not help. Add noise (a larger λ), or remove near-identical points."
+    )
+
+
+def cholesky_or_none(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"] | None:
+    """L with L Lᵀ = matrix, without jitter; None if a matrix of the batch is not positive definite up to rounding."""
+    factor: Tensor
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    return None if failed.any() else factor
+
+
+def extended_corner(
+    explained: Float[Tensor, "*batch n m"],
+    corner: Float[Tensor, "*batch2 m m"],
+    factorise: Callable[[Float[Tensor, "*batch m m"]], Float[Tensor, "*batch m m"] | None] = cholesky,
+) -> Float[Tensor, "*batch m m"] | None:
+    """C with [[L, 0], [Eᵀ, C]] the Cholesky factor of [[R, B], [Bᵀ, corner]], given E = L⁻¹B (`explained`) for R = LLᵀ.
+
+    C is the factor of the Schur complement corner - EᵀE, by `cholesky` (with jitter) or `cholesky_or_none`.
+    """
+    return factorise(corner - explained.mT @ explained)
+
+
+def solve_posdef(
+    matrix: Float[Tensor, "*batch n n"], right: Float[Tensor, "*batch n k"]
+) -> Float[Tensor, "*batch n k"]:
+    """matrix⁻¹ right, for a positive definite matrix."""
+    return torch.cholesky_solve(right, cholesky(matrix))
+
+
+def symmetric_root(matrix: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
+    """W with WWᵀ = matrix, for a positive semi-definite matrix, without columns that are zero up to rounding."""
+    values, vectors = torch.linalg.eigh(matrix)
+    kept = values > _NEGLIGIBLE * values.max()
+    root: Tensor = vectors[:, kept] * values[kept].sqrt()
+    return root

@@ -1,0 +1,193 @@
+"""The box that holds both the search space and the old data, scaled onto [-1, 1]."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.problem.parameters import Categorical, Parameter, position_among
+from tunedprior.problem.space import Setting, Space
+
+# A setting may miss the edge of the box by rounding.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parameter's side of the box: numbers from `low` to `high`, or the `choices` of a category."""
+
+    name: str
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    choices: tuple[Any, ...] | None = None
+
+    @property
+    def width(self) -> int:
+        """How many inputs of the kernel it takes: one per category, one for a number that varies."""
+        if self.choices is not None:
+            return len(self.choices) if len(self.choices) > 1 else 0
+        return int(self.high > self.low)
+
+    def codes(self, column: "pd.Series[Any]", slack: float = _SLACK) -> Float[np.ndarray, " n"]:
+        """Numbers onto [-1, 1], categories onto their position among the choices.
+
+        Numbers up to `slack` beyond the ends count as the ends.
+        """
+        if self.choices is not None:
+            return self._positions(column)
+        try:
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.name!r} must be numbers; got {listed(column.unique())}.") from error
+        if np.isnan(values).any():
+            rows = listed(np.flatnonzero(np.isnan(values)))
+            raise InputError(f"Every setting needs a number for {self.name!r}; rows {rows} have none.")
+        if self.log and (values <= 0).any():
+            rows = listed(np.flatnonzero(values <= 0))
+            raise InputError(f"{self.name!r} has a logarithmic scale, so it must be above 0; rows {rows} are not.")
+        scaled = np.log(values) if self.log else values
+        if self.width == 0:
+            codes = np.where(np.abs(scaled - self.low) <= _SLACK * max(1.0, abs(self.low)), 0.0, np.inf)
+        else:
+            codes = (2 * scaled - self.low - self.high) / (self.high - self.low)
+        outside = ~(np.abs(codes) <= 1 + slack)
+        if outside.any():
+            low, high = (np.exp(self.low), np.exp(self.high)) if self.log else (self.low, self.high)
+            raise InputError(
+                f"{self.name!r} must lie between {low:g} and {high:g}; {int(outside.sum())} of {len(values)} values "
+                f"do not (such as {listed(f'{value:g}' for value in np.unique(values[outside]))}). "
+                "Widen the search space."
+            )
+        return np.clip(codes, -1.0, 1.0)
+
+    def value(self, code: float) -> float:
+        """The number at a code in [-1, 1]."""
+        scaled = (self.low + self.high + code * (self.high - self.low)) / 2
+        return float(np.exp(scaled)) if self.log else scaled
+
+    def _positions(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
+        choices = self.choices or ()
+        positions = [position_among(value, choices) for value in column]
+        unknown = [value for value, position in zip(column, positions, strict=True) if position is None]
+        if unknown:
+            raise InputError(
+                f"{self.name!r} must be one of {listed(choices)}; got {listed(dict.fromkeys(map(repr, unknown)))}."
+            )
+        return np.array(positions, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Box:
+    """All axes, in the space's order.
+
+    A setting has *codes*, one number per parameter, which acquisition functions are maximised over, and *inputs*,
+    what kernels see: the same, with each category spread over as many ±1 inputs as it has choices.
+    """
+
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def around(cls, space: Space, old: pd.DataFrame | None = None) -> "Box":
+        """The smallest box that holds the space and every row of the old data."""
+        return cls(
+            tuple(_axis(parameter, None if old is None else old[parameter.name]) for parameter in space.parameters)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def num_inputs(self) -> int:
+        """d, the number of kernel inputs that a setting becomes."""
+        return sum(axis.width for axis in self.axes)
+
+    def codes(self, settings: pd.DataFrame | Sequence[Setting], slack: float = _SLACK) -> Float[Tensor, "n k"]:
+        """One number per parameter and row, or an `InputError` that names what does not fit."""
+        if len(settings) == 0:
+            return torch.zeros(0, len(self.axes), dtype=torch.float64)
+        table = as_table(settings, self.names)
+        return torch.as_tensor(np.stack([axis.codes(table[axis.name], slack) for axis in self.axes], axis=1))
+
+    def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """Kernel inputs in [-1, 1], one-hot (±1) for categories; differentiable in the numeric codes."""
+        parts = []
+        for column, axis in enumerate(self.axes):
+            code = codes[..., column, None]
+            if axis.choices is None:
+                parts.append(code[..., : axis.width])
+            elif axis.width:
+                positions = torch.arange(axis.width, device=codes.device)
+                parts.append(torch.where(code.round() == positions, 1.0, -1.0).to(codes))
+        return torch.cat(parts, dim=-1)
+
+    def pulled_back(self, by_inputs: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch k"]:
+        """Chain rule: derivatives with respect to codes from those with respect to `inputs`; 0 for categories."""
+        by_codes = by_inputs.new_zeros(*by_inputs.shape[:-1], len(self.axes))
+        first = 0
+        for column, axis in enumerate(self.axes):
+            if axis.choices is None and axis.width:
+                by_codes[..., column] = by_inputs[..., first]
+            first += axis.width
+        return by_codes
+
+    def settings(self, codes: Float[Tensor, "n k"], space: Space) -> list[Setting]:
+        """The allowed setting nearest to each row of codes."""
+        found = []
+        for row in codes.tolist():
+            setting: Setting = {}
+            for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True):
+                if isinstance(parameter, Categorical):
+                    setting[parameter.name] = parameter.choices[min(max(round(code), 0), parameter.count - 1)]
+                else:
+                    setting[parameter.name] = parameter.nearest(axis.value(code))
+            found.append(setting)
+        return found
+
+    def covers(self, space: Space) -> bool:
+        """Whether every setting of the space has a place in the box."""
+        return self.names == space.names and all(map(_fits, space.parameters, self.axes))
+
+
+def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
+    """Settings as a table with one column per name, numbered from 0; missing names are an error."""
+    if isinstance(settings, Mapping):
+        settings = [dict(settings)]
+    # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
+    table = settings if isinstance(settings, pd.DataFrame) else pd.DataFrame(list(settings), dtype=object)
+    table = table.reset_index(drop=True)
+    missing = [name for name in names if name not in table.columns]
+    if missing and len(table):
+        raise InputError(f"Settings must name {listed(names)}; {listed(missing)} is missing.")
+    return table.reindex(columns=list(names))
+
+
+def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:
+    if isinstance(parameter, Categorical):
+        extra = [] if old is None else [v for v in old.unique() if position_among(v, parameter.choices) is None]
+        return Axis(parameter.name, choices=parameter.choices + tuple(map(str, extra)))
+    edges = [parameter.low, parameter.high]
+    if old is not None:
+        edges += [float(old.min()), float(old.max())]
+        if parameter.log and min(edges) <= 0:
+            raise InputError(
+                f"{parameter.name!r} has a logarithmic scale, so old values must be above 0; "
+                f"the least is {min(edges):g}."
+            )
+    return Axis(parameter.name, parameter.scale(min(edges)), parameter.scale(max(edges)), parameter.log)
+
+
+def _fits(parameter: Parameter, axis: Axis) -> bool:
+    if isinstance(parameter, Categorical):
+        return axis.choices is not None and axis.choices[: parameter.count] == parameter.choices
+    same_kind = axis.choices is None and axis.log == parameter.log
+    return same_kind and axis.low <= parameter.scale(parameter.low) <= parameter.scale(parameter.high) <= axis.high

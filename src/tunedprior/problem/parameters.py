@@ -1,0 +1,200 @@
+"""One parameter of the search space: a number on a range, a grid or levels, or a category."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+
+#: How a parameter may be described.
+Description = BaseDistribution | tuple[float, float] | Sequence[Any] | np.ndarray | pd.Series
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`."""
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+    levels: tuple[float, ...] | None = None
+    integer: bool = False
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None for a continuum."""
+        if self.levels is not None:
+            return len(self.levels)
+        if self.step is not None:
+            return 1 + int((Decimal(str(self.high)) - Decimal(str(self.low))) // Decimal(str(self.step)))
+        return 1 if self.low == self.high else None
+
+    def values(self) -> list[float]:
+        """Every allowed value, in ascending order (not for a continuum)."""
+        if self.levels is not None:
+            return list(self.levels)
+        return [self._grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
+
+    def nearest(self, value: float) -> float:
+        """The allowed value closest to `value`."""
+        if self.levels is not None:
+            return min(self.levels, key=lambda level: abs(level - value))
+        value = min(max(value, self.low), self.high)
+        if self.step is None:
+            return float(value)
+        return self._grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
+
+    def recognise(self, value: float) -> float:
+        """The allowed value that `value` equals up to rounding; `value` itself if there is none."""
+        if self.count is None:
+            return float(value)
+        nearest = self.nearest(value)
+        return nearest if abs(nearest - value) <= 1e-9 * max(1.0, abs(value)) else float(value)
+
+    def allows(self, value: float) -> bool:
+        """Whether the value is an allowed one, up to rounding."""
+        on_grid = self.count is None or self.recognise(value) == self.nearest(value)
+        return self.low <= self.recognise(value) <= self.high and on_grid
+
+    def scale(self, value: float) -> float:
+        """The value on the scale that is mapped onto [-1, 1]: its logarithm for a logarithmic parameter."""
+        return log(value) if self.log else value
+
+    def unscale(self, value: float) -> float:
+        """The inverse of `scale`."""
+        return float(np.exp(value)) if self.log else value
+
+    def at_quantile(self, u: float) -> float:
+        """The value a share u ∈ [0, 1) of the way along."""
+        if self.levels is not None or (self.step is not None and not self.log):
+            count = self.count or 1
+            index = min(int(u * count), count - 1)
+            return self.levels[index] if self.levels is not None else self._grid_value(index)
+        return self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
+
+    def _grid_value(self, k: int) -> float:
+        # In decimals, so that 0.1 + 2·0.1 is 0.3, the number a person would write.
+        value = Decimal(str(self.low)) + k * Decimal(str(self.step))
+        return int(value) if self.integer else float(value)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of several choices without an order."""
+
+    name: str
+    choices: tuple[Any, ...]
+
+    @property
+    def count(self) -> int:
+        """How many choices there are."""
+        return len(self.choices)
+
+    def values(self) -> list[Any]:
+        """Every choice."""
+        return list(self.choices)
+
+    def recognise(self, value: Any) -> Any:
+        """The choice that `value` stands for after a table changed its type; `value` itself if there is none."""
+        position = position_among(value, self.choices)
+        return value if position is None else self.choices[position]
+
+    def allows(self, value: Any) -> bool:
+        """Whether the value is one of the choices."""
+        return position_among(value, self.choices) is not None
+
+    def at_quantile(self, u: float) -> Any:
+        """The choice a share u ∈ [0, 1) of the way along the list."""
+        return self.choices[min(int(u * self.count), self.count - 1)]
+
+
+Parameter = Numeric | Categorical
+
+
+def position_among(value: Any, choices: Sequence[Any]) -> int | None:
+    """Where a category stands among the choices: by equality, else as a number, else as text but for case and spaces.
+
+    Tables change types (2 becomes 2.0 or "2", None becomes NaN), and people change capitals.
+    """
+    if _is_missing(value):
+        return next((k for k, choice in enumerate(choices) if _is_missing(choice)), None)
+    for alike in (_equal, _equal_as_numbers, _equal_as_text):
+        for position, choice in enumerate(choices):
+            if not _is_missing(choice) and alike(value, choice):
+                return position
+    return None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+def _equal(value: Any, choice: Any) -> bool:
+    return bool(value == choice)
+
+
+def _equal_as_numbers(value: Any, choice: Any) -> bool:
+    try:
+        return float(value) == float(choice)
+    except (TypeError, ValueError):
+        return False
+
+
+def _equal_as_text(value: Any, choice: Any) -> bool:
+    return str(value).strip().casefold() == str(choice).strip().casefold()
+
+
+def parameter_from(name: str, given: Description) -> Parameter:
+    """A parameter from its Optuna distribution, `(low, high)` or list of values."""
+    if isinstance(given, FloatDistribution | IntDistribution):
+        step = given.step
+        integer = isinstance(given, IntDistribution)
+        return Numeric(name, given.low, given.high, given.log, step, integer=integer)
+    if isinstance(given, CategoricalDistribution):
+        return Categorical(name, tuple(given.choices))
+    if isinstance(given, tuple):
+        return _range(name, given)
+    if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str):
+        return _choices(name, [value.item() if isinstance(value, np.generic) else value for value in given])
+    raise InputError(
+        f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
+        f"got {type(given).__name__} {given!r}."
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _range(name: str, given: tuple[Any, ...]) -> Numeric:
+    if len(given) != 2 or not all(_is_number(edge) and isfinite(edge) for edge in given):
+        raise InputError(
+            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {given!r}. "
+            "Write a list for discrete levels."
+        )
+    low, high = map(float, given)
+    if low > high:
+        raise InputError(f"Parameter {name!r}: low must not be above high; got {given!r}.")
+    return Numeric(name, low, high)
+
+
+def _choices(name: str, given: Sequence[Any]) -> Parameter:
+    if not given:
+        raise InputError(f"Parameter {name!r}: a list of values must not be empty.")
+    if len(set(given)) < len(given):
+        raise InputError(f"Parameter {name!r}: values must differ; got {listed(given)}.")
+    if all(_is_number(value) for value in given):
+        if not all(isfinite(value) for value in given):
+            raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(given)}.")
+        levels = tuple(sorted(given))
+        return Numeric(name, levels[0], levels[-1], levels=levels)
+    return Categorical(name, tuple(given))

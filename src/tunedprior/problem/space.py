@@ -1,0 +1,75 @@
+"""The search space: what may be set, to which values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tunedprior.errors import InputError
+from tunedprior.problem.parameters import Description, Parameter, parameter_from
+
+#: One setting of every parameter, by name.
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Everything that may be set, by name.
+
+    >>> space = Space.parse({"angle": (10.0, 40.0), "speed": [98, 63, 48], "gas": ["air", "argon"]})
+    >>> space.names, space.size
+    (('angle', 'speed', 'gas'), None)
+    """
+
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
+        """From names and Optuna distributions, `(low, high)` for a continuous range, or a list of values.
+
+        A list of numbers is a set of ordered levels, a list of anything else a set of categories.
+        """
+        if isinstance(description, Space):
+            return description
+        if not description:
+            raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
+        space = cls(tuple(parameter_from(str(name), given) for name, given in description.items()))
+        if space.size == 1:
+            raise InputError("A search space needs a parameter that can change; every one given has a single value.")
+        return space
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names, in order."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def size(self) -> int | None:
+        """How many different settings there are; None when some parameter is continuous."""
+        counts = [parameter.count for parameter in self.parameters]
+        return None if None in counts else prod(count for count in counts if count is not None)
+
+    def allows(self, setting: Setting) -> bool:
+        """Whether every value is one the space offers."""
+        return all(parameter.allows(setting[parameter.name]) for parameter in self.parameters)
+
+    def every_setting(self) -> list[Setting]:
+        """All settings of a finite space."""
+        return [
+            dict(zip(self.names, values, strict=True)) for values in product(*(p.values() for p in self.parameters))
+        ]
+
+    def sobol(self, count: int, seed: int) -> list[Setting]:
+        """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer)."""
+        from scipy.stats import qmc  # takes as long to import as all of pandas
+
+        engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
+        drawn = engine.random_base2(max(3, (4 * count).bit_length()))
+        rows = (tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True)) for row in drawn)
+        found = list(dict.fromkeys(rows))
+        if len(found) < count and self.size is not None:  # a small space: the sequence met some settings often
+            found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.every_setting())]))
+        return [dict(zip(self.names, values, strict=True)) for values in found[:count]]

@@ -1,0 +1,74 @@
+"""Which acquisition function: BoTorch's by class, what it is given, and confidence widths."""
+
+import functools
+import math
+
+import pytest
+import torch
+from botorch.acquisition import (
+    ExpectedImprovement,
+    PosteriorMean,
+    UpperConfidenceBound,
+    qLogNoisyExpectedImprovement,
+    qUpperConfidenceBound,
+)
+from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
+
+from support.builders import SPACE, assert_allowed, mixed, told_what_it_asked
+from support.mixtures import BOUNDS
+from tunedprior import Optimizer
+from tunedprior.acquisition.functions import Situation, confidence_width
+from tunedprior.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "acquisition",
+    [ExpectedImprovement, PosteriorMean, qLogNoisyExpectedImprovement, qUpperConfidenceBound],
+    ids=lambda acquisition: acquisition.__name__,
+)
+@pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
+def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
+    suggestions = []
+    for _ in range(2):
+        opt = Optimizer(SPACE, acquisition=acquisition, seed=5)
+        told_what_it_asked(opt, 3, mixed)
+        suggestions.append(opt.ask())
+    assert_allowed(SPACE, suggestions[0])
+    assert suggestions[0] == suggestions[1]
+
+
+def test_an_acquisition_that_needs_more_says_how_to_give_it() -> None:
+    with pytest.raises(InputError, match=r"needs acq_function, d, columns, values.*functools.partial"):
+        Optimizer(SPACE, acquisition=FixedFeatureAcquisitionFunction)
+
+
+def test_what_a_partial_fixes_stays_fixed() -> None:
+    received = []
+
+    class Spy(UpperConfidenceBound):
+        def __init__(self, model, beta) -> None:
+            received.append(beta)
+            super().__init__(model, beta)
+
+    opt = Optimizer(SPACE, acquisition=functools.partial(Spy, beta=0.01))
+    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
+    opt.ask()
+    assert received == [0.01, 0.01]  # when it was tried out, and when it was asked
+
+
+def test_confidence_widths_by_hand() -> None:
+    situation = Situation(
+        best=0.0, codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0, bounds=BOUNDS
+    )
+    assert confidence_width("brochu", situation) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
+    assert confidence_width("srinivas", situation) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))
+    assert confidence_width("fixed", situation) == 4.0
+    assert confidence_width(9.0, situation) == 9.0
+
+
+def test_srinivas_needs_a_finite_choice() -> None:
+    opt = Optimizer(SPACE, acquisition="ucb", beta="srinivas")
+    opt.tell({"a": 0.0, "b": 0.0}, 1.0)
+    with pytest.raises(InputError, match="this space is continuous"):
+        opt.ask()
+    assert opt.ask(candidates=opt.space.sobol(20, seed=0))

@@ -1,0 +1,37 @@
+"""The largest value of an acquisition function: as large as BoTorch finds, by the same starts."""
+
+import pytest
+import torch
+from botorch.acquisition import LogExpectedImprovement, UpperConfidenceBound
+from botorch.optim import optimize_acqf
+
+from support.builders import SPACE, average_over, flipped, told
+from support.mixtures import mixture_of_many
+from tunedprior import Optimizer
+from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.search import maximize
+from tunedprior.average.acquisition import MixtureAcquisition
+
+
+@pytest.mark.parametrize("num_inputs", [1, 2, 4])
+@pytest.mark.parametrize("kind", ["ei", "ucb"])
+def test_the_maximum_is_as_good_as_that_of_botorch(kind: str, num_inputs: int) -> None:
+    model = mixture_of_many(num_inputs, others=False)
+    acquisition = LogExpectedImprovement(model, best_f=0.9) if kind == "ei" else UpperConfidenceBound(model, beta=2.0)
+    bounds = torch.tensor([[-1.0] * num_inputs, [1.0] * num_inputs]).double()
+    for seed in range(3):
+        found = maximize(acquisition, Lattice(bounds, {}, {}, {}), model.train_inputs[0], seed)
+        torch.manual_seed(seed)
+        _, expected = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
+        assert (found.abs() <= 1).all()
+        assert acquisition(found[None, None]).item() >= expected.item() - 1e-6
+
+
+def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    average, suggestions = average_over(flipped), []
+    for by_hand in (True, False):
+        if not by_hand:
+            monkeypatch.setattr(MixtureAcquisition, "of", lambda _: None)
+        opt = told(Optimizer(SPACE, model=average, seed=1), 6, seed=1)
+        suggestions.append([list(setting.values()) for setting in opt.ask(3)])
+    torch.testing.assert_close(torch.tensor(suggestions[0]), torch.tensor(suggestions[1]), rtol=0, atol=1e-4)

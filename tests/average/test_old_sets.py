@@ -1,0 +1,48 @@
+"""Any number of old data sets: their names, the box they share, and sets that say nothing."""
+
+import warnings
+
+import pandas as pd
+import pytest
+
+from support.builders import SPACE, average_of, old_data, told
+from tunedprior import Optimizer
+from tunedprior.average.old_sets import OldSet, named
+from tunedprior.errors import InputError, OldDataWarning
+from tunedprior.problem.space import Space
+
+POOL = Space.parse(SPACE).sobol(200, seed=3)
+
+
+def test_sets_that_say_nothing_are_left_out_and_the_others_kept() -> None:
+    sets = {
+        "good": old_data(),
+        "flat": (10 * old_data()).assign(y=2.0),  # far out, and may not stretch the box of the others
+        "none": old_data().iloc[:0],
+        "single": old_data().iloc[:1],
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        opt = Optimizer(SPACE, sets)
+    messages = [str(w.message) for w in caught if w.category is OldDataWarning]
+    for name, reason in {"flat": "never varies", "none": "is empty", "single": "it has 1"}.items():
+        assert sum(reason in message and f"Going on without {name}." in message for message in messages) == 1
+    assert [old.name for old in opt.surrogate.known] == ["good"]
+    alone = told(Optimizer(SPACE, {"good": old_data()}), 4)
+    pd.testing.assert_frame_equal(told(opt, 4).predict(POOL), alone.predict(POOL))
+
+
+def test_an_average_of_settings_that_cannot_be_told_apart_is_no_trouble() -> None:
+    """Old rows at the same setting are one; the unit is that of the means."""
+    twice = pd.concat([old_data(rows=10), old_data(rows=10).assign(y=lambda t: t["y"] + 0.2)])
+    (known,) = average_of(twice).known
+    assert len(known.readings[0].anchors) == 10
+    assert known.unit == pytest.approx(old_data(rows=10)["y"].std(ddof=0))
+    assert isinstance(known, OldSet)
+
+
+def test_columns_are_not_taken_for_old_data_sets() -> None:
+    with pytest.raises(InputError, match=r"pandas\.DataFrame"):
+        named({name: column.tolist() for name, column in old_data().items()})
+    with pytest.raises(InputError, match="need names"):
+        Optimizer(SPACE, {"": old_data()})

@@ -1,0 +1,52 @@
+"""How the benchmarks are laid out: imports run one way, names mean one thing, and there is one loop of ask and tell."""
+
+import ast
+from pathlib import Path
+
+import benchmarks
+
+ROOT = Path(benchmarks.__file__).parent
+SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+#: Each may import what stands before it.
+LAYERS = ("problems", "methods", "results", "runner", "comparison", "tables", "figures", "studies", "__main__")
+#: What measures a single `ask`, or another optimiser's.
+ASKS_ITSELF = {"studies/speed/data.py", "studies/speed/batch_script.py", "studies/speed/other_optimisers.py"}
+
+
+def layer_of(module: str) -> str:
+    return module.split("/")[0].removesuffix(".py")
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """The layers that a module imports from."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "benchmarks":
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks."):
+            found.add(node.module.split(".")[1])
+    return found
+
+
+def test_imports_run_one_way() -> None:
+    for path, tree in SOURCES.items():
+        if path != "__init__.py":
+            later = set(LAYERS[LAYERS.index(layer_of(path)) + 1 :])
+            assert not imported(tree) & later, path
+
+
+def test_no_module_shares_its_name_with_what_it_defines() -> None:
+    for path, tree in SOURCES.items():
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert Path(path).stem not in names, path
+
+
+def test_there_is_one_loop_of_asking_and_telling() -> None:
+    for path, tree in SOURCES.items():
+        asked = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "ask"]
+        assert not asked or path in ASKS_ITSELF, (path, asked)
+
+
+def test_no_file_is_long() -> None:
+    assert len(SOURCES) > 40
+    assert {path for path in SOURCES if len((ROOT / path).read_text().splitlines()) > 300} == set()

@@ -1,0 +1,141 @@
+"""Campaigns on all cores, and their results as long tables: kept, found again to the last digit, never half."""
+
+import json
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import results, runner
+from benchmarks.results import Run, Stored, jobs_of, read_results, read_runs
+from benchmarks.runner import Study, run_all
+from tunedprior.errors import FittingWarning
+
+
+@dataclass(frozen=True)
+class Number:
+    size: float
+    name: str = "none"
+    floor: float | None = None
+
+
+def double(job: Number) -> list[float]:
+    return [2 * job.size, 3 * job.size]
+
+
+def never(job: Number) -> list[float]:
+    raise AssertionError(job)
+
+
+def fits_badly(job: Number) -> list[float]:
+    for _ in range(2):
+        warnings.warn("no fit", FittingWarning, stacklevel=1)
+    return [job.size]
+
+
+def fails_at_two(job: Number) -> list[float]:
+    if job.size == 2.0:
+        time.sleep(1.0)  # the other is done by then
+        raise AssertionError(job)
+    return [2 * job.size]
+
+
+def study(campaign: object) -> Study[Number]:
+    return Study("kept", Number, campaign, "the command")
+
+
+ONE, TWO = Number(1.0), Number(2.0, "NA", 1e-6)
+
+
+def test_results_are_kept_and_not_run_again(tmp_path: Path) -> None:
+    first = run_all(study(double), [TWO, ONE], tmp_path)
+    again = run_all(study(never), [TWO, ONE], tmp_path)
+    assert first["value"].tolist() == [4.0, 6.0, 2.0, 3.0]  # in the order of the jobs
+    assert first["step"].tolist() == [1, 2, 1, 2]
+    pd.testing.assert_frame_equal(first, again)
+    assert run_all(study(never), [ONE], tmp_path)["value"].tolist() == [2.0, 3.0]
+    told = json.loads((tmp_path / "software.json").read_text())
+    assert told["commands"] == {"kept": "the command"}
+    assert {"tunedprior", "torch", "botorch"} <= set(told["software"][0])
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]  # nothing is left beside
+
+
+def test_tables_have_a_row_for_each_run_and_for_each_step(tmp_path: Path) -> None:
+    run_all(study(double), [ONE, TWO], tmp_path)
+    lines = (tmp_path / "kept.csv").read_text().splitlines()
+    assert lines == ["run,step,value", "0,1,2.0", "0,2,3.0", "1,1,4.0", "1,2,6.0"]
+    runs = read_runs("kept", tmp_path)
+    assert runs.columns.tolist() == ["run", "size", "name", "floor", "seconds", "failed_fits", "software"]
+    assert jobs_of(runs, Number) == [ONE, TWO]
+
+
+def test_digits_survive(tmp_path: Path) -> None:
+    curve = tuple(float(f"{value:.9g}") for value in (1 / 3, 2e-17, 123456.789012, 0.1 + 0.2, 5e-324, 1e300))
+    stored = Stored("kept", Number, "the command", tmp_path)
+    stored.add(0, Run(ONE, curve, 0.07, None))
+    stored.save()
+    read = read_results("kept", tmp_path)
+    assert tuple(read["value"]) == curve
+    assert read["failed_fits"].isna().all()
+    assert ONE in Stored("kept", Number, "the command", tmp_path)
+
+
+def test_a_crash_between_the_two_tables_loses_the_new_runs_only(tmp_path: Path) -> None:
+    run_all(study(double), [ONE], tmp_path)
+    old = (tmp_path / "kept_runs.csv").read_text()
+    run_all(study(double), [ONE, TWO], tmp_path)
+    (tmp_path / "kept_runs.csv").write_text(old)  # values of the second are there, its row is not
+    assert read_results("kept", tmp_path)["value"].tolist() == [2.0, 3.0]
+    other = Number(5.0)
+    assert run_all(study(double), [ONE, other], tmp_path)["value"].tolist() == [2.0, 3.0, 10.0, 15.0]
+    assert jobs_of(read_runs("kept", tmp_path), Number) == [ONE, other]
+    assert read_results("kept", tmp_path)["value"].tolist() == [2.0, 3.0, 10.0, 15.0]
+
+
+def test_numbers_of_runs_do_not_depend_on_who_is_first(tmp_path: Path) -> None:
+    stored = Stored("kept", Number, "the command", tmp_path)
+    numbers = stored.numbered([ONE, TWO])
+    for job in (TWO, ONE):
+        stored.add(numbers[job], Run(job, (job.size,), 0.0))
+    stored.save()
+    assert jobs_of(read_runs("kept", tmp_path), Number) == [ONE, TWO]
+
+
+def test_runs_remember_the_software_that_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_all(study(double), [ONE], tmp_path)
+    monkeypatch.setattr(results, "version", lambda package: f"{package} of tomorrow")
+    run_all(study(double), [ONE], tmp_path)  # runs nothing, so it made nothing
+    assert len(json.loads((tmp_path / "software.json").read_text())["software"]) == 1
+    run_all(study(double), [ONE, TWO], tmp_path)
+    told = json.loads((tmp_path / "software.json").read_text())["software"]
+    first, second = (told[place]["torch"] for place in read_runs("kept", tmp_path)["software"])
+    assert first != second == "torch of tomorrow"
+
+
+def test_time_is_estimated_from_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "timed", says_its_seconds)
+    jobs = [Number(3.0)] * 10 + [Number(20.0)] * 5
+    found = runner.estimated_seconds(study(double), jobs, group=lambda job: job.size, sample=2)
+    assert found == (10 * 3 + 5 * 20) / 2
+
+
+def says_its_seconds(_campaign: object, job: Number) -> Run[Number]:
+    return Run(job, (), job.size)
+
+
+def test_failed_fits_are_counted() -> None:
+    assert runner.timed(double, ONE).failed_fits == 0
+    assert runner.timed(fits_badly, ONE).failed_fits == 2
+
+
+def test_what_was_done_survives_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_all(study(fails_at_two), [ONE, TWO], tmp_path)
+    assert run_all(study(never), [ONE], tmp_path)["value"].tolist() == [2.0]
+
+
+def test_without_a_folder_nothing_is_stored() -> None:
+    assert run_all(study(double), [ONE], None)["value"].tolist() == [2.0, 3.0]

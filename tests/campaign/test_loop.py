@@ -1,0 +1,62 @@
+"""A whole campaign in one call."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from support.builders import SPACE, bowl, mixed
+from support.cases import table
+from tunedprior import Optimizer, optimize
+from tunedprior.campaign.simulation import simulate
+from tunedprior.errors import InputError
+from tunedprior.problem.space import Space
+
+
+@pytest.mark.parametrize("with_old", [False, True])
+def test_it_finds_the_best_of_a_smooth_function(with_old: bool) -> None:
+    old = None
+    if with_old:  # the same bowl, upside down
+        points = table(40, 2).numpy()
+        old = pd.DataFrame({"a": points[:, 0], "b": 2.5 + 2.5 * points[:, 1]})
+        old["y"] = [-bowl(row) for row in old.to_dict("records")]
+    opt = optimize(bowl, SPACE, 15, old_data=old, direction="minimize", progress=False)
+    assert opt.best.value < 2e-3
+    assert opt.best.value == pytest.approx(bowl(opt.best.setting))
+
+
+def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    def sometimes(setting: dict) -> float:
+        if setting["a"] > 0:
+            raise RuntimeError("the pump stopped")
+        return mixed(setting)
+
+    opt = optimize(sometimes, SPACE, 5, catch=(RuntimeError,), seed=0)
+    assert len(opt.history) == 5
+    assert "failed" in set(opt.history["state"])
+    assert "5/5" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="the pump stopped") as caught:
+        optimize(sometimes, SPACE, 5, progress=False, seed=0)
+    assert isinstance(caught.value.optimizer, Optimizer)
+    with pytest.raises(InputError, match="n_trials must be a whole number"):
+        optimize(sometimes, SPACE, 0)
+
+
+def test_a_simulation_is_asking_running_and_telling() -> None:
+    first = [{"a": 0.0, "b": 1.0}, {"a": 0.5, "b": 2.0}]
+    opt, seen = Optimizer(SPACE, seed=1, initial=2), []
+    curve = simulate(opt, lambda s: math.nan if s["a"] == 0 else -bowl(s), 4, first=first, after=seen.append)
+    assert math.isnan(curve[0])
+    assert curve[1] == -bowl(first[1])
+    assert curve[1:] == sorted(curve[1:])
+    assert curve[-1] == opt.best.value
+    assert [dict(trial.setting) for trial in opt.trials.told[:2]] == first
+    assert seen == [opt] * 4
+
+
+def test_a_simulation_may_choose_from_a_list() -> None:
+    pool = Space.parse(SPACE).sobol(6, seed=4)
+    opt = Optimizer(SPACE, seed=1, initial=2)
+    curve = simulate(opt, bowl, 6, candidates=pool)
+    assert curve[-1] == max(map(bowl, pool))
+    assert opt.pending == []

@@ -1,0 +1,138 @@
+"""Telling: what was run, in whatever form, and all of it or nothing."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from optuna.distributions import CategoricalDistribution
+
+from support.builders import MIXED, SPACE, mixed
+from tunedprior import Optimizer
+from tunedprior.errors import InputError
+
+
+def test_a_lab_that_rounds_its_settings_is_understood() -> None:
+    exact, rounding = Optimizer(SPACE, seed=6), Optimizer(SPACE, seed=6)
+    for step in range(5):
+        suggested = rounding.ask()
+        if step < 3:  # the design goes on
+            assert suggested == exact.ask()
+            exact.tell(suggested, mixed(suggested))
+        run = {name: round(value, 2) for name, value in suggested.items()}
+        rounding.tell(run, mixed(run))
+        assert rounding.pending == []
+        assert rounding.history[list(SPACE)].to_dict("records")[-1] == run
+    resumed = Optimizer(SPACE, seed=6).resume(rounding.history)
+    assert resumed.ask() == rounding.ask()
+
+
+def test_what_is_handed_out_is_not_what_is_kept() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    setting = opt.ask()
+    setting["note"] = "by night"
+    opt.tell(setting, 1.0)
+    assert opt.pending == []
+    opt.best.setting["a"] = 99.0
+    assert abs(opt.best.setting["a"]) <= 1
+
+
+def test_some_of_several_may_have_failed() -> None:
+    opt = Optimizer(SPACE)
+    settings_ = opt.ask(n=3)
+    with pytest.raises(InputError, match="one for each of the 3 settings; got 2"):
+        opt.tell(settings_, [1.0, 2.0, 3.0], failed=[True, False])
+    opt.tell(settings_, [1.0, 2.0, 3.0], failed=[False, True, False])
+    assert opt.history["state"].tolist() == ["complete", "failed", "complete"]
+
+
+@pytest.mark.parametrize("choices", [(None, 32, 64), (0.5, 1, 2), (True, False)], ids=str)
+def test_categories_of_any_kind_survive_tables(choices: tuple, tmp_path) -> None:
+    space = {"x": (0.0, 1.0), "n": CategoricalDistribution(choices)}
+    opt = Optimizer(space, seed=0)
+    for setting in [opt.ask(), *opt.ask(n=4)]:
+        assert setting["n"] in choices
+        opt.tell(setting, setting["x"])
+    opt.history.to_csv(tmp_path / "history.csv", index=False)
+    again = Optimizer(space, seed=0).resume(pd.read_csv(tmp_path / "history.csv"))
+    assert again.ask() == opt.ask()
+
+
+def test_bad_tells_change_nothing() -> None:
+    opt = Optimizer(MIXED, seed=0)
+    good = opt.ask()
+    opt.tell(good, 1.0)
+    history = opt.history
+    for setting, value, message in [
+        (good | {"x": 7.0}, 1.0, "'x' must lie between 0 and 1"),
+        (good | {"gas": "neon"}, 1.0, "'gas' must be one of"),
+        ({"x": 0.5}, 1.0, "is missing"),
+        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got fast"),
+        (good, "high", "Values must be numbers"),
+        (good, math.inf, "Values must be finite"),
+        (good, None, "needs a value"),
+        (good, [1.0, 2.0], "one value for each of the 1 settings; got 2"),
+        ([good, good | {"x": -1.0}], [1.0, 2.0], "'x' must lie between"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            opt.tell(setting, value)
+        pd.testing.assert_frame_equal(opt.history, history)
+
+
+def test_what_was_actually_run_may_lie_off_the_grid() -> None:
+    opt = Optimizer({"speed": [98, 63, 48]}, seed=0)
+    opt.tell([{"speed": 63.2}, {"speed": 98.4}], [0.4, 0.3])
+    assert opt.history["speed"].tolist() == [63.2, 98.4]
+    assert opt.ask()["speed"] in (98, 63, 48)
+
+
+def test_predictions_follow_the_data_in_the_users_units() -> None:
+    opt = Optimizer(SPACE, direction="minimize", noise_std=0.0, seed=0)
+    with pytest.raises(InputError, match="nothing to predict from"):
+        opt.predict({"a": 0.0, "b": 0.0})
+    for setting in opt.ask(n=8):
+        opt.tell(setting, 100 + mixed(setting))
+    told = opt.predict(opt.history)
+    np.testing.assert_allclose(told["mean"], opt.history["y"], atol=0.05)
+    assert (told["std"] < 0.1).all()
+    assert opt.predict({"a": 1.0, "b": 5.0})["std"].item() > told["std"].max()
+
+
+def test_a_suggestion_is_known_by_its_number_however_much_it_was_changed() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    first, second = opt.ask(n=2)
+    assert (first.trial, second.trial) == (1, 2)
+    first["a"] = second["a"]  # nearer to the other one now
+    first["b"] = second["b"]
+    opt.tell(first, 1.0)
+    assert [setting.trial for setting in opt.pending] == [2]
+    opt.tell({"a": 0.9, "b": 0.1}, 2.0, trial=2, note="by night")
+    assert opt.pending == []
+    assert opt.history["trial"].tolist() == [1, 2]
+    assert opt.history["note"].tolist() == ["", "by night"]
+    assert opt.history["asked"].all()
+    assert opt.history["asked a"].tolist() == [opt.space.sobol(2, seed=0)[0]["a"], second["a"]]
+
+
+def test_columns_of_ones_own_are_kept() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    results = pd.DataFrame(opt.ask(n=3)).assign(operator=["Ada", "Bo", "Cy"], trial=[3, 2, 1])
+    opt.tell(results, [1.0, 2.0, 3.0])
+    assert opt.history["operator"].tolist() == ["Ada", "Bo", "Cy"]
+    assert opt.history["trial"].tolist() == [3, 2, 1]
+    again = Optimizer(SPACE, seed=0).resume(opt.history)
+    pd.testing.assert_frame_equal(again.history, opt.history)
+    assert again.ask() == opt.ask()
+
+
+def test_parameters_and_response_may_have_any_name() -> None:
+    space = {"y": (0.0, 1.0), "state": ["solid", "liquid"], "trial": (0.0, 2.0)}
+    opt = Optimizer(space, seed=0, target="trial", initial=2)
+    for _ in range(3):
+        setting = opt.ask()
+        opt.tell(setting, setting["y"])
+    history = opt.history
+    assert list(history.columns[:4]) == ["y", "state", "trial", "trial_"]
+    assert history["trial_"].tolist() == history["y"].tolist()
+    assert set(history["state_"]) == {"complete"}
+    assert Optimizer(space, seed=0, target="trial", initial=2).resume(history).ask() == opt.ask()

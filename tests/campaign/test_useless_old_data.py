@@ -1,0 +1,75 @@
+"""Old data that says nothing: it is said, and plain optimisation goes on."""
+
+import warnings
+
+import pandas as pd
+import pytest
+
+from support.builders import SPACE, mixed, old_data, scaled
+from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior.errors import InputError, OldDataWarning
+from tunedprior.machines import SupportVectorRegressor
+from tunedprior.models.standard import Standard
+
+
+@pytest.mark.parametrize(
+    ("old", "reasons"),
+    [
+        (old_data(scaled(mixed, -1.0), space=SPACE).iloc[:0], {"average": "is empty", "reweighted": "is empty"}),
+        (
+            old_data(scaled(mixed, -1.0), space=SPACE).iloc[:1],
+            {"average": "it has 1", "reweighted": "at least two points"},
+        ),
+        (
+            old_data(scaled(mixed, -1.0), space=SPACE).assign(y=2.0),
+            {"average": "never varies", "reweighted": "must vary"},
+        ),
+        # Nothing is learnt from there, so nothing is scaled to it either.
+        (
+            old_data(scaled(mixed, -1.0), space=SPACE).assign(y=2.0, a=[-9.0, 9.0] * 15),
+            {"average": "never varies", "reweighted": "must vary"},
+        ),
+    ],
+    ids=["empty", "one row", "constant", "constant, and far away"],
+)
+@pytest.mark.parametrize("prior", ["average", "reweighted"])
+def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reasons: dict, prior: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        opt = Optimizer(SPACE, old, seed=1, prior=prior)
+    messages = [str(w.message) for w in caught if w.category is OldDataWarning]
+    assert any(reasons[prior] in message and "Going on without old data" in message for message in messages)
+    assert isinstance(opt.surrogate, Standard)
+    plain = Optimizer(SPACE, seed=1)
+    for _ in range(4):
+        setting = opt.ask()
+        assert setting == plain.ask()
+        opt.tell(setting, mixed(setting))
+        plain.tell(setting, mixed(setting))
+
+
+@pytest.mark.parametrize("prior", ["average", "reweighted"])
+@pytest.mark.filterwarnings("ignore:The machine learnt nothing")
+def test_a_vanishing_kernel_is_said_and_left_out(prior: str) -> None:
+    nothing = pretrain(
+        old_data(scaled(mixed, -1.0), space=SPACE), SPACE, machine=SupportVectorRegressor(1.0, epsilon=5.0)
+    )
+    assert nothing.vanishes
+    with pytest.warns(OldDataWarning, match=r"vanishes\. Going on without old data"):
+        opt = Optimizer(SPACE, nothing, prior=prior)
+    assert isinstance(opt.surrogate, Standard)
+    assert opt.ask()
+
+
+def test_a_prior_learnt_before_can_be_used_again(tmp_path) -> None:
+    prior = pretrain(old_data(scaled(mixed, -1.0), space=SPACE), SPACE)
+    prior.save(tmp_path / "prior")
+    read = WeightPrior.load(tmp_path / "prior")
+    loaded, fresh = (
+        Optimizer(SPACE, old, prior="reweighted") for old in (read, old_data(scaled(mixed, -1.0), space=SPACE))
+    )
+    for opt in (loaded, fresh):
+        opt.tell({"a": 0.2, "b": 2.0}, 1.0)
+    assert loaded.ask() == fresh.ask()
+    with pytest.raises(InputError, match="does not cover this search space"):
+        Optimizer({"a": (-1.0, 1.0), "c": (0.0, 1.0)}, prior)

@@ -1,0 +1,148 @@
+"""What an optimiser says of the old data it was given."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support.builders import (
+    SPACE,
+    average_over,
+    observations_of,
+    old_data,
+    scaled,
+    smooth,
+    told,
+    unrelated,
+    weighed_after,
+    weighed_beforehand,
+)
+from tunedprior import Optimizer
+from tunedprior.errors import InputError
+from tunedprior.insight import trust as trust_module
+
+
+def test_before_any_observation_trust_is_the_prior() -> None:
+    opt = Optimizer(SPACE, old_data(rows=20))
+    trust = opt.trust
+    weights = weighed_beforehand(opt.surrogate).weights
+    assert trust.beliefs["trust"].sum() == pytest.approx(1.0)
+    assert trust.beliefs["belief"].is_unique
+    for belief, expected in trust.beliefs.set_index("belief")["trust"].items():
+        labels = [label.belief == belief for label in opt.surrogate.hypotheses.labels]
+        assert expected == pytest.approx(weights[labels].sum().item())
+    (row,) = trust.relations.to_dict("records")
+    assert row["old data"] == "old data"
+    without = trust.beliefs.loc[trust.beliefs["belief"] == "uninformed", "trust"].item()
+    assert row["trust"] == pytest.approx(1 - without)
+    assert math.isnan(row["slope"])
+    assert math.isnan(row["positive"])
+    assert trust.history.index.tolist() == [0]
+    assert trust.history["slope"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit", "direction"),
+    [(-1.0, 1.0, "maximize"), (2.0, 1.0, "minimize"), (-3.0, 100.0, "minimize")],
+)
+def test_a_slope_is_that_of_the_response_on_the_old_response(factor: float, unit: float, direction: str) -> None:
+    old = average_over(scaled(smooth, unit, 7.0))
+    opt = told(Optimizer(SPACE, direction=direction, model=old), 3, scaled(smooth, factor, -4.0))
+    (row,) = opt.trust.relations.to_dict("records")
+    assert row["slope"] == pytest.approx(factor / unit, rel=0.05)
+    assert row["trust"] > 0.7
+    assert row["positive"] == pytest.approx(float(factor > 0), abs=0.02)
+
+
+def test_a_slope_is_what_a_straight_line_through_old_and_new_says() -> None:
+    """Where the objective goes with the old response but for a remainder, least squares says about the same."""
+    opt, old = Optimizer(SPACE, model=average_over(rows=30)), []
+    for setting in opt.space.sobol(12, seed=5):
+        old.append(smooth(setting))
+        opt.tell(setting, 0.7 * old[-1] + 0.1 * math.cos(5 * setting["a"] + setting["b"]))
+    line = np.polyfit(old, opt.history["y"], 1)[0]
+    assert opt.trust.relations["slope"].item() == pytest.approx(line, rel=0.15)
+
+
+def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by hand: ρ ~ N(0, a·h) before, and cov(ρ, y) = a·h·ĝ, where h is its share of the variance."""
+    monkeypatch.setattr(trust_module, "_LEAST_SHARE", 0.0)
+    old = {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}
+    opt = told(Optimizer(SPACE, old, "minimize"), 3)
+    observations, average = observations_of(opt), opt.surrogate
+    weighed = weighed_after(average, observations)
+    among, x, y = weighed.hypotheses, average.box.inputs(observations.codes), observations.y[:, 0].numpy()
+    covariances = among.processes.with_noise(among.processes.covariance(x, x)).numpy()
+    relations = opt.trust.relations.set_index("old data")
+    for old in average.known:
+        weights, means, rising = [], [], []
+        for row, label in enumerate(among.labels):
+            if (label.old, label.belief) == (old.name, "aligned"):
+                expected = old.readings[among.readings[row]](x).numpy()
+                share, a = among.slopes[row].item(), weighed.amplitude[row].item()
+                gain = share * np.linalg.solve(covariances[row], expected)
+                weights.append(weighed.weights[row].item())
+                means.append(gain @ y)
+                rising.append(NormalDist().cdf(-means[-1] / math.sqrt(a * (share - share * (gain @ expected)))))
+        slope = -np.average(means, weights=weights) * observations.scale / old.unit
+        assert relations.loc[old.name, "slope"] == pytest.approx(slope, rel=1e-5)
+        assert relations.loc[old.name, "positive"] == pytest.approx(np.average(rising, weights=weights), abs=1e-5)
+
+
+def test_one_observation_says_nothing_of_the_slope() -> None:
+    row = told(Optimizer(SPACE, model=average_over()), 1).trust.relations.iloc[0]
+    assert row["slope"] == pytest.approx(0.0, abs=1e-9)
+    assert row["positive"] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_history_is_what_was_said_at_the_time() -> None:
+    opt = told(Optimizer(SPACE, direction="minimize", seed=3, model=average_over()), 2, scaled(smooth, -2.0))
+    opt.tell({"a": 0.1, "b": 2.0}, math.nan)  # a failed run is an observation too
+    history = opt.trust.history
+    assert history.index.tolist() == [0, 1, 2, 3]
+    for count in (2, 3):
+        earlier = Optimizer(SPACE, direction="minimize", seed=3, model=average_over())
+        earlier = earlier.resume(opt.history.head(count)).trust
+        pd.testing.assert_frame_equal(earlier.history, history.head(count + 1))
+        beliefs = earlier.beliefs.set_index("belief")["trust"]
+        np.testing.assert_allclose(history.loc[count, list(beliefs.index)], beliefs)
+        relation = earlier.relations.iloc[0]
+        np.testing.assert_allclose(history.loc[count, ["slope", "positive"]], relation[["slope", "positive"]].tolist())
+    beliefs = history.drop(columns=["slope", "positive"])
+    np.testing.assert_allclose(beliefs.sum(axis=1), 1.0)
+
+
+def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
+    sets = {"lab": old_data(rows=15), "plant": old_data(scaled(smooth, -2.0), rows=15)}
+    trust = told(Optimizer(SPACE, sets), 2).trust
+    assert trust.relations["old data"].tolist() == ["lab", "plant"]
+    assert {"uninformed", "lab: aligned", "plant: aligned", "lab: slope", "plant: positive"} <= set(trust.history)
+    assert trust.beliefs["trust"].sum() == pytest.approx(1.0)
+    by_set = trust.beliefs.groupby("old data")["trust"].sum()
+    np.testing.assert_allclose(trust.relations.set_index("old data")["trust"], by_set[["lab", "plant"]])
+    # The same data in other units and upside down: equally trusted, with the slope turned.
+    lab, plant = trust.relations.to_dict("records")
+    assert lab["trust"] == pytest.approx(plant["trust"], rel=1e-6)
+    assert lab["slope"] == pytest.approx(-2 * plant["slope"], rel=1e-6)
+    assert lab["positive"] == pytest.approx(1 - plant["positive"], rel=1e-6)
+
+
+def test_trust_reads_as_two_tables() -> None:
+    trust = told(Optimizer(SPACE, {"lab of 2019": old_data(rows=15)}), 2).trust
+    beliefs, relations = str(trust).split("\n\n")
+    assert beliefs.splitlines()[0].split() == ["old", "data", "belief", "trust"]
+    assert len(beliefs.splitlines()) == 1 + len(trust.beliefs)
+    assert relations.splitlines()[0].split() == ["old", "data", "trust", "slope", "positive"]
+    assert "lab of 2019" in relations
+    assert str(round(trust.relations["slope"].item(), 3)) in relations
+
+
+@pytest.mark.parametrize("options", [{}, {"prior": "uninformed"}, {"prior": "reweighted"}], ids=str)
+def test_without_an_average_there_is_no_trust(options: dict) -> None:
+    opt = Optimizer(SPACE, old_data(rows=10) if options else None, **options)
+    with pytest.raises(
+        InputError, match=f"prior='average'; this Optimizer has the one model {type(opt.surrogate).__name__}"
+    ):
+        opt.trust  # noqa: B018  # a property

@@ -1,0 +1,128 @@
+"""Least squares without α: against the dual, in blocks, and within its memory."""
+
+import numpy as np
+import pytest
+import torch
+
+from support.builders import LAM, rows_of_ripple
+from support.cases import number, table
+from support.memory import LargestTensor
+from tunedprior.kernels import Polynomial, SquaredExponential
+from tunedprior.machines import LeastSquares, leave_one_out_error, streamed
+from tunedprior.machines.streamed import FeatureMap, NormalEquations
+
+
+@pytest.fixture
+def complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features are left out only where they are rounding."""
+    monkeypatch.setattr(streamed, "_NEGLIGIBLE", 1e-14)
+
+
+def kernel(lengthscale: float = 0.9) -> SquaredExponential:
+    return SquaredExponential(number(lengthscale)).requires_grad_(False)
+
+
+def equations(x: torch.Tensor, y: torch.Tensor, most: int = 1000) -> NormalEquations:
+    return NormalEquations.of(FeatureMap.of(kernel(), x, most), x, y)
+
+
+@pytest.mark.usefixtures("complete")
+def test_predictions_weights_and_amplitude_are_those_of_the_dual() -> None:
+    (x, y), z = rows_of_ripple(70), table(9, 2, seed=8, low=-1, high=1)
+    fit, trained = equations(x, y).solve(LAM), LeastSquares(LAM).fit(kernel(), x, y)
+    torch.testing.assert_close(fit(z), trained(z), rtol=0, atol=1e-8)
+    torch.testing.assert_close(fit.weights, fit.map(x) @ trained.alpha, rtol=0, atol=1e-8)
+    assert fit.signal == pytest.approx(float(y @ trained.alpha) / 70, rel=1e-8)
+    assert fit.error(x, y) == pytest.approx(float((LAM * trained.alpha).square().mean()), rel=1e-8)
+    assert fit.leave_one_out_error(x, y) == pytest.approx(
+        leave_one_out_error(LeastSquares(LAM), kernel(), x, y), rel=1e-8
+    )
+
+
+@pytest.mark.usefixtures("complete")
+def test_what_is_determined_is_what_the_dual_says() -> None:
+    (x, y), z = rows_of_ripple(70), table(9, 2, seed=8, low=-1, high=1)
+    fit, base = equations(x, y).solve(LAM), kernel()
+    cross = base.m_kernel(x, z)
+    left_open = base.m_kernel(z, z) - cross.mT @ torch.linalg.solve(base.m_kernel(x, x) + LAM * torch.eye(70), cross)
+    phi = fit.map(z)
+    unknown = torch.eye(len(fit.map)) - fit.determined()
+    torch.testing.assert_close(phi.mT @ unknown @ phi, left_open, rtol=0, atol=1e-8)
+    torch.testing.assert_close(fit.undetermined(), unknown.diagonal(), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.usefixtures("complete")
+def test_evidence_differs_between_lambdas_as_that_of_the_dual() -> None:
+    x, y = rows_of_ripple(70)
+    gram, normal = kernel().m_kernel(x, x), equations(x, y)
+
+    def dual(lam: float) -> float:
+        ridge = gram + lam * torch.eye(70)
+        return -float(torch.logdet(ridge) / 2 + 35 * (y @ torch.linalg.solve(ridge, y)).log())
+
+    for lam in (1e-3, 0.1, 3.0):
+        expected = dual(lam) - dual(LAM)
+        assert normal.log_evidence(lam) - normal.log_evidence(LAM) == pytest.approx(expected, rel=1e-8)
+
+
+def test_leave_one_out_equals_refits() -> None:
+    x, y = rows_of_ripple(25)
+    fit = equations(x, y, most=12).solve(LAM)
+    phi, response, total = fit.map(x).numpy().T, y.numpy(), 0.0
+    assert phi.shape == (25, 12)
+    for out in range(25):
+        rest = np.arange(25) != out
+        gram = phi[rest].T @ phi[rest] + LAM * np.eye(12)
+        total += (response[out] - phi[out] @ np.linalg.solve(gram, phi[rest].T @ response[rest])) ** 2
+    assert fit.leave_one_out_error(x, y) == pytest.approx(total / 25, rel=1e-9)
+
+
+def test_a_kernel_that_ends_has_all_its_features() -> None:
+    (x, y), base = rows_of_ripple(30), Polynomial(2, number(1.0)).requires_grad_(False)
+    feature_map = FeatureMap.of(base, x, 100)
+    assert len(feature_map) == 6
+    assert feature_map.missing < 1e-12
+    torch.testing.assert_close(feature_map(x).mT @ feature_map(x), base.m_kernel(x, x))
+    fit = NormalEquations.of(feature_map, x, y).solve(LAM)
+    torch.testing.assert_close(fit(x), LeastSquares(LAM).fit(base, x, y)(x), rtol=1e-9, atol=1e-10)
+
+
+def test_more_features_miss_less() -> None:
+    x, _ = rows_of_ripple(50)
+    missing = [FeatureMap.of(kernel(), x, most).missing for most in (1, 5, 20, 1000)]
+    assert missing == sorted(set(missing), reverse=True)
+    assert missing[-1] <= streamed._NEGLIGIBLE
+
+
+def test_in_blocks_it_is_the_same_as_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = rows_of_ripple(100)
+    whole = equations(x, y)
+    fit = whole.solve(LAM)
+    expected = fit(x), fit.leave_one_out_error(x, y)
+    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 7 * len(fit.map)})
+    monkeypatch.setattr(streamed, "_BLOCK", 16)
+    assert len(list(fit.map.blocks(x, y))) == 15
+    parts = NormalEquations.of(whole.map, x, y)
+    torch.testing.assert_close(parts.gram, whole.gram, rtol=1e-12, atol=1e-13)
+    torch.testing.assert_close(parts.moment, whole.moment, rtol=1e-12, atol=1e-13)
+    assert (parts.square, parts.count) == (whole.square, 100)
+    again = parts.solve(LAM)
+    torch.testing.assert_close(again(x), expected[0], rtol=1e-9, atol=1e-10)
+    assert again.leave_one_out_error(x, y) == pytest.approx(expected[1], rel=1e-9)
+    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 1})  # a row at a time
+    torch.testing.assert_close(again(x[:5]), expected[0][:5], rtol=1e-9, atol=1e-10)
+
+
+def test_memory_holds_a_block_and_the_normal_equations_but_never_all_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = rows_of_ripple(20_000)
+    feature_map = FeatureMap.of(kernel(), x, 100)
+    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 2**13})
+    with LargestTensor() as mode:
+        normal = NormalEquations.of(feature_map, x, y)
+        fit = normal.solve(LAM)
+        fit.leave_one_out_error(x, y)
+        normal.log_evidence(LAM)
+    size = len(feature_map)
+    assert size * len(x) > 40 * 2**13
+    assert mode.entries <= max(size**2, 2**13)
+    assert fit.error(x, y) < 0.01

@@ -1,0 +1,81 @@
+"""The box around space and old data: scaling there and back, and what does not fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+from support.spaces import EVERYTHING, allowed
+from tunedprior.errors import InputError
+from tunedprior.problem.box import Box
+from tunedprior.problem.parameters import Categorical
+from tunedprior.problem.space import Space
+
+
+@settings(max_examples=60, deadline=None)
+@given(codes=st.lists(st.floats(-1.5, 1.5), min_size=8, max_size=8))
+def test_codes_always_decode_to_allowed_values(codes: list[float]) -> None:
+    space = Space.parse(EVERYTHING)
+    setting = Box.around(space).settings(torch.tensor([codes]).double(), space)[0]
+    assert all(allowed(name, value) for name, value in setting.items())
+
+
+def test_encoding_and_decoding_are_inverse() -> None:
+    space = Space.parse(EVERYTHING)
+    box = Box.around(space)
+    settings_ = space.sobol(32, seed=3)
+    again = box.settings(box.codes(settings_), space)
+    for setting, other in zip(settings_, again, strict=True):
+        for name, value in setting.items():
+            assert other[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value)
+
+
+def test_kernel_inputs_are_scaled_and_one_hot() -> None:
+    space = Space.parse({"x": (0.0, 10.0), "rate": FloatDistribution(0.01, 1.0, log=True), "gas": ["a", "b", "c"]})
+    box = Box.around(space)
+    inputs = box.inputs(box.codes([{"x": 2.5, "rate": 0.1, "gas": "b"}]))
+    assert inputs[0].tolist() == pytest.approx([-0.5, 0.0, -1, 1, -1])
+
+
+def test_the_box_covers_old_data_too() -> None:
+    space = Space.parse({"speed": [98, 63, 48], "gas": ["air", "argon"]})
+    old = pd.DataFrame({"speed": [86.42, 43.21], "gas": ["air", "helium"]})
+    box = Box.around(space, old)
+    assert box.axes[0].low == 43.21
+    assert box.axes[1].choices == ("air", "argon", "helium")
+    assert box.codes(old).tolist()[1] == [-1.0, 2.0]
+    assert box.num_inputs == 4
+    assert box.covers(space)
+    assert not box.covers(Space.parse({"speed": (0.0, 98.0), "gas": ["air", "argon"]}))
+
+
+def test_fixed_parameters_take_no_input() -> None:
+    space = Space.parse({"x": (0.0, 1.0), "fixed": (3.0, 3.0), "only": ["this"]})
+    box = Box.around(space)
+    assert box.num_inputs == 1
+    assert box.settings(torch.zeros(1, 3).double(), space) == [{"x": 0.5, "fixed": 3.0, "only": "this"}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"x": 11.0, "rate": 0.1, "gas": "a"}, "'x' must lie between 0 and 10; 1 of 1 values do not"),
+        ({"x": 1.0, "rate": -0.1, "gas": "a"}, "'rate' has a logarithmic scale"),
+        ({"x": 1.0, "rate": 0.1, "gas": "z"}, "'gas' must be one of a, b; got 'z'"),
+        ({"x": 1.0, "rate": 0.1}, "gas is missing"),
+        ({"x": np.nan, "rate": 0.1, "gas": "a"}, "needs a number for 'x'; rows 0 have none"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(setting: dict, message: str) -> None:
+    space = Space.parse({"x": (0.0, 10.0), "rate": FloatDistribution(0.01, 1.0, log=True), "gas": ["a", "b"]})
+    with pytest.raises(InputError, match=message):
+        Box.around(space).codes([setting])
+
+
+def test_categories_match_what_a_file_made_of_them() -> None:
+    space = Space.parse({"padding": CategoricalDistribution((True, False)), "n": CategoricalDistribution((1, 2))})
+    assert isinstance(space.parameters[0], Categorical)
+    assert Box.around(space).codes([{"padding": "False", "n": "2"}]).tolist() == [[1.0, 1.0]]

@@ -1,0 +1,121 @@
+"""What was told, as a value, and as a table that can be read again."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from support.builders import MIXED
+from tunedprior import History
+from tunedprior.errors import InputError
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import Columns, Trial, from_table, to_table
+
+SPACE = Space.parse(MIXED)
+SETTINGS = SPACE.sobol(5, seed=1)
+
+
+def campaign() -> History:
+    """Two results that were asked for (one failed, one run a little off), one that was not, and one under way."""
+    history = History().asked(SETTINGS[0]).asked(SETTINGS[1]).asked(SETTINGS[2])
+    first, second, _ = history.pending
+    history = history.with_result(SETTINGS[1], math.nan, second, note="pump stopped")
+    history = history.with_result(SETTINGS[0] | {"x": 0.123}, 1.5, first, extra={"operator": "Ada"})
+    return history.with_result(SETTINGS[3], 0.5)
+
+
+# -- the value -----------------------------------------------------------------------------------------
+
+
+def test_a_history_is_never_changed() -> None:
+    before = History()
+    after = before.asked(SETTINGS[0])
+    told = after.with_result(SETTINGS[0], 1.0, after.pending[0])
+    assert (len(before), before.pending) == (0, ())
+    assert [trial.is_pending for trial in after.pending] == [True]
+    assert (len(told), told.pending) == (1, ())
+    assert after.without(after.pending[0]) == before
+
+
+def test_trials_keep_their_numbers() -> None:
+    history = campaign()
+    assert [trial.id for trial in history.told] == [2, 1, 4]
+    assert [trial.id for trial in history.pending] == [3]
+    assert history.next_id == 5
+    assert [trial.asked for trial in history.told] == [True, True, False]
+    assert [trial.state for trial in (*history.told, *history.pending)] == [
+        "failed",
+        "complete",
+        "complete",
+        "pending",
+    ]
+
+
+def test_what_was_asked_for_is_kept_beside_what_was_run() -> None:
+    trial = campaign().told[1]
+    assert trial.suggested == SETTINGS[0]
+    assert trial.setting == SETTINGS[0] | {"x": 0.123}
+
+
+def test_up_to_is_what_was_known_then() -> None:
+    history = campaign()
+    assert history.up_to(2).told == history.told[:2]
+    assert history.up_to(2).pending == ()
+
+
+# -- the table -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_file", [False, True], ids=["table", "file"])
+def test_a_table_holds_all_of_it(by_file: bool, tmp_path) -> None:
+    columns, history = Columns.of(SPACE, "y"), campaign()
+    table = to_table(history, columns)
+    assert table["state"].tolist() == ["failed", "complete", "complete", "pending"]
+    assert table["trial"].tolist() == [2, 1, 4, 3]
+    assert table["note"].tolist()[0] == "pump stopped"
+    assert table["operator"].tolist()[1] == "Ada"
+    assert table["asked x"].tolist()[1] == SETTINGS[0]["x"]
+    if by_file:
+        table.to_csv(tmp_path / "history.csv", index=False)
+        table = pd.read_csv(tmp_path / "history.csv")
+    again = from_table(table, columns, SPACE)
+    assert list(map(comparable, again.told)) == list(map(comparable, history.told))
+    assert list(map(comparable, again.pending)) == list(map(comparable, history.pending))
+    assert again.next_id == history.next_id
+
+
+def comparable(trial: Trial) -> tuple:
+    """NaN is not equal to itself."""
+    value = None if math.isnan(trial.value) else trial.value
+    return value, trial.setting, trial.suggested, trial.id, trial.is_pending, trial.note, dict(trial.extra)
+
+
+def test_columns_that_nobody_needs_are_left_out() -> None:
+    history = History().asked(SETTINGS[0])
+    history = history.with_result(SETTINGS[0], 1.0, history.pending[0])
+    names = list(to_table(history, Columns.of(SPACE, "y")).columns)
+    assert names == [*MIXED, "y", "state", "asked", "trial"]
+
+
+def test_a_table_without_numbers_and_notes_will_do() -> None:
+    columns = Columns.of(SPACE, "y")
+    table = to_table(campaign(), columns)[[*MIXED, "y", "state", "asked"]]
+    again = from_table(table, columns, SPACE)
+    assert [trial.id for trial in again.told] == [1, 2, 3]
+    assert again.told[0].suggested == SETTINGS[1]
+    with pytest.raises(InputError, match="state is missing"):
+        from_table(table.drop(columns="state"), columns, SPACE)
+
+
+def test_no_name_is_reserved() -> None:
+    names = ("y", "state", "asked", "trial", "note", "asked y")
+    space = Space.parse(dict.fromkeys(names, (0.0, 1.0)))
+    columns = Columns.of(space, "state")
+    history = History().asked(space.sobol(1, seed=0)[0])
+    run = dict(history.pending[0].setting) | {"y": 0.5}
+    history = history.with_result(run, 2.0, history.pending[0], note="by night")
+    table = to_table(history, columns)
+    assert table.columns.is_unique
+    assert list(table.columns[:6]) == list(names)
+    assert table[columns.response].tolist() == [2.0]
+    assert comparable(from_table(table, columns, space).told[0]) == comparable(history.told[0])

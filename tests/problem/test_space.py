@@ -1,0 +1,85 @@
+"""Search spaces and their parameters: every shorthand, and always an allowed value."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import IntDistribution
+
+from support.spaces import EVERYTHING, allowed
+from tunedprior.errors import InputError
+from tunedprior.problem.parameters import Numeric, position_among
+from tunedprior.problem.space import Space
+
+
+def test_every_shorthand_is_understood() -> None:
+    space = Space.parse(EVERYTHING)
+    assert space.names == tuple(EVERYTHING)
+    assert space.size is None
+    counts = [parameter.count for parameter in space.parameters]
+    assert counts == [None, None, 11, 7, 512, 3, 3, 2]
+    assert Space.parse({"a": [1, 2, 3], "b": ["x", "y"]}).size == 6
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 40))
+def test_sobol_settings_are_allowed_and_distinct(seed: int, count: int) -> None:
+    settings_ = Space.parse(EVERYTHING).sobol(count, seed)
+    assert len(settings_) == count
+    assert len({tuple(setting.values()) for setting in settings_}) == count
+    assert all(allowed(name, value) for setting in settings_ for name, value in setting.items())
+
+
+def test_a_small_space_gives_no_more_than_it_has() -> None:
+    assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).sobol(10, seed=0)) == 4
+    assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).every_setting()) == 4
+    assert len(Space.parse({"n": IntDistribution(1, 16, log=True)}).sobol(16, seed=0)) == 16
+
+
+def test_levels_may_come_from_an_array() -> None:
+    levels = Space.parse({"speed": np.array([98, 63, 48]), "gas": pd.Series(["a", "b"])}).parameters
+    assert levels[0].values() == [48, 63, 98]
+    assert all(type(level) is int for level in levels[0].values())
+    assert levels[1].values() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "choices", "position"),
+    [
+        ("Argon ", ("air", "argon"), 1),
+        (1.0, (0, 1), 1),
+        ("2", (1, 2), 1),
+        (np.nan, ("a", None), 1),
+        (0, (True, False), 1),
+        ("neon", ("air", "argon"), None),
+        (None, ("air",), None),
+    ],
+)
+def test_categories_are_recognised_as_people_and_tables_write_them(value, choices, position) -> None:
+    assert position_among(value, choices) == position
+
+
+def test_whole_number_grids_are_exact_decimals() -> None:
+    grid = Numeric("dose", 0.1, 0.7, step=0.2)
+    assert grid.values() == [0.1, 0.3, 0.5, 0.7]
+    assert grid.nearest(0.69) == 0.7
+    assert grid.nearest(99.0) == 0.7
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({}, "at least one parameter"),
+        ({"x": [3], "y": (1.0, 1.0)}, "a parameter that can change"),
+        ({"x": (1.0, 0.0)}, "low must not be above high"),
+        ({"x": (1.0, 2.0, 3.0)}, r"must be \(low, high\)"),
+        ({"x": (0.0, float("nan"))}, "two finite numbers"),
+        ({"x": []}, "must not be empty"),
+        ({"x": [1, 1]}, "values must differ"),
+        ({"x": [1.0, float("inf")]}, "levels must be finite"),
+    ],
+)
+def test_bad_spaces_say_what_to_do(description: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Space.parse(description)

@@ -1,0 +1,116 @@
+"""From old data to what is learnt from: repeated settings, scales, subsets, and what says nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from support.builders import PLANT, box_of, plant_data
+from support.cases import table
+from tunedprior import average_replicates
+from tunedprior.errors import InputError, NothingToLearnError
+from tunedprior.problem.old_data import read_old_data
+from tunedprior.problem.space import Space
+from tunedprior.problem.training_set import TrainingSet, distinct_rows, random_rows
+
+
+def training_set(old: pd.DataFrame, **options) -> TrainingSet:
+    return TrainingSet.of(read_old_data(old, Space.parse(PLANT)), box_of(PLANT), **options)
+
+
+def repeated(times: int = 3) -> pd.DataFrame:
+    """Ten settings, each measured so many times with another result."""
+    old = pd.concat([plant_data(10)] * times, ignore_index=True)
+    return old.assign(y=np.arange(10.0 * times))
+
+
+# -- repeated settings ---------------------------------------------------------------------------------
+
+
+def test_replicated_labels_go_by_majority_and_ties_drop_out() -> None:
+    points, labels = average_replicates([[0.0], [0.5], [0.0], [-0.5], [0.5], [0.5]], [1, 1, -1, -1, 1, -1], labels=True)
+    assert points.flatten().tolist() == [-0.5, 0.5]
+    assert labels.tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"), [([1.0, 2.0], "each of the 3 points"), ([1.0, 2.0, np.nan], "must be finite")]
+)
+def test_replicates_need_sound_responses(y: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        average_replicates([[0.0], [1.0], [0.0]], y)
+
+
+def test_repeated_rows_are_averaged_unless_there_are_many_settings() -> None:
+    old = repeated()
+    few = training_set(old, rows_with_alpha=10)
+    assert len(few) == len(few.response) == 10
+    assert few.response.mean().item() == pytest.approx(old["y"].mean())
+    every = training_set(old, rows_with_alpha=9)
+    assert torch.equal(every.points, box_of(PLANT).inputs(box_of(PLANT).codes(old[["a", "b"]])))
+    assert every.response.tolist() == old["y"].tolist()
+
+
+def test_what_was_averaged_is_what_was_measured_there() -> None:
+    assert sorted(training_set(repeated(2)).response.tolist()) == [5.0 + row for row in range(10)]
+
+
+# -- scales and subsets --------------------------------------------------------------------------------
+
+
+def test_standardised_responses_say_what_was_taken_off() -> None:
+    plain = training_set(plant_data(12))
+    for scaled in (plain.standardised(), plain.scaled()):
+        assert scaled.response.mean().item() == pytest.approx(0.0, abs=1e-12)
+        assert scaled.response.std(correction=0).item() == pytest.approx(1.0)
+        torch.testing.assert_close(scaled.shift + scaled.scale * scaled.response, plain.response)
+        assert torch.equal(scaled.points, plain.points)
+
+
+def test_labels_keep_their_values_unless_they_are_standardised() -> None:
+    old = plant_data(12)
+    labels = training_set(old.assign(y=np.where(old["y"] > old["y"].median(), "pass", "fail")))
+    assert labels.labels
+    assert labels.scaled() is labels
+    assert set(labels.response.tolist()) == {-1.0, 1.0}
+    assert labels.standardised().response.mean().item() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_reach_below_one_leaves_room() -> None:
+    whole, less = training_set(plant_data(12)), training_set(plant_data(12), reach=0.9)
+    torch.testing.assert_close(less.points, 0.9 * whole.points)
+
+
+def test_a_subset_is_a_random_choice_and_always_the_same() -> None:
+    every = training_set(plant_data(30))
+    some = every.subset(8, seed=3)
+    assert len(some) == 8
+    assert torch.equal(some.points, every.subset(8, seed=3).points)
+    assert not torch.equal(some.points, every.subset(8, seed=4).points)
+    assert every.subset(30, seed=3) is every
+    rows = random_rows(30, 8, seed=3)
+    assert rows.tolist() == sorted(set(rows.tolist()))
+    assert random_rows(5, 8, seed=3).tolist() == [0, 1, 2, 3, 4]
+
+
+# -- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Old data says nothing")
+def test_what_says_nothing_is_its_own_error() -> None:
+    with pytest.raises(NothingToLearnError, match="is empty"):
+        training_set(plant_data(3).iloc[:0])
+    with pytest.raises(NothingToLearnError, match="2 different settings or more; it has 1"):
+        training_set(plant_data(3).iloc[:1]).standardised()
+    with pytest.raises(NothingToLearnError, match="never varies"):
+        training_set(plant_data(3).assign(y=2.0)).standardised()
+    assert training_set(plant_data(3).assign(y=2.0)).scaled().response.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_machine_learns_from_distinct_rows() -> None:
+    x, y = table(4, 2), table(4, seed=1)
+    found = distinct_rows(x, y[:, None])  # a column will do
+    assert torch.equal(found[0], x)
+    assert torch.equal(found[1], y)
+    with pytest.raises(InputError, match=r"2 of 5 rows repeat another \(rows 1, 4\)"):
+        distinct_rows(torch.cat([x, x[1:2]]), torch.cat([y, y[:1]]))

@@ -1,0 +1,110 @@
+"""The rules of the house, by reading the source: what lies where, how long it is, and who may use what."""
+
+import ast
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tunedprior
+from tunedprior.beliefs import beliefs
+
+ROOT = Path(tunedprior.__file__).parent
+SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+TESTS = Path(__file__).parent
+
+MOST_LINES = 330
+MOST_MODULES_AT_THE_ROOT = 5
+# Private names of others that may be used: of PyTorch, GPyTorch and BoTorch where there is no public way, and of a
+# class's own instances other than self.
+MOST_PRIVATE_USES = 10
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def own(value: ast.expr) -> bool:
+    """self, cls and super() may be asked for anything."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "super"
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
+
+
+def private_uses() -> Iterator[str]:
+    """Where a private name of something else is used or imported."""
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and is_private(node.attr) and not own(node.value):
+                yield f"{path}:{node.lineno} {ast.unparse(node)}"
+            if isinstance(node, ast.ImportFrom):
+                yield from (f"{path}:{node.lineno} import {one.name}" for one in node.names if is_private(one.name))
+
+
+def test_the_root_holds_few_modules() -> None:
+    at_the_root = [path for path in SOURCES if "/" not in path and path != "__init__.py"]
+    assert len(at_the_root) <= MOST_MODULES_AT_THE_ROOT, at_the_root
+
+
+@pytest.mark.parametrize("folder", [ROOT, TESTS], ids=["source", "tests"])
+def test_no_file_is_long(folder: Path) -> None:
+    lengths = {path.relative_to(folder): len(path.read_text().splitlines()) for path in folder.rglob("*.py")}
+    assert len(lengths) > 50
+    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_few_places_use_private_names_of_others() -> None:
+    found = list(private_uses())
+    assert len(found) <= MOST_PRIVATE_USES, "\n".join(found)
+
+
+def test_no_module_shares_its_name_with_what_it_defines() -> None:
+    """`from package import name` must mean one thing."""
+    shared = [
+        path
+        for path, tree in SOURCES.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not is_private(node.name)
+        and node.name in (Path(path).stem, Path(path).parent.name if path.endswith("__init__.py") else None)
+    ]
+    assert shared == []
+
+
+def test_warnings_go_through_one_function() -> None:
+    """`checks.warn` names the line of the user's code; `warnings.warn` would name ours."""
+    found = []
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            by_module = (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and (node.value.id, node.attr) in (("warnings", "warn"), ("warnings", "warn_explicit"))
+            )
+            by_name = isinstance(node, ast.ImportFrom) and node.module == "warnings"
+            if by_module or (by_name and any(one.name in ("warn", "warn_explicit") for one in node.names)):
+                found.append(path)
+    assert found == ["checks.py"]
+
+
+def test_every_belief_has_a_file_of_its_own() -> None:
+    modules = Counter(type(one).__module__ for one in beliefs())
+    assert set(modules.values()) == {1}
+    for one in beliefs():
+        path = Path(inspect.getfile(type(one)))
+        assert path.parent == ROOT / "beliefs"
+        registered = [
+            node.name
+            for node in SOURCES[f"beliefs/{path.name}"].body
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(by, ast.Name) and by.id == "register" for by in node.decorator_list)
+        ]
+        assert registered == [type(one).__name__]
+
+
+def test_tests_mirror_the_source() -> None:
+    packages = {path.parent.relative_to(ROOT) for path in ROOT.rglob("__init__.py")}
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path("benchmarks")}
+    assert folders == packages
