@@ -17,9 +17,9 @@ from benchmarks.methods.rivals import (
     mixture,
 )
 from benchmarks.methods.rivals.source import Source
+from tunedprior import Optimizer
 from tunedprior.algorithm1.pretraining import pretrain_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
-from tunedprior.campaign.priors import surrogate_for
 from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import Box
@@ -50,7 +50,7 @@ def _tuned_prior(old: OldData, unit_diagonal: bool) -> Surrogate:
 
 
 def _average(old: OldData) -> Surrogate:
-    return surrogate_for("average", {"old data": old.table}, Space.parse(old.space), direction=old.direction)
+    return Optimizer(old.space, old.table, direction=old.direction).surrogate
 
 
 @dataclass(frozen=True)

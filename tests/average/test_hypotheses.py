@@ -25,7 +25,7 @@ def test_prior_probabilities_are_shared_out_evenly_among_old_data() -> None:
     nothing = probabilities(weighed_beforehand(Average(box_of(SPACE), ())))
     assert nothing == {("", "uninformed"): pytest.approx(1.0)}
     one = probabilities(weighed_beforehand(average_over()))["", "uninformed"]
-    tables = [old_data(rows=15), old_data(unrelated, rows=15), noise_data(rows=15)]
+    tables = [old_data(rows=15), old_data(unrelated, rows=15), noise_data()]
     for count in (1, 2, 3):
         average = average_of(*tables[:count])
         found = probabilities(weighed_beforehand(average))

@@ -16,7 +16,7 @@ from tunedprior.errors import InputError, OldDataWarning
 
 @pytest.mark.usefixtures("short_search")
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(
     space=st.sampled_from([SPACE, MIXED, SMALL]),

@@ -95,7 +95,7 @@ def test_other_kernels_tune_what_they_have(kernel) -> None:
     ids=["classifier", "classifier, bias", "regressor"],
 )
 def test_support_vector_machines_beat_their_coarse_grid(machine) -> None:
-    X, y = wave(10)
+    X, y = wave(8)
     if isinstance(machine, SupportVectorClassifier):
         y = torch.where(y > 0, 1.0, -1.0).double()
     chosen = select(machine, SquaredExponential(1.0), X, y)
