@@ -43,7 +43,7 @@ def test_a_file_and_a_table_are_the_same(tmp_path: Path) -> None:
 
 
 def test_labels_train_a_classifier_and_it_can_be_overridden() -> None:
-    old = plant_data()
+    old = plant_data(12)
     old["y"] = np.where(old["y"] > old["y"].median(), 1, -1)
     assert pretrain(old, PLANT).machine == "SupportVectorClassifier"
     assert pretrain(old, PLANT, machine=LeastSquares(1.0)).machine == "LeastSquares"

@@ -15,11 +15,11 @@ from tunedprior.errors import InputError, OldDataWarning
 
 
 @pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize("space", [SPACE, MIXED, SMALL], ids=["continuous", "mixed", "small"])
 @settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(
-    space=st.sampled_from([SPACE, MIXED, SMALL]),
     prior=st.sampled_from([None, "reweighted", "average"]),
     acquisition=st.sampled_from(["ei", "ucb"]),
     direction=st.sampled_from(["maximize", "minimize"]),
