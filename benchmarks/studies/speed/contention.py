@@ -60,7 +60,7 @@ def busy_core() -> Iterator[None]:
     """Another process keeps a core busy meanwhile."""
     with subprocess.Popen([sys.executable, "-c", _SPIN]) as process:
         try:
-            time.sleep(0.2)  # it takes a moment to start
+            time.sleep(1.0)  # it takes a moment to start, and the scheduler another to give it a core of its own
             yield
         finally:
             process.kill()
