@@ -83,6 +83,7 @@ def computing(parallel: bool = False) -> Iterator[None]:
     """
     with ExitStack() as stack:
         stack.enter_context(_threads(parallel))
+        stack.enter_context(one_blas_thread())
         if torch.is_inference_mode_enabled():
             stack.enter_context(torch.inference_mode(False))
         if not torch.is_grad_enabled():
@@ -92,14 +93,33 @@ def computing(parallel: bool = False) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """A context in which the BLAS of NumPy and SciPy uses one thread, for work on small matrices.
+class _OneBlasThread:
+    """One thread for NumPy's and SciPy's BLAS while any thread of ours computes.
 
-    Its thread count is process-wide, so only one thread of this package at a time is in this context.
+    Their number of threads belongs to the whole process: the first to enter sets it, the last to leave restores it.
     """
-    with _PROCESS_WIDE, _blas().limit(limits=1):
-        yield
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._limit = self._limit or _blas().limit(limits=1)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside and self._limit is not None:
+                    self._limit.restore_original_limits()
+                    self._limit = None
+
+
+#: For work on small matrices with NumPy and SciPy.
+one_blas_thread = _OneBlasThread()
 
 
 def child_seed(*path: int) -> int:
