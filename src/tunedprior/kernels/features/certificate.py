@@ -114,14 +114,14 @@ class _Left:
         self._highest_mean, self._highest_peak = _most(base, far, weighted)
         self._squares = float(((learnt @ gram) * learnt).sum())
         self._rounding = ROUNDING * float(((size @ gram.abs()) * size).sum())
-        self.diagonal_of, self._whole_diagonal = gram.diagonal(), gram.diagonal()
+        self._diagonal, self._whole_diagonal = gram.diagonal(), gram.diagonal()
         self._shares, self._products = size.sum(1) @ size, _sums_over_all(base, anchors, far, weighted)
         self._whole_products = self._products
 
     def subtract(self, phi: Float[Tensor, "p a"], squares: Float[Tensor, "p r"], means: Float[Tensor, " p"]) -> None:
         """Subtract enumerated features, given φ at the anchors, the squares in e_i, and the means m_i."""
         self._squares -= float(squares.sum())
-        self.diagonal_of = self.diagonal_of - phi.square().sum(0)
+        self._diagonal = self._diagonal - phi.square().sum(0)
         if self._products is not None:
             self._products = self._products - means @ phi.square()
 
@@ -141,7 +141,7 @@ class _Left:
     @property
     def nothing(self) -> bool:
         """Whether every feature that is non-zero at some anchor was enumerated."""
-        return bool((self.diagonal_of <= ROUNDING * self._whole_diagonal).all())
+        return bool((self._diagonal <= ROUNDING * self._whole_diagonal).all())
 
     @property
     def _most_squares(self) -> float:
