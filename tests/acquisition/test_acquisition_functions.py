@@ -58,7 +58,7 @@ def test_what_a_partial_fixes_stays_fixed() -> None:
 
 def test_confidence_widths_by_hand() -> None:
     situation = Situation(
-        best=0.0, codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0, bounds=BOUNDS
+        best=torch.tensor(0.0), codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0, bounds=BOUNDS
     )
     assert confidence_width("brochu", situation) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
     assert confidence_width("srinivas", situation) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))

@@ -7,7 +7,7 @@ import pytest
 
 from support.builders import SPACE, average_of, old_data, told
 from tunedprior import Optimizer
-from tunedprior.average.old_sets import OldSet, named
+from tunedprior.average.old_sets import OldSet, named, read_all
 from tunedprior.errors import InputError, OldDataWarning
 from tunedprior.problem.space import Space
 
@@ -37,12 +37,21 @@ def test_an_average_of_settings_that_cannot_be_told_apart_is_no_trouble() -> Non
     twice = pd.concat([old_data(rows=10), old_data(rows=10).assign(y=lambda t: t["y"] + 0.2)])
     (known,) = average_of(twice).known
     assert len(known.readings[0].anchors) == 10
-    assert known.unit == pytest.approx(old_data(rows=10)["y"].std(ddof=0))
+    assert known.units[0] == pytest.approx(old_data(rows=10)["y"].std(ddof=0))
     assert isinstance(known, OldSet)
 
 
-def test_columns_are_not_taken_for_old_data_sets() -> None:
-    with pytest.raises(InputError, match=r"pandas\.DataFrame"):
-        named({name: column.tolist() for name, column in old_data().items()})
+def test_columns_and_rows_are_one_table_and_not_several() -> None:
+    old = old_data()
+    columns = {name: column.tolist() for name, column in old.items()}
+    for given in (columns, old.to_dict("records")):
+        read = read_all(given, Space.parse(SPACE), "y", "maximize")
+        assert list(read) == ["old data"]
+        assert read["old data"].response.tolist() == old["y"].tolist()
+    with pytest.raises(InputError, match="either the columns of one table or old data sets by name; got both"):
+        named(columns | {"more": old})
+
+
+def test_old_data_sets_need_names() -> None:
     with pytest.raises(InputError, match="need names"):
         Optimizer(SPACE, {"": old_data()})

@@ -86,7 +86,7 @@ def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytes
                 weights.append(weighed.weights[row].item())
                 means.append(gain @ y)
                 rising.append(NormalDist().cdf(-means[-1] / math.sqrt(a * (share - share * (gain @ expected)))))
-        slope = -np.average(means, weights=weights) * observations.scale / old.unit
+        slope = -np.average(means, weights=weights) * observations.scale / old.units[0]
         assert relations.loc[old.name, "slope"] == pytest.approx(slope, rel=1e-5)
         assert relations.loc[old.name, "positive"] == pytest.approx(np.average(rising, weights=weights), abs=1e-5)
 

@@ -12,7 +12,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.cases import number, table
 from tunedprior import Optimizer
-from tunedprior.average.old_sets import OldSet, learn, named
+from tunedprior.average.old_sets import OldSet, learn, read_all
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
 from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain
@@ -140,10 +140,15 @@ def observed(count: int, response: Response = smooth, seed: int = 5, noise_std: 
     return Observations(box_of(SPACE).codes(settings), y[:, None], noise_std)
 
 
+def _learnt(tables) -> tuple[Box, tuple[OldSet, ...]]:
+    space = Space.parse(SPACE)
+    return learn(read_all(tables, space, "y", "maximize"), space, 0)
+
+
 @cache
 def _learnt_from(responses: tuple[Response, ...], rows: int) -> tuple[Box, tuple[OldSet, ...]]:
     tables = [old_data(response, rows) for response in responses]
-    return learn(named(tables if len(tables) > 1 else tables[0]), Space.parse(SPACE), "y", "maximize", 0)
+    return _learnt(tables if len(tables) > 1 else tables[0])
 
 
 def average_over(*responses: Response, rows: int = 20, **options) -> Average:
@@ -156,7 +161,7 @@ def average_over(*responses: Response, rows: int = 20, **options) -> Average:
 
 def average_of(*tables: pd.DataFrame, **options) -> Average:
     """Over beliefs about these old data sets, which are called "old data 1", …"""
-    return Average(*learn(named(list(tables)), Space.parse(SPACE), "y", "maximize", 0), **options)
+    return Average(*_learnt(list(tables)), **options)
 
 
 def weighed_after(average: Average, observations: Observations) -> Weighed:

@@ -29,8 +29,9 @@ class Situation:
     """What acquisition functions take besides the model.
 
     Attributes:
-        best: The best observed response (larger is better).
-        codes: Settings observed so far.
+        best: The best response (larger is better) that was observed or is expected of a pending setting; one for each
+            member of an ensemble, where they expect different ones.
+        codes: Settings observed or pending.
         step: t, counted from 1: one more than the observations so far.
         num_inputs: How many parameters there are.
         num_choices: How many settings there are to choose from; None for a continuum.
@@ -38,7 +39,7 @@ class Situation:
         bounds: The least and the largest code of each parameter.
     """
 
-    best: float
+    best: Float[Tensor, "*m"]
     codes: Float[Tensor, "n k"]
     step: int
     num_inputs: int
@@ -78,7 +79,7 @@ def _sobol(situation: Situation, count: int) -> Float[Tensor, "n k"]:
 #: What an acquisition class may name among its arguments, and how it is had.
 _KNOWN: dict[str, Callable[[Model, Situation, str | float], Any]] = {
     "model": lambda model, _situation, _beta: model,
-    "best_f": lambda _model, situation, _beta: situation.best,
+    "best_f": lambda _model, situation, _beta: float(situation.best.mean()),
     "beta": lambda _model, situation, beta: confidence_width(beta, situation),
     "X_baseline": lambda _model, situation, _beta: situation.codes,
     "X_observed": lambda _model, situation, _beta: situation.codes,
@@ -106,7 +107,8 @@ def make_acquisition(
 ) -> AcquisitionFunction:
     """The acquisition function on a fitted model, to be maximised; a class is given the arguments it names."""
     if choice == "ei":
-        return LogExpectedImprovement(model, best_f=situation.best)
+        best = situation.best[:, None] if situation.best.ndim else situation.best  # `m 1`, as BoTorch has means
+        return LogExpectedImprovement(model, best_f=best)
     if choice == "ucb":
         return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
     assert callable(choice)  # check_choice saw to it

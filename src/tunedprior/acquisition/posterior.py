@@ -17,33 +17,42 @@ from tunedprior.problem.observations import Observations
 _PREDICTED_AT_ONCE = 1024
 
 
-def moments(model: Model, codes: Float[Tensor, "n k"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """Mean and variance of the response at each setting; those of the mixture, if the model is one."""
+def moments(
+    model: Model, codes: Float[Tensor, "n k"], measured: bool = False
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """Mean and variance of the response at each setting, or of a measurement of it; of the mixture, if it is one."""
     if isinstance(model, MixtureOfProcesses):  # point by point: joint covariances of all members would fill the memory
-        parts = [model.posterior(some[:, None]) for some in codes.split(_PREDICTED_AT_ONCE)]
+        parts = [model.posterior(some[:, None], observation_noise=measured) for some in codes.split(_PREDICTED_AT_ONCE)]
         mean = torch.cat([part.mixture_mean for part in parts])
         return mean[:, 0, 0], torch.cat([part.mixture_variance for part in parts])[:, 0, 0]
     with quietly(NEGATIVE_VARIANCE):
         posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
-        return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
+        variance = posterior.variance.squeeze(-1)
+        if measured and isinstance(model, SingleTaskGP):
+            # The noise where there are observations; with known noise it is the same for all of them.
+            variance = variance + model.likelihood.noise.mean()
+        elif measured:
+            with_noise: Any = model.posterior(codes, observation_noise=True)
+            variance = with_noise.variance.squeeze(-1)
+        return posterior.mean.squeeze(-1), variance
 
 
-def believing(model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]) -> Model:
-    """The model conditioned on its posterior mean at the pending settings: no variance and no gain is left there.
+def believing(
+    model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]
+) -> tuple[Model, Float[Tensor, "*m p"]]:
+    """The model conditioned on its posterior mean at the pending settings, and that mean: no variance is left there.
 
-    In a mixture every process has its own expectation.
+    In a mixture every process has its own expectation; then the mean has a row for each member.
     """
-    if isinstance(model, MixtureOfProcesses):
-        with torch.no_grad():
-            return model.expecting(pending)
+    with torch.no_grad(), quietly(NEGATIVE_VARIANCE):
+        posterior: Any = model.posterior(pending)
+        expected = posterior.mean
+        if isinstance(model, MixtureOfProcesses):
+            return model.expecting(pending), expected.squeeze(-1)
     with quietly(NEGATIVE_VARIANCE):
-        with torch.no_grad():
-            posterior: Any = model.posterior(pending)
-            expected = posterior.mean
         if not isinstance(model, SingleTaskGP):
-            return surrogate(observations.supposing(pending, expected))
+            return surrogate(observations.supposing(pending, expected)), expected.squeeze(-1)
         noise = {}
         if isinstance(model.likelihood, FixedNoiseGaussianLikelihood):  # known noise, one per point
             noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
-        conditioned: Model = model.condition_on_observations(pending, expected, **noise)
-        return conditioned
+        return model.condition_on_observations(pending, expected, **noise), expected.squeeze(-1)

@@ -27,7 +27,7 @@ def rehearse(choice: AcquisitionChoice, surrogate: Surrogate, lattice: Lattice, 
     codes = _invented(lattice)
     y = torch.tensor(_RESPONSES, dtype=torch.float64)[:, None]
     situation = Situation(
-        best=float(y.max()),
+        best=y.max(),
         codes=codes,
         step=len(codes) + 1,
         num_inputs=codes.shape[1],

@@ -1,6 +1,5 @@
 """Where an acquisition function is largest, among the settings that are allowed."""
 
-import numpy as np
 import torch
 from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
 from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
@@ -22,6 +21,8 @@ _EVALUATED_AT_ONCE = 1024
 _MOST_STEPS = 2000
 _TRIES = 4  # with more raw samples each, before a flat acquisition function is taken for one
 _SAME = 1e-9  # codes closer than this are the same setting
+#: Settings of a batch differ by more than this share of the search space's range in some parameter.
+APART = 0.01
 # Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
 _CHEAP = (AnalyticAcquisitionFunction, MixtureAcquisition)
 
@@ -32,32 +33,50 @@ def maximize(
     avoid: Float[Tensor, "n k"],
     seed: int,
     choices: Float[Tensor, "c k"] | None = None,
+    pending: Float[Tensor, "p k"] | None = None,
 ) -> Float[Tensor, " k"]:
-    """Codes with the largest acquisition value that are not (while others remain) among those to avoid.
+    """Codes with the largest acquisition value that are, while there are such, neither known nor near a pending one.
+
+    Known are those to avoid. Near is a setting within 1 % of every parameter's range.
 
     From the given choices; or exhaustively, when the space has up to 10,000 settings; or by local search, when it has
     more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete.
     """
     choices = lattice.every() if choices is None else choices
+    pending = avoid[:0] if pending is None else pending
     by_hand = MixtureAcquisition.of(acquisition)
     if by_hand is not None and (choices is not None or not lattice.discrete):
         # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
-        return _climbed(by_hand, lattice, seed) if choices is None else _best_of(by_hand, choices, avoid)
+        if choices is None:
+            return _climbed(by_hand, lattice, seed, pending)
+        return _best_of(by_hand, choices, _preferred(choices, lattice, avoid, pending))
     acquisition = acquisition if by_hand is None else by_hand
     with quietly(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-        return _best_of(acquisition, choices, avoid) if choices is not None else _searched(acquisition, lattice, avoid)
+        if choices is None:
+            return _searched(acquisition, lattice, avoid, pending)
+        return _best_of(acquisition, choices, _preferred(choices, lattice, avoid, pending))
+
+
+def _preferred(
+    choices: Float[Tensor, "c k"], lattice: Lattice, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+) -> Bool[Tensor, " c"]:
+    """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
+    fresh = ~is_among(choices, avoid)
+    apart = fresh & ~is_near(choices, pending, lattice)
+    return apart if apart.any() else fresh if fresh.any() else ~fresh
 
 
 def _best_of(
-    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], avoid: Float[Tensor, "n k"]
+    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
 ) -> Float[Tensor, " k"]:
-    """The choice with the largest value; codes in `avoid` only if there is nothing else."""
-    fresh = ~is_among(choices, avoid)
-    choices = choices[fresh] if fresh.any() else choices
+    """The choice with the largest value."""
+    choices = choices[among]
     return choices[int(_values(acquisition, choices[:, None]).argmax())]
 
 
-def _searched(acquisition: AcquisitionFunction, lattice: Lattice, avoid: Float[Tensor, "n k"]) -> Float[Tensor, " k"]:
+def _searched(
+    acquisition: AcquisitionFunction, lattice: Lattice, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+) -> Float[Tensor, " k"]:
     """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
     fixed, lists = lattice.fixed or None, lattice.lists()
     at_once = _EVALUATED_AT_ONCE if isinstance(acquisition, _CHEAP) else 2 * _RESTARTS
@@ -66,10 +85,12 @@ def _searched(acquisition: AcquisitionFunction, lattice: Lattice, avoid: Float[T
             acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
         )
     elif not lattice.discrete:
-        found, _ = optimize_acqf(
+        ends, values = optimize_acqf(
             acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, fixed_features=fixed,
-            options={"batch_limit": _RESTARTS, "init_batch_limit": at_once},
+            options={"batch_limit": _RESTARTS, "init_batch_limit": at_once}, return_best_only=False,
         )  # fmt: skip
+        assert values is not None  # None is for sequential optimisation of several points
+        return _largest_apart(ends.squeeze(-2), values, pending, lattice)
     else:
         found, _ = optimize_acqf_mixed_alternating(
             acquisition,
@@ -88,7 +109,9 @@ def _searched(acquisition: AcquisitionFunction, lattice: Lattice, avoid: Float[T
     return found[0]
 
 
-def _climbed(acquisition: MixtureAcquisition, lattice: Lattice, seed: int) -> Float[Tensor, " k"]:
+def _climbed(
+    acquisition: MixtureAcquisition, lattice: Lattice, seed: int, pending: Float[Tensor, "p k"]
+) -> Float[Tensor, " k"]:
     """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
 
     def badness(codes: Float64[ndarray, "b k"]) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
@@ -100,7 +123,16 @@ def _climbed(acquisition: MixtureAcquisition, lattice: Lattice, seed: int) -> Fl
         badness, starts, lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
     )
     low, high = lattice.bounds
-    return torch.from_numpy(ends[np.nanargmin(values)]).clamp(low, high)
+    return _largest_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, lattice)
+
+
+def _largest_apart(
+    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], lattice: Lattice
+) -> Float[Tensor, " k"]:
+    """Of several maxima the largest that is not near a pending setting; the largest, if all are near one."""
+    values = values.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+    near = is_near(found, pending, lattice)
+    return found[int((values if near.all() else values.masked_fill(near, -torch.inf)).argmax())]
 
 
 def _starts(acquisition: AcquisitionFunction, lattice: Lattice, seed: int) -> Float[Tensor, "r 1 k"]:
@@ -120,6 +152,15 @@ def _starts(acquisition: AcquisitionFunction, lattice: Lattice, seed: int) -> Fl
 def _values(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
     at_once = _EVALUATED_AT_ONCE if isinstance(acquisition, _CHEAP) else 2 * _RESTARTS
     return torch.cat([acquisition(some) for some in codes.split(at_once)])
+
+
+def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: Lattice) -> Bool[Tensor, " n"]:
+    """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
+    low, high = lattice.bounds
+    reach = APART * (high - low)
+    reach[list(lattice.categories)] = 0.0
+    near: Tensor = ((codes[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
+    return near
 
 
 def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
-from os import PathLike
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -37,7 +35,7 @@ _WORSE = 1.05
 
 @renamed("auxiliary", "old_data")
 def pretrain(
-    old_data: pd.DataFrame | str | PathLike[str],
+    old_data: Any,
     space: Mapping[str, Description] | Space,
     kernel: FreeKernel | None = None,
     ard: bool = False,
@@ -53,7 +51,7 @@ def pretrain(
     """g(x) = Σ_j α_j K₂(a_j, x), or ŵᵀφ(x) if there are many rows, learnt from old data by a machine.
 
     Args:
-        old_data: A table, or the path of a CSV file, with a column per parameter and the response.
+        old_data: A table with a column per parameter and the response, or the path of a file with one.
         space: The search space, as for `Optimizer`.
         kernel: A free kernel; its parameter and λ are chosen by leave-one-out error. Default: `SquaredExponential`.
         ard: One length-scale per input, instead of one for all.
@@ -149,11 +147,11 @@ def _nearby(kernel: FreeKernel) -> list[FreeKernel]:
     return found
 
 
-def pretrain_or_warn(old_data: pd.DataFrame | str | PathLike[str], space: Space, **options: Any) -> WeightPrior | None:
+def pretrain_or_warn(old_data: OldTable, space: Space, **options: Any) -> WeightPrior | None:
     """The `WeightPrior` learnt by `pretrain`; None, with a warning that gives the reason, if nothing can be learnt.
 
     Args:
-        old_data: As for `pretrain`.
+        old_data: What was read.
         space: The search space.
         **options: As for `pretrain`.
     """

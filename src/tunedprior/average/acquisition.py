@@ -59,7 +59,10 @@ class MixtureAcquisition(AcquisitionFunction):
             return None
         weights = torch.bincount(model.members, minlength=len(model.processes)).to(model.x) / len(model.members)
         if isinstance(acquisition, LogExpectedImprovement):
-            return cls(model, partial(log_expected_improvement, weights, acquisition.best_f))
+            best = acquisition.best_f.to(model.x)
+            if best.ndim:  # `m 1`, the same for all members that are the same process
+                best = best.new_zeros(len(model.processes), 1).index_put((model.members,), best)
+            return cls(model, partial(log_expected_improvement, weights, best))
         return cls(model, partial(upper_confidence_bound, weights, acquisition.beta.to(model.x).sqrt()))
 
     def forward(self, X: Float[Tensor, "*b 1 k"]) -> Float[Tensor, "*b"]:
@@ -119,9 +122,9 @@ class _WithGradient(torch.autograd.Function):
 
 
 def log_expected_improvement(
-    weights: Float[Tensor, " s"], best: Float[Tensor, ""], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
+    weights: Float[Tensor, " s"], best: Float[Tensor, "*s1"], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
 ) -> tuple[Float[Tensor, " b"], Float[Tensor, "s b"], Float[Tensor, "s b"]]:
-    """log Σ_s w_s σ_s h(u_s) with u = (m - best)/σ, and its derivatives by m and σ."""
+    """log Σ_s w_s σ_s h(u_s) with u_s = (m_s - best_s)/σ_s, and its derivatives by m and σ."""
     log_h, slope, rest = _improvement((mean - best) / sigma)
     each = weights.log()[:, None] + log_h + sigma.log()
     value = each.logsumexp(0)

@@ -46,6 +46,8 @@ class Hypotheses:
         certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.log_evidence`).
         fitted_row: The number of the squared exponential kernel whose length-scales are fitted to observations.
         only_fitted: Whether a hypothesis has that kernel alone.
+        scale: The unit of length-scales that do not come from old data: for each input the search space's share of its
+            range.
     """
 
     processes: Processes
@@ -56,6 +58,7 @@ class Hypotheses:
     certainty: Float[Tensor, " c"]
     fitted_row: int
     only_fitted: Bool[Tensor, " c"]
+    scale: Float[Tensor, " d"]
 
     def __len__(self) -> int:
         return len(self.log_prior)
@@ -77,6 +80,7 @@ class Hypotheses:
             self.certainty[which],
             self.fitted_row,
             self.only_fitted[which],
+            self.scale,
         )
 
     def with_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
@@ -120,12 +124,12 @@ class _Stack:
         self.lengthscales: list[Float[Tensor, " d"]] = []
         self.kernels: list[tuple[Kernel, float]] = []
 
-    def place(self, version: Version) -> Place:
-        """Add the covariance of this version to the stack; its place is returned."""
+    def place(self, version: Version, scale: float | Float[Tensor, " d"] = 1.0) -> Place:
+        """Add the covariance of this version to the stack, length-scales in units of `scale`; its place is returned."""
         if isinstance(version.covariance, Kernel):
             self.kernels.append((version.covariance, version.size))
             return True, len(self.kernels) - 1
-        self.lengthscales.append(version.covariance)
+        self.lengthscales.append(scale * version.covariance)
         return False, len(self.lengthscales) - 1
 
     def row(self, place: Place) -> int:
@@ -139,21 +143,23 @@ class _Stack:
         return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
 
 
-def all_hypotheses(known: Sequence[OldSet], num_inputs: int, held: Sequence[Belief], alone: bool = False) -> Hypotheses:
+def all_hypotheses(
+    known: Sequence[OldSet], scale: Float[Tensor, " d"], held: Sequence[Belief], alone: bool = False
+) -> Hypotheses:
     """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
 
     Args:
         known: The old data sets.
-        num_inputs: The number of kernel inputs.
+        scale: The unit of length-scales that do not come from old data (see `Hypotheses`).
         held: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
     """
     stack, plain, believed = _Stack(), [], []
-    uninformed = UninformedBelief()
+    uninformed, num_inputs = UninformedBelief(), len(scale)
     fitted: Place = (False, 0)
     for one in (uninformed, *(one for one in held if not one.of_old_data and one.name != uninformed.name)):
         for version in one.versions((), num_inputs):
-            place = stack.place(version)
+            place = stack.place(version, scale)
             fitted = place if version.fitted else fitted
             plain += _noisy({place: 1.0}, version.log_prior, Label(one.name), one.certainty)
     remainders = {old.name: [(False, number) for number in REMAINDERS] for old in known}
@@ -171,7 +177,7 @@ def all_hypotheses(known: Sequence[OldSet], num_inputs: int, held: Sequence[Beli
         for shares, log_prior, part in _parts(stack.place(version), prior, rest):
             slope = part * version.slope
             believed += _noisy(shares, log_prior, label, one.certainty, slope=slope, reading=version.reading)
-    return _gathered(believed if alone else plain + believed, stack, fitted)
+    return _gathered(believed if alone else plain + believed, stack, fitted, scale)
 
 
 def _versions(
@@ -201,7 +207,7 @@ def _noisy(shares: dict[Place, float], log_prior: float, label: Label, certainty
     return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
 
 
-def _gathered(rows: Sequence[_Row], stack: _Stack, fitted: Place) -> Hypotheses:
+def _gathered(rows: Sequence[_Row], stack: _Stack, fitted: Place, scale: Float[Tensor, " d"]) -> Hypotheses:
     kernels = stack.done()
     shares = torch.zeros(len(rows), len(kernels), dtype=torch.float64)
     for position, row in enumerate(rows):
@@ -217,4 +223,5 @@ def _gathered(rows: Sequence[_Row], stack: _Stack, fitted: Place) -> Hypotheses:
         torch.tensor([row.certainty for row in rows], dtype=torch.float64),
         stack.row(fitted),
         torch.tensor([row.shares == {fitted: 1.0} for row in rows]),
+        scale,
     )

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.sections import StackSection
-from tunedprior.numerics.linalg import cholesky, cholesky_or_none, extended_corner
+from tunedprior.numerics.linalg import cholesky, extended_corner
 
 _BLOCK = 32
 
@@ -80,7 +80,7 @@ class Factors:
         """The factors with more rows, from the last columns of R; from all of R if rounding left no positive pivot."""
         count = len(self)
         above = self.solve(columns[:, :count])
-        corner = extended_corner(above, columns[:, count:], cholesky_or_none)
+        corner = extended_corner(above, columns[:, count:], may_fail=True)
         if corner is None:
             before = self.ends[:-1] if _is_short(self.blocks) else self.ends
             return Factors.whole(covariance(), [*before, count + columns.shape[-1]])

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
+import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from tunedprior.algorithm1.pretraining import usable_or_warn
 from tunedprior.algorithm1.weight_prior import WeightPrior
@@ -15,13 +18,18 @@ from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.machines.fit import Fit
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.box import Box
-from tunedprior.problem.old_data import read_old_data
+from tunedprior.problem.old_data import UNNAMED, OldTable, read_old_data
+from tunedprior.problem.old_data_report import OldDataReport, OldSetReport
 from tunedprior.problem.space import Space
 from tunedprior.problem.training_set import TrainingSet
 
-#: What users may give as one old data set.
-OldData = pd.DataFrame | str | PathLike[str] | WeightPrior
-_ONE_SET = (pd.DataFrame, str, PathLike, WeightPrior)
+#: What users may give as one old data set: whatever `files.read_table` reads, a `WeightPrior`, or its file's path.
+OldData = Any
+#: An old data set that was read.
+Read = OldTable | WeightPrior
+#: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
+_LEAST_SHARE = 1 / 3
+_COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,35 +39,79 @@ class OldSet:
     Attributes:
         name: What the user calls it; "old data" if there is one and it has no name.
         readings: Its fits, the most probable first.
-        unit: The standard deviation of its responses, by which they were divided for the readings.
+        units: For each reading, the standard deviation of the responses, by which they were divided for it.
     """
 
     name: str
     readings: tuple[Fit, ...]
-    unit: float = 1.0
+    units: tuple[float, ...]
 
 
 def named(old_data: Any) -> dict[str, OldData]:
-    """Old data sets by name, from a single one, a list of them, or a dict."""
+    """Old data sets by name, from a single one, a list of them, or a dict.
+
+    A list of dicts is one table, row by row, and a dict of columns is one too.
+    """
     if old_data is None:
         return {}
     if isinstance(old_data, Mapping):
         if not all(isinstance(name, str) and name for name in old_data):
             raise InputError(f"Old data sets need names to tell them apart; got {listed(map(repr, old_data))}.")
-        if not all(isinstance(one, _ONE_SET) for one in old_data.values()):
+        columns = [isinstance(one, _COLUMNS) and not _are_records(one) for one in old_data.values()]
+        if old_data and all(columns):
+            return {UNNAMED: old_data}
+        if any(columns):
             raise InputError(
-                "A dict of old data sets must hold tables, paths of CSV files or WeightPriors; got "
-                f"{listed({type(one).__name__ for one in old_data.values()})}. Wrap columns in pandas.DataFrame."
+                "A dict is either the columns of one table or old data sets by name; got both "
+                f"({listed(f'{name}: {type(one).__name__}' for name, one in old_data.items())})."
             )
         return dict(old_data)
-    if isinstance(old_data, _ONE_SET):
-        return {"old data": old_data}
-    return {f"old data {position}": one for position, one in enumerate(old_data, start=1)}
+    if not isinstance(old_data, list | tuple) or _are_records(old_data):
+        return {UNNAMED: old_data}
+    if any(isinstance(one, int | float) for one in old_data):
+        raise InputError(f"Old data must be a table, or several of them; got a list of numbers {listed(old_data)}.")
+    return {f"{UNNAMED} {position}": one for position, one in enumerate(old_data, start=1)}
 
 
-def learn(
-    old_data: Mapping[str, OldData], space: Space, target: str, direction: str, seed: int
-) -> tuple[Box, tuple[OldSet, ...]]:
+def _are_records(data: Any) -> bool:
+    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+
+
+def read_all(old_data: Any, space: Space, target: str, direction: str) -> dict[str, Read]:
+    """Every old data set, read and matched to the space; each that has something to say of says it in one warning."""
+    return {name: _read(one, space, target, direction, name) for name, one in named(old_data).items()}
+
+
+def is_weight_prior(path: str | PathLike[str]) -> bool:
+    """Whether a file holds a saved `WeightPrior`, by its content."""
+    try:
+        with ZipFile(path) as archive:
+            return "header.npy" in archive.namelist()
+    except (OSError, BadZipFile, ValueError):
+        return False
+
+
+def _read(one: OldData, space: Space, target: str, direction: str, name: str) -> Read:
+    if isinstance(one, WeightPrior):
+        return one
+    if isinstance(one, str | PathLike) and is_weight_prior(one):
+        return WeightPrior.load(one)
+    return read_old_data(one, space, target, direction, name)
+
+
+def report_of(old_data: Mapping[str, Read]) -> OldDataReport:
+    """What was found when they were read."""
+    return OldDataReport(
+        tuple(
+            one.report
+            if isinstance(one, OldTable)
+            else OldSetReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
+            for name, one in old_data.items()
+        )
+    )
+
+
+def learn(old_data: Mapping[str, Read], space: Space, seed: int) -> tuple[Box, tuple[OldSet, ...]]:
     """A box around the space and all old settings, and the old data sets with their readings.
 
     Sets without anything to learn from are left out, with a warning.
@@ -68,11 +120,7 @@ def learn(
     """
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
         return _from_weight_prior(old_data, space)
-    tables = {
-        name: read_old_data(one, space, target, direction)
-        for name, one in old_data.items()
-        if not isinstance(one, WeightPrior)
-    }
+    tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():
         own = Box.around(space, table.settings if len(table) else None)
@@ -83,15 +131,29 @@ def learn(
     if not useful:
         return Box.around(space), ()
     box = Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
+    # However far old data reaches beyond the space, a length-scale is not to be shorter than it resolves.
+    scale = box.shares_of(space).clamp_min(_LEAST_SHARE)
     known = []
     with computing():
         for name, (own, ready) in useful.items():
-            training = ready if own == box else TrainingSet.of(tables[name], box).standardised()
-            known.append(OldSet(name, tuple(several_fits(training, seed)), training.scale))
+            sets = [ready if own == box else TrainingSet.of(tables[name], box).standardised()]
+            sets = _without_doubtful(tables[name], box) + sets
+            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, scale)]
+            known.append(OldSet(name, tuple(fit for fit, _ in fits), tuple(unit for _, unit in fits)))
     return box, tuple(known)
 
 
-def _from_weight_prior(old_data: Mapping[str, OldData], space: Space) -> tuple[Box, tuple[OldSet, ...]]:
+def _without_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
+    """The rows whose response is not doubtful, where some are, and the others have something to teach."""
+    if not table.doubtful.any():
+        return []
+    try:
+        return [TrainingSet.of(table.without_doubtful(), box).standardised()]
+    except NothingToLearnError:
+        return []
+
+
+def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box, tuple[OldSet, ...]]:
     if len(old_data) > 1:
         raise InputError(
             f"A WeightPrior brings its own box, so it must be the only old data; got {len(old_data)} sets. "
@@ -107,4 +169,4 @@ def _from_weight_prior(old_data: Mapping[str, OldData], space: Space) -> tuple[B
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    return usable.box, (OldSet(name, (usable.fit,), usable.response_scale),)
+    return usable.box, (OldSet(name, (usable.fit,), (usable.response_scale,)),)

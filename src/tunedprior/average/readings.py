@@ -23,8 +23,10 @@ _MOST_MISSING = 0.25  # of the kernel's variance at old settings; a short length
 FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
 
 
-def several_fits(training: TrainingSet, seed: int = 0) -> list[Fit]:
+def several_fits(training: TrainingSet, seed: int = 0, scale: float | Float[Tensor, " d"] = 1.0) -> list[Fit]:
     """The most probable fit with a length-scale for each input, and one at each of the fixed length-scales.
+
+    The fixed ones are in units of `scale`: of the search space, however far old data reaches beyond it.
 
     Length-scales chosen on old data alone are brittle: they may smooth everything away, or fit what the objective does
     not share. So there are several fits, and the evidence of the observations weighs them. The most probable
@@ -34,7 +36,8 @@ def several_fits(training: TrainingSet, seed: int = 0) -> list[Fit]:
     some = random_rows(len(y), _ROWS_FOR_LENGTHSCALES, seed)
     lengthscale = most_probable(points[some], y[some], _STARTS, lengthscale_prior(points.shape[1]), _NOISE_PRIOR)
     spread = sqrt(points.shape[1] / 2)
-    tried = [lengthscale, *(torch.full_like(lengthscale, spread * fixed) for fixed in FIXED_LENGTHSCALES)]
+    fixed = [spread * length * scale * torch.ones_like(lengthscale) for length in FIXED_LENGTHSCALES]
+    tried = [lengthscale, *fixed]
     return [_fit(training, one, seed) for one in tried]
 
 

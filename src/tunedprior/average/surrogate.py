@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass, field
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
 from tunedprior.average.hypotheses import Hypotheses, all_hypotheses
 from tunedprior.average.incremental import Seen
 from tunedprior.average.mixture import MixtureOfProcesses, slots
@@ -24,6 +28,8 @@ class Average(CachingSurrogate):
         known: The old data sets.
         beliefs: The names of the beliefs to average over; all with `Belief.averaged`, when left out.
         alone: Whether to use these beliefs alone, without uninformed and remainders.
+        scale: The unit of length-scales that do not come from old data: for each kernel input, the search space's share
+            of its range; 1 when left out.
         hypotheses: The hypotheses h that these beliefs and old data sets make up.
     """
 
@@ -31,13 +37,15 @@ class Average(CachingSurrogate):
     known: tuple[OldSet, ...]
     beliefs: tuple[str, ...] = ()
     alone: bool = False
+    scale: Float[Tensor, " d"] | None = None
     hypotheses: Hypotheses = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         names = self.beliefs or tuple(one.name for one in beliefs() if one.averaged)
         held = [belief(name) for name in names]
+        scale = torch.ones(self.box.num_inputs, dtype=torch.float64) if self.scale is None else self.scale
         with computing():
-            made = all_hypotheses(self.known, self.box.num_inputs, held, self.alone)
+            made = all_hypotheses(self.known, scale, held, self.alone)
         object.__setattr__(self, "beliefs", names)
         object.__setattr__(self, "hypotheses", made)
 

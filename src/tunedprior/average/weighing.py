@@ -92,15 +92,16 @@ def weigh(
     stages = _stages(len(y), len(among))
     seen = _begun(hypotheses, among, noise_variance is None, cache).showing(x[: stages[0]])
     if fit_lengthscales:
-        among = among.fitted(own_lengthscales(x, y), len(y))
-    which, score = torch.arange(len(among)), among.log_prior
+        among = among.fitted(own_lengthscales(x, y, among.scale), len(y))
+    which, score, varies = torch.arange(len(among)), among.log_prior, bool((y != y[0]).any())
     for stage, count in enumerate(stages):
         if stage:
             which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
         part = _with_noise(_part(among, which, x[:count], None if stage else seen), y[:count], noise_variance)
         factors = tuple(part.factors())
         evidence, amplitudes = part.evidence(factors, y[:count])
-        score = among.log_prior[which] + evidence
+        # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
+        score = among.log_prior[which] + (evidence if varies else 0.0)
     weights, every = torch.zeros_like(among.log_prior), torch.ones_like(among.log_prior)
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
@@ -108,12 +109,18 @@ def weigh(
     return Weighed(among.with_noise(noise), weights, amplitude, held), seen
 
 
-def own_lengthscales(x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Float[Tensor, " d"]:
-    """The most probable length-scales given the observations, one for each input, from a subset if there are many."""
+def own_lengthscales(
+    x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], scale: Float[Tensor, " d"]
+) -> Float[Tensor, " d"]:
+    """The most probable length-scales given the observations, one for each input, from a subset if there are many.
+
+    Their prior is in units of `scale`.
+    """
     some, num_inputs = random_rows(len(x), _ROWS_FOR_LENGTHSCALES, seed=0), x.shape[1]
     middle, spread = lengthscale_prior(num_inputs)
     start = (_START[0] * sqrt(num_inputs / 2), _START[1])
-    return most_probable(x[some], y[some].squeeze(-1), [start], (middle - spread**2, spread), _NOISE_PRIOR)
+    prior = (middle - spread**2, spread)
+    return scale * most_probable(x[some] / scale, y[some].squeeze(-1), [start], prior, _NOISE_PRIOR)
 
 
 def _stages(count: int, num_hypotheses: int) -> list[int]:

@@ -10,7 +10,7 @@ import torch
 
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.acquisition.posterior import moments
-from tunedprior.average.old_sets import OldData, named
+from tunedprior.average.old_sets import OldData, read_all, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
 from tunedprior.campaign.shadow import Shadow, shadow_of
@@ -24,6 +24,7 @@ from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, computing
 from tunedprior.problem.box import as_table
 from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import Columns, History, Trial, from_table, settings_of, to_table
@@ -87,17 +88,16 @@ class Optimizer:
     ) -> None:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
-        old = named(old_data)
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
+        old = read_all(old_data, space, target, direction)
         if model is None:
-            model = surrogate_for(
-                prior, old, space, kernel=kernel, ard=ard, target=target, direction=direction, seed=seed
-            )
+            model = surrogate_for(prior, old, space, kernel=kernel, ard=ard, seed=seed)
         elif old or (prior, kernel, ard) != (AVERAGE, None, False):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
         self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed))
+        self._report = report_of(old)
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
@@ -108,7 +108,7 @@ class Optimizer:
 
     def _start(self, suggester: Suggester, seed: int) -> None:
         self._suggester, self._seed = suggester, seed
-        self._history = History()
+        self._history, self._report = History(), OldDataReport()
         self._columns = Columns.of(suggester.space, suggester.objective.target)
         self._fitted: Fitted | None = None
         self._trust: TrustSoFar | None = None
@@ -159,6 +159,11 @@ class Optimizer:
     def seed(self) -> int:
         """What makes suggestions repeatable."""
         return self._seed
+
+    @property
+    def old_data_report(self) -> OldDataReport:
+        """What was found when old data was read: what was assumed, what was left out, what looks wrong."""
+        return self._report
 
     # -- asking ----------------------------------------------------------------------------------------
 

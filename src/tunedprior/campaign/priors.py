@@ -1,12 +1,11 @@
 """From the name of a prior and old data to a model: the average over beliefs, one of them, or none."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from tunedprior.algorithm1.pretraining import pretrain_or_warn, usable_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import OldData, learn
+from tunedprior.average.old_sets import Read, learn
 from tunedprior.average.surrogate import Average
 from tunedprior.beliefs import UninformedBelief, beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
@@ -28,25 +27,21 @@ def prior_names() -> tuple[str, ...]:
 
 def surrogate_for(
     prior: str,
-    old: Mapping[str, OldData],
+    old: Mapping[str, Read],
     space: Space,
     *,
     kernel: FreeKernel | None = None,
     ard: bool = False,
-    target: str = "y",
-    direction: str = "maximize",
     seed: int = 0,
 ) -> Surrogate:
     """The model that the prior stands for; the standard process where there is no old data, or none that says anything.
 
     Args:
         prior: One of `prior_names()`.
-        old: Old data sets by name.
+        old: Old data sets by name, as `read_all` gives them.
         space: What may be set on the new device.
         kernel: The free kernel that learns; None: `SquaredExponential`, for the average at several length-scales.
         ard: Whether the kernel of "reweighted" has one length-scale per input. The average always tries both.
-        target: The column that holds the response.
-        direction: Which way is better.
         seed: Of random choices of rows.
     """
     if prior not in prior_names():
@@ -59,20 +54,20 @@ def surrogate_for(
         if isinstance(one, WeightPrior):
             learnt = usable_or_warn(one, space)
         else:
-            options: dict[str, Any] = {"target": target, "direction": direction, "seed": seed}
-            learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, **options)
+            learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, seed=seed)
         if learnt is None:
             return plain
         if prior == ReweightedBelief.name:
             return TunedPrior(learnt)
         old = {next(iter(old)): learnt}
-    box, known = learn(old, space, target, direction, seed)
+    box, known = learn(old, space, seed)
     if not known:
         return plain
-    return Average(box, known) if prior == AVERAGE else Average(box, known, (prior,), alone=True)
+    scale = box.shares_of(space)
+    return Average(box, known, scale=scale) if prior == AVERAGE else Average(box, known, (prior,), True, scale)
 
 
-def _the_only(old: Mapping[str, OldData], prior: str, own_kernel: bool) -> OldData:
+def _the_only(old: Mapping[str, Read], prior: str, own_kernel: bool) -> Read:
     if len(old) > 1:
         what = "A kernel of your own" if own_kernel else f"prior={prior!r}"
         raise InputError(

@@ -12,13 +12,13 @@ from tunedprior.acquisition.functions import AcquisitionChoice, Situation, check
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
-from tunedprior.acquisition.search import is_among, maximize
+from tunedprior.acquisition.search import is_among, is_near, maximize
 from tunedprior.checks import listed, whole
 from tunedprior.errors import InputError
 from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
-from tunedprior.problem.box import as_table
+from tunedprior.problem.box import Box, as_table
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting, Space
@@ -135,8 +135,8 @@ class Suggester:
                 return Fitted(history, observations, self.surrogate(observations))
 
     def plain(self) -> "Suggester":
-        """This suggester with the standard process instead of its surrogate, in the same box."""
-        return replace(self, surrogate=Standard(self.surrogate.box))
+        """This suggester with the standard process instead of its surrogate, in the search space's own box."""
+        return replace(self, surrogate=Standard(Box.around(self.space)))
 
     def pool(self, candidates: pd.DataFrame | Sequence[Setting]) -> list[Setting]:
         """Candidates as settings of the space, or an `InputError` that says which are not."""
@@ -174,9 +174,14 @@ class Suggester:
         # Repeating a setting can pay only where the noise is known not to be zero.
         avoid = under_way if self.objective.noise_std else torch.cat([observations.codes, under_way])
         seed = child_seed(seed, steps, 1 + len(pending))
+        model, best = fitted.model, observations.y.max()
+        with computing(steps >= LARGE):
+            if len(under_way):
+                model, expected = believing(model, self.surrogate, observations, under_way)
+                best = expected.amax(-1).clamp_min(best)  # a setting is worth what it adds to those under way
         situation = Situation(
-            best=float(observations.y.max()),
-            codes=observations.codes,
+            best=best,
+            codes=torch.cat([observations.codes, under_way]),
             step=steps + 1,
             num_inputs=len(box.axes),
             num_choices=self.space.size if pool is None else len(pool),
@@ -184,16 +189,15 @@ class Suggester:
             bounds=self.lattice.bounds,
         )
         with computing(steps >= LARGE):
-            model = fitted.model
-            if len(under_way):
-                model = believing(model, self.surrogate, observations, under_way)
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
-            found = maximize(acquisition, self.lattice, avoid, seed, choices)
+            found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool[int(((choices - found) ** 2).sum(-1).argmin())])
             setting = box.settings(found[None], self.space)[0]
-            if is_among(box.codes([setting]), avoid)[0]:  # rounding, or a flat acquisition, led back to a known setting
+            at = box.codes([setting])
+            if is_among(at, avoid)[0] or is_near(at, under_way, self.lattice)[0]:
+                # Rounding, or an acquisition function that is flat or has a single peak, led to a known setting.
                 fresh = self.space.sobol(len(avoid) + _FRESH, seed)
-                found = maximize(acquisition, self.lattice, avoid, seed, box.codes(fresh))
+                found = maximize(acquisition, self.lattice, avoid, seed, box.codes(fresh), under_way)
                 setting = box.settings(found[None], self.space)[0]
         return setting

@@ -148,5 +148,6 @@ def _slope(
     slope = share * with_y
     deviation = (weighed.amplitude[rows] * (share - share**2 * with_itself)).clamp_min(1e-300).sqrt()
     positive = torch.special.ndtr(sign * slope / deviation)
-    unit = sign * observations.scale / old.unit
-    return float(unit * (weight @ slope) / weight.sum()), float(weight @ positive / weight.sum())
+    # Readings of doubtful data have units of their own.
+    unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[torch.tensor(among.readings)[rows]]
+    return float(weight @ (unit * slope) / weight.sum()), float(weight @ positive / weight.sum())

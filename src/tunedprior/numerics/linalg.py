@@ -1,7 +1,5 @@
 """Cholesky factors and what is solved with them: the one place where matrices are factorised."""
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -18,11 +16,18 @@ _JITTER_LADDER = {
 _NEGLIGIBLE = 1e-14  # relative to the largest eigenvalue
 
 
-def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
+def cholesky(
+    matrix: Float[Tensor, "*batch n n"], diagonal: Float[Tensor, "*batch n"] | None = None
+) -> Float[Tensor, "*batch n n"]:
     """L with L Lᵀ = matrix, or = matrix + jitter·I with a `JitterWarning` that names the jitter.
 
     Raises `FactorisationError` when the largest jitter does not help: the matrix is then not a
     covariance matrix, and adding more would change the model.
+
+    Args:
+        matrix: A covariance matrix.
+        diagonal: What jitter is relative to (its mean is): the diagonal of the matrix, when left out. For a matrix that
+            is the small difference of two large ones it is that of the large ones, which its rounding errors go with.
     """
     factor = cholesky_or_none(matrix)
     if factor is not None:
@@ -33,7 +38,8 @@ def cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]
             f"A covariance matrix must be finite; {bad} of {matrix.numel()} entries are not. "
             "Check the inputs and the kernel's parameters for overflow."
         )
-    scale = matrix.diagonal(dim1=-2, dim2=-1).mean(-1).abs()[..., None]
+    diagonal = matrix.diagonal(dim1=-2, dim2=-1) if diagonal is None else diagonal
+    scale = diagonal.mean(-1).abs()[..., None]
     ladder = _JITTER_LADDER[matrix.dtype]
     for relative in ladder:
         jitter = (relative * scale).expand(matrix.shape[:-1])
@@ -63,13 +69,15 @@ def cholesky_or_none(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*bat
 def extended_corner(
     explained: Float[Tensor, "*batch n m"],
     corner: Float[Tensor, "*batch2 m m"],
-    factorise: Callable[[Float[Tensor, "*batch m m"]], Float[Tensor, "*batch m m"] | None] = cholesky,
+    may_fail: bool = False,
 ) -> Float[Tensor, "*batch m m"] | None:
     """C with [[L, 0], [Eᵀ, C]] the Cholesky factor of [[R, B], [Bᵀ, corner]], given E = L⁻¹B (`explained`) for R = LLᵀ.
 
-    C is the factor of the Schur complement corner - EᵀE, by `cholesky` (with jitter) or `cholesky_or_none`.
+    C is the factor of the Schur complement corner - EᵀE, with jitter relative to the corner if need be; with `may_fail`
+    None instead of jitter.
     """
-    return factorise(corner - explained.mT @ explained)
+    left = corner - explained.mT @ explained
+    return cholesky_or_none(left) if may_fail else cholesky(left, corner.diagonal(dim1=-2, dim2=-1))
 
 
 def solve_posdef(

@@ -12,11 +12,14 @@ from torch import Tensor
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
-from tunedprior.problem.parameters import Categorical, Parameter, position_among
+from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
 from tunedprior.problem.space import Setting, Space
 
 # A setting may miss the edge of the box by rounding.
 _SLACK = 1e-9
+# Old categories that the space does not offer take an input each, up to so many; the rest of them share one.
+_MOST_UNSEEN = 8
+_UNSEEN = "other old ones"
 
 
 @dataclass(frozen=True)
@@ -75,13 +78,14 @@ class Axis:
 
     def _positions(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
         choices = self.choices or ()
-        positions = [position_among(value, choices) for value in column]
-        unknown = [value for value, position in zip(column, positions, strict=True) if position is None]
+        number, distinct = pd.factorize(column, use_na_sentinel=False)
+        positions = [position_among(value, choices) for value in distinct]
+        if _UNSEEN in choices:
+            positions = [choices.index(_UNSEEN) if position is None else position for position in positions]
+        unknown = [value for value, position in zip(distinct, positions, strict=True) if position is None]
         if unknown:
-            raise InputError(
-                f"{self.name!r} must be one of {listed(choices)}; got {listed(dict.fromkeys(map(repr, unknown)))}."
-            )
-        return np.array(positions, dtype=np.float64)
+            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {listed(map(repr, unknown))}.")
+        return np.array(positions, dtype=np.float64)[number]
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,19 @@ class Box:
             found.append(setting)
         return found
 
+    def shares_of(self, space: Space) -> Float[Tensor, " d"]:
+        """The part of each kernel input's range that the search space takes up; 1 for categories.
+
+        Old data may reach beyond the space. What does not come from old data has the space's scale, not the box's.
+        """
+        shares: list[float] = []
+        for axis, parameter in zip(self.axes, space.parameters, strict=True):
+            share = 1.0
+            if isinstance(parameter, Numeric) and axis.width and parameter.low < parameter.high:
+                share = (parameter.scale(parameter.high) - parameter.scale(parameter.low)) / (axis.high - axis.low)
+            shares += [share] * axis.width
+        return torch.tensor(shares, dtype=torch.float64)
+
     def covers(self, space: Space) -> bool:
         """Whether every setting of the space has a place in the box."""
         return self.names == space.names and all(map(_fits, space.parameters, self.axes))
@@ -173,8 +190,7 @@ def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], nam
 
 def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:
     if isinstance(parameter, Categorical):
-        extra = [] if old is None else [v for v in old.unique() if position_among(v, parameter.choices) is None]
-        return Axis(parameter.name, choices=parameter.choices + tuple(map(str, extra)))
+        return Axis(parameter.name, choices=parameter.choices + (() if old is None else _unseen(old, parameter)))
     edges = [parameter.low, parameter.high]
     if old is not None:
         edges += [float(old.min()), float(old.max())]
@@ -184,6 +200,12 @@ def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:
                 f"the least is {min(edges):g}."
             )
     return Axis(parameter.name, parameter.scale(min(edges)), parameter.scale(max(edges)), parameter.log)
+
+
+def _unseen(old: "pd.Series[Any]", parameter: Categorical) -> tuple[str, ...]:
+    """The most frequent old categories that the space does not offer, and one for all others."""
+    extra = [str(value) for value in old.value_counts().index if position_among(value, parameter.choices) is None]
+    return tuple(extra) if len(extra) <= _MOST_UNSEEN else (*extra[: _MOST_UNSEEN - 1], _UNSEEN)
 
 
 def _fits(parameter: Parameter, axis: Axis) -> bool:

@@ -67,17 +67,17 @@ class TrainingSet:
             raise NothingToLearnError(
                 f"Old data needs {_LEAST_SETTINGS} different settings or more; it has {len(self.points)}."
             )
-        spread = float(self.response.std(correction=0))
+        shift, spread = self._moments()
         if not spread > 1e-12 * float(self.response.abs().max()):
             raise NothingToLearnError("Old data's response never varies.")
-        return self._scaled(float(self.response.mean()), spread)
+        return self._scaled(shift, spread)
 
     def scaled(self) -> "TrainingSet":
         """The same rows with numeric responses of mean 0 and variance 1 (0 if constant); labels unchanged."""
         if self.labels:
             return self
-        spread = float(self.response.std(correction=0))
-        return self._scaled(float(self.response.mean()), spread if spread > 0 else 1.0)
+        shift, spread = self._moments()
+        return self._scaled(shift, spread if spread > 0 else 1.0)
 
     def subset(self, most: int, seed: int) -> "TrainingSet":
         """A random choice of `most` rows, repeated settings averaged; all rows, if there are not more."""
@@ -86,6 +86,12 @@ class TrainingSet:
         rows = random_rows(len(self.points), most, seed)
         points, response = average_replicates(self.points[rows], self.response[rows], self.labels)
         return replace(self, points=points, response=response)
+
+    def _moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of the response."""
+        size = float(self.response.abs().max()) or 1.0  # divided by first: neither 1e-300 nor 1e300 is squared
+        part = self.response / size
+        return size * float(part.mean()), size * float(part.std(correction=0))
 
     def _scaled(self, shift: float, scale: float) -> "TrainingSet":
         return replace(self, response=(self.response - shift) / scale, shift=shift, scale=scale)

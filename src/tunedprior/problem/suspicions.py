@@ -1,0 +1,119 @@
+"""What is suspicious in a column of old data: values far off, other units, sentinels."""
+
+from dataclasses import dataclass
+from math import log, log10
+
+import numpy as np
+from jaxtyping import Bool, Float64
+from numpy import ndarray
+
+from tunedprior.problem.parameters import Numeric
+
+# Numbers that people and instruments write for "not measured".
+_SENTINELS = (-9999.0, -999.0, -99999.0, -9998.0, 9999.0, 99999.0, 999999.0, 1e20, -1e20, 1e30, -1e30, 1e38, -1e38)
+_TUKEY = 1.5  # quartiles and so many interquartile ranges beyond them hold the bulk of a column
+# Old values may lie beyond the search space by its width and theirs, but theirs counts up to so many times its own.
+_WIDEST = 10.0
+# An isolated response is farther from all others than so many times their range.
+_ISOLATED = 3.0
+_FEW = 0.02  # the part of the rows that may be isolated; more of them are a feature of the response
+# Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
+_MATCHING, _DIFFERENT = 0.1, 0.3
+_OFFSETS = {273.15: "K and °C", -273.15: "°C and K"}
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far old values of a parameter may lie from the search space, on the parameter's scale.
+
+    Attributes:
+        low: The least value that is of use.
+        high: The largest.
+        meets: Whether the bulk of the old values comes anywhere near the search space.
+    """
+
+    low: float
+    high: float
+    meets: bool
+
+    def holds(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+        """Which values (on the parameter's scale) are of use."""
+        return (self.low <= values) & (values <= self.high)
+
+
+def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
+    """The hull of the search space and of the bulk of the old values, and once its width to either side.
+
+    A row far outside of that is a mistake, or of no use. If the bulk itself is far from the space, the hull is the
+    space's own.
+    """
+    low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
+    bulk = _bulk(values)
+    least, most = float(bulk.min()), float(bulk.max())
+    width = high - low
+    gap = max(0.0, least - high, low - most)
+    meets = gap <= width + min(most - least, _WIDEST * width) if width > 0 else gap <= most - least
+    if meets:
+        low, high = min(low, least), max(high, most)
+    width = max(high - low, log(10) if parameter.log else 0.0)
+    return Reach(low - width, high + width, meets)
+
+
+def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | None:
+    """Words for the factor of ten or the offset that would turn the old range into the search space's; or None."""
+    low, high, bulk = parameter.low, parameter.high, _bulk(values)
+    first, last = float(bulk.min()), float(bulk.max())
+    width = high - low
+    if width <= 0 or last <= first or _mismatch(first, last, low, high) < _DIFFERENT:
+        return None
+    for offset, units in _OFFSETS.items():
+        if _mismatch(first - offset, last - offset, low, high) < _MATCHING:
+            sign = "-" if offset > 0 else "+"
+            return f"{sign} {abs(offset)} would fit (are they in {units}?)"
+    size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
+    if size > 0 and wanted > 0:
+        power = round(log10(wanted / size))
+        factor = 10.0**power
+        if power and _mismatch(factor * first, factor * last, low, high) < _DIFFERENT:
+            return f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
+    return None
+
+
+def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+    """Which values are a number that stands for "not measured" and lies apart from all others."""
+    marked = np.isin(values, _SENTINELS)
+    others = values[~marked & np.isfinite(values)]
+    if not marked.any() or len(others) == 0:
+        return np.zeros(len(values), dtype=bool)
+    reach = max(float(np.ptp(others)), 1.0)
+    apart = (values < others.min() - reach) | (values > others.max() + reach)
+    found: Bool[ndarray, " n"] = marked & apart
+    return found
+
+
+def isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+    """Which of the values, one in fifty at most, are farther from all others than three times the others' range."""
+    most = max(1, int(_FEW * len(values)))
+    order = np.argsort(values, kind="stable")
+    found = np.zeros(len(values), dtype=bool)
+    for ends in (order, order[::-1]):  # a few at the lower end, or at the upper one
+        for count in range(1, most + 1):
+            far, rest = ends[:count], values[ends[count:]]
+            reach = float(np.ptp(rest)) if len(rest) > 2 else 0.0
+            gap = float(np.abs(rest[0] - values[far]).min()) if len(rest) else 0.0
+            if reach > 0 and gap > _ISOLATED * reach:
+                found[far] = True
+    return found
+
+
+def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
+    """The values without those that Tukey's fences shut out: up to a quarter of them may be anything."""
+    first, third = np.quantile(values, [0.25, 0.75])
+    spread = _TUKEY * (third - first)
+    bulk: Float64[ndarray, " k"] = values[(first - spread <= values) & (values <= third + spread)]
+    return bulk
+
+
+def _mismatch(first: float, last: float, low: float, high: float) -> float:
+    """How far the ends of two ranges are apart, as a part of the second's width."""
+    return (abs(first - low) + abs(last - high)) / (high - low)
