@@ -105,7 +105,7 @@ class Notebook:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
         history = self._history
         for one in setting if isinstance(setting, list | tuple) else [setting]:
-            trial = pending_trial(one, history, self._suggester.space, "What is pending can be cancelled")
+            trial = pending_trial(one, history, self._suggester.space, "Only a pending setting can be cancelled")
             history = history.cancelled(trial)
         self._history = history  # all or nothing
 
