@@ -115,8 +115,24 @@ def test_odd_categories_survive_files_and_pickles(choices: tuple, tmp_path) -> N
         opt.tell(setting, setting["x"])
     assert len(opt.pending) == 1
     opt.history.to_csv(tmp_path / "history.csv", index=False)
-    text = pd.read_csv(tmp_path / "history.csv", dtype=str, keep_default_na=False)
-    assert Optimizer(space, seed=0).resume(text).trials == opt.trials
+    assert Optimizer(space, seed=0).resume(tmp_path / "history.csv").trials == opt.trials
+
+
+def test_a_result_typed_into_the_file_is_a_result(tmp_path) -> None:
+    path, opt = tmp_path / "history.csv", Optimizer(MIXED, seed=0)
+    opt.ask(n=2)
+    opt.history.to_csv(path, index=False)
+    header, first, second = path.read_text().splitlines()
+    path.write_text("\n".join([header, first.replace(",,pending", ",0.75,pending"), second]))
+    resumed = Optimizer(MIXED, seed=0).resume(path)
+    assert [(trial.id, trial.value) for trial in resumed.trials.told] == [(1, 0.75)]
+    assert [trial.id for trial in resumed.trials.pending] == [2]
+    typed = first.replace(",,pending", ",inf,pending")
+    path.write_text("\n".join([header, typed, second.replace(second.split(",")[0], "99")]))
+    untouched = Optimizer(MIXED, seed=0)
+    with pytest.raises(InputError, match=r"(?s)line 2: y is inf.*line 3: 'x' must lie between"):
+        untouched.resume(path)
+    assert untouched.trials == History()
 
 
 def test_what_was_actually_run_may_lie_off_the_grid() -> None:

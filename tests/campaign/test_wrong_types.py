@@ -36,7 +36,7 @@ REFUSED = {
     "opt.tell([first, second], [1.0, 2.0], trial=1)": "trial is the number of one suggestion; got 2 settings",
     "opt.tell(opt.history.assign(trial='one'), [1.0, 2.0])": "The trial's number is 'one', which is no number",
     "opt.tell(opt.history.assign(direction='north'), [1.0, 2.0])": "'direction' is the history's own.*Rename yours",
-    "Optimizer(SPACE).resume(None)": "A history is a table, as opt.history is; got NoneType",
+    "Optimizer(SPACE).resume(None)": "The history must be a pandas.DataFrame, the path of a file .* got NoneType",
     "opt.cancel('air')": "'air' is not among them",
     "opt.cancel([first, {'x': 7.0}])": "is not among them",
     "opt.shadow([first, second])": "one at a time; got list of 2",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -11,6 +12,7 @@ from tunedprior.campaign.telling import Run, Suggestion, number_of, pending_tria
 from tunedprior.campaign.values import told_values
 from tunedprior.checks import Numbers, listed
 from tunedprior.errors import InputError
+from tunedprior.files import read_table
 from tunedprior.problem.history_reading import from_table
 from tunedprior.problem.history_table import Columns, to_table
 from tunedprior.problem.objective import codes_of_run
@@ -109,11 +111,11 @@ class Notebook:
             history = history.cancelled(trial)
         self._history = history  # all or nothing
 
-    def resume(self: NotebookT, history: pd.DataFrame | History) -> NotebookT:
-        """Go on from a saved `history` as if there had been no break; pending suggestions included.
+    def resume(self: NotebookT, history: pd.DataFrame | str | PathLike[str] | History) -> NotebookT:
+        """Go on from a saved `history`, a table or a file, as if there had been no break; pending suggestions included.
 
         Whatever was filled in since is taken: values beside pending rows, and rows of results at the end. Whatever
-        contradicts is refused, row by row, and then nothing is taken.
+        contradicts is refused, line by line, and then nothing is taken.
         """
         if self._history != History():
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
@@ -122,12 +124,14 @@ class Notebook:
             codes_of_run(settings_of(history.trials), box)  # refuses what lies outside
             self._history = history
         else:
+            read = read_table(history, self._columns.names, "The history")
             self._history = from_table(
-                history,
+                read.table,
                 self._columns,
                 self._suggester.space,
-                direction=self._suggester.objective.direction,
-                check=lambda settings: codes_of_run(settings, box),
+                read.where,
+                self._suggester.objective.direction,
+                lambda settings: codes_of_run(settings, box),
             )
         return self
 

@@ -44,14 +44,15 @@ class Columns:
         return cls(space.names, response, state, asked, trial, direction, note, suggested)
 
     @property
-    def bookkeeping(self) -> set[str]:
-        """The names of the response's, the state's and the other columns that are not the user's."""
-        own = (self.response, self.state, self.asked, self.trial, self.direction, self.note)
-        return {*own, *self.suggested.values()}
+    def names(self) -> tuple[str, ...]:
+        """All of them, the response last."""
+        own = (self.state, self.asked, self.trial, self.direction, self.note)
+        return (*self.parameters, *own, *self.suggested.values(), self.response)
 
     def extra(self, names: Iterable[Any]) -> list[Any]:
         """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
-        return [name for name in names if name not in self.parameters and name not in self.bookkeeping]
+        ours = set(self.names)
+        return [name for name in names if name not in ours]
 
 
 def to_table(history: History, columns: Columns, direction: str | None = None) -> pd.DataFrame:
