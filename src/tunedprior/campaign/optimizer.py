@@ -1,6 +1,7 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,13 +12,18 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.acquisition.posterior import moments
 from tunedprior.average.old_sets import OldData, named
 from tunedprior.average.surrogate import Average
+from tunedprior.campaign import loaded
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
+from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
+from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
 from tunedprior.campaign.suggester import Fitted, Suggester
+from tunedprior.campaign.summary import as_html, as_text, summary
 from tunedprior.campaign.telling import Suggestion, pending_trial
 from tunedprior.checks import renamed, whole
 from tunedprior.errors import InputError
+from tunedprior.files import write_atomically
 from tunedprior.insight.trust import Trust, TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
@@ -89,7 +95,7 @@ class Optimizer(Notebook):
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
-        old = named(old_data)
+        old, objects = named(old_data), given(kernel=kernel, model=model)
         if model is None:
             model = surrogate_for(
                 prior, old, space, kernel=kernel, ard=ard, target=target, direction=direction, seed=seed
@@ -98,17 +104,18 @@ class Optimizer(Notebook):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
-        self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed))
+        made_with = MadeWith(prior, ard, sources_of(old, (*space.names, target)), objects)
+        self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed), made_with)
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
         """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
         made = cls.__new__(cls)
-        made._start(suggester, seed)
+        made._start(suggester, seed, MadeWith(AVERAGE, objects=("suggester",)))
         return made
 
-    def _start(self, suggester: Suggester, seed: int) -> None:
-        self._suggester, self._seed = suggester, seed
+    def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
+        self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history = History()
         self._columns = Columns.of(suggester.space, suggester.objective.target)
         self._fitted: Fitted | None = None
@@ -155,6 +162,11 @@ class Optimizer(Notebook):
     def beta(self) -> str | float:
         """GP-UCB's schedule."""
         return self._suggester.beta
+
+    @property
+    def old_sources(self) -> tuple[OldSource, ...]:
+        """Where old data came from: a name, a path and a fingerprint for each data set."""
+        return self._made_with.old
 
     @property
     def seed(self) -> int:
@@ -220,6 +232,46 @@ class Optimizer(Notebook):
         so_far = self._trust or TrustSoFar(average, self._suggester.objective)
         self._trust = so_far.after(self._history.told)
         return self._trust.trust
+
+    def __repr__(self) -> str:
+        return as_text(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+
+    # -- a whole campaign in one file ------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
+
+        The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
+        file or the new one. Kernels, models, acquisition classes and suggesters are not in it: give them to `load`.
+        """
+        write_atomically(path, encoded(self._suggester, self._seed, self._made_with, self._history, path))
+
+    @classmethod
+    def load(
+        cls: type[OptimizerT],
+        path: str | PathLike[str],
+        old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
+        **options: Any,
+    ) -> OptimizerT:
+        """The campaign that `save` wrote into this file; it goes on as if there had been no break.
+
+        Old data is read again from where it was, and a warning says if it changed since.
+
+        Args:
+            path: The file.
+            old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
+            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
+                arguments of `Optimizer` that are to be changed.
+        """
+        saved = loaded.read(path)
+        history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
+        suggester = arguments.pop("suggester", None)
+        made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
+        loaded.warn_of_changes(saved, made.old_sources)
+        return made.resume(history)
 
     # -- how it is done --------------------------------------------------------------------------------
 

@@ -100,7 +100,8 @@ class Run:
                 notes = ["" if is_missing(cell) else str(cell) for cell in given[columns.note]]
             _refuse_misnamed(given, columns)
             names = columns.extra(given.columns)
-            extras = [{str(name): row[name] for name in names} for row in given.to_dict("records")]
+            rows = given.to_dict("records")
+            extras = [{str(name): row[name] for name in names if not is_missing(row[name])} for row in rows]
         else:
             suggestions = [one if isinstance(one, Suggestion) else None for one in given]
         return cls(table, told_values(value, failed, count), suggestions, numbers, trial is not None, extras, notes)
