@@ -2,8 +2,12 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -253,3 +257,15 @@ def test_trials_and_histories_in_a_line() -> None:
     assert repr(opt.trials.told[1]).startswith("<Trial 3: x=0.123, ")
     assert repr(opt.trials.told[1]).endswith(": complete 0.3 (new bottle)>")
     assert mixed(opt.best.setting) is not None
+
+
+# -- under a kill --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_while_saving_loses_nothing() -> None:
+    """In a process of its own: what is forked must have no other threads."""
+    tool = Path(__file__).parents[1] / "nets" / "kill_while_saving.py"
+    run = subprocess.run([sys.executable, str(tool), "5"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("5 kills, ")
