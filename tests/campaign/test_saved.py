@@ -121,6 +121,10 @@ def test_old_data_that_was_no_file_is_given_again(tmp_path) -> None:
         Optimizer.load(path, old_data=sets | {"B": sets["B"].assign(y=-sets["B"]["y"])})
 
 
+def test_old_data_that_is_not_looked_at_need_not_be_there(tmp_path) -> None:
+    assert Optimizer(SPACE, tmp_path / "none.csv", prior="uninformed").old_sources[0].path == str(tmp_path / "none.csv")
+
+
 def test_a_learnt_prior_has_a_fingerprint_too(tmp_path) -> None:
     prior = pretrain(old(), SPACE)
     prior.save(tmp_path / "a.prior")

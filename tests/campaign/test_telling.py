@@ -10,6 +10,7 @@ from optuna.distributions import CategoricalDistribution
 
 from support.builders import MIXED, SPACE, mixed
 from tunedprior import History, Optimizer
+from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 
 
@@ -98,6 +99,20 @@ def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert opt.trials is before
     opt.tell(batch, [1.0, 2.0, 3.0])
     assert len(opt.trials) == 3
+
+
+def test_a_batch_that_cannot_be_asked_for_leaves_nothing_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    opt, real = Optimizer(SPACE, seed=0), Suggester.suggest
+
+    def fails(self, history, pending, *args) -> dict:
+        if len(pending) == 2:
+            raise KeyboardInterrupt
+        return real(self, history, pending, *args)
+
+    monkeypatch.setattr(Suggester, "suggest", fails)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask(n=4)
+    assert opt.pending == []
 
 
 def test_notes_of_a_table_are_notes() -> None:

@@ -103,7 +103,7 @@ class Notebook:
         """
         self._history = self._history.withdrawn(self._told_as(trial), str(note))
 
-    def cancel(self, setting: Setting | Sequence[Setting] | int) -> None:
+    def cancel(self, setting: Setting | Sequence[Setting] | int | Trial) -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
         history = self._history
         for one in setting if isinstance(setting, list | tuple) else [setting]:

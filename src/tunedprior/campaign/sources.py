@@ -81,8 +81,8 @@ def _content(one: Any, names: Sequence[str]) -> str:
         return _learnt(one)
     try:
         return fingerprint(read_table(one, names, "Old data").table, names)
-    except TunedPriorError:  # no table, such as the file of a prior
-        return hashlib.sha256(Path(one).read_bytes() if _is_path(one) else b"").hexdigest()
+    except TunedPriorError:  # no table, such as the file of a prior; or not there, where nothing is learnt from it
+        return hashlib.sha256(Path(one).read_bytes() if _is_path(one) and Path(one).is_file() else b"").hexdigest()
 
 
 def _learnt(prior: WeightPrior) -> str:
