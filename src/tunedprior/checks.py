@@ -1,6 +1,7 @@
 """Checks of what users pass in, with messages that say expected, got, and what to do."""
 
 import math
+import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -96,8 +97,9 @@ def positive(value: float, name: str) -> float:
 
 def whole(value: int, name: str) -> int:
     """`value`, if it is a whole number of at least 1."""
-    if value != int(value) or value < 1:
-        raise InputError(f"{name} must be a whole number, 1 or more; got {value!r}.")
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or value % 1 != 0 or value < 1:
+        got = repr(value) if isinstance(value, numbers.Number | str) else type(value).__name__
+        raise InputError(f"{name} must be a whole number, 1 or more; got {got}.")
     return int(value)
 
 

@@ -105,7 +105,7 @@ def test_unreadable_files_say_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no file"):
         pretrain(tmp_path / "nothing.csv", PLANT)
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(InputError, match="empty.csv is empty"):
+    with pytest.raises(InputError, match=r"empty\.csv is empty"):
         pretrain(tmp_path / "empty.csv", PLANT)
 
 

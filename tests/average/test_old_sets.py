@@ -45,7 +45,7 @@ def test_columns_and_rows_are_one_table_and_not_several() -> None:
     old = old_data()
     columns = {name: column.tolist() for name, column in old.items()}
     for given in (columns, old.to_dict("records")):
-        read = read_all(given, Space.parse(SPACE), "y", "maximize")
+        read = read_all(named(given), Space.parse(SPACE), "y", "maximize")
         assert list(read) == ["old data"]
         assert read["old data"].response.tolist() == old["y"].tolist()
     with pytest.raises(InputError, match="either the columns of one table or old data sets by name; got both"):

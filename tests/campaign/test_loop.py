@@ -9,6 +9,7 @@ from support.builders import SPACE, bowl, mixed
 from support.cases import table
 from tunedprior import Optimizer, optimize
 from tunedprior.campaign.simulation import simulate
+from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
@@ -40,6 +41,60 @@ def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFix
     assert isinstance(caught.value.optimizer, Optimizer)
     with pytest.raises(InputError, match="n_trials must be a whole number"):
         optimize(sometimes, SPACE, 0)
+
+
+class FrozenError(Exception):
+    """Takes no attributes."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise RuntimeError(f"{name} cannot be set to {value}")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FrozenError, SystemExit])
+def test_whatever_ends_a_campaign_brings_it_along(error: type[BaseException]) -> None:
+    calls = []
+
+    def response(setting: dict) -> float:
+        calls.append(setting)
+        if len(calls) == 3:
+            raise error
+        return mixed(setting)
+
+    with pytest.raises(error) as caught:
+        optimize(response, SPACE, 5, progress=False, seed=0)
+    assert len(caught.value.optimizer.trials) == 2
+    assert len(caught.value.optimizer.pending) == 1
+
+
+def test_errors_while_asking_bring_it_along_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Suggester.suggest
+
+    def fails(self, history, *args) -> dict:
+        if len(history) == 2:
+            raise ArithmeticError("no factor")
+        return asked(self, history, *args)
+
+    monkeypatch.setattr(Suggester, "suggest", fails)
+    with pytest.raises(ArithmeticError, match="no factor") as caught:
+        optimize(mixed, SPACE, 5, progress=False)
+    assert len(caught.value.optimizer.trials) == 2
+
+
+def test_a_function_may_change_the_dict_it_is_given() -> None:
+    def careless(setting: dict) -> float:
+        value = mixed(setting)
+        setting.clear()
+        return value
+
+    assert optimize(careless, SPACE, 2, progress=False).trials == optimize(mixed, SPACE, 2, progress=False).trials
+
+
+def test_what_is_no_number_ends_the_campaign_even_where_errors_are_caught() -> None:
+    answers = iter([1.0, 2.0, None])
+    with pytest.raises(InputError, match="must return one number") as caught:
+        optimize(lambda _: next(answers), SPACE, 3, catch=(ValueError, TypeError), progress=False)
+    assert caught.value.optimizer.best.value == 2.0
+    assert len(caught.value.optimizer.pending) == 1
 
 
 def test_a_simulation_is_asking_running_and_telling() -> None:

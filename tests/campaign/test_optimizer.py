@@ -195,7 +195,7 @@ def test_bad_options_say_what_to_do(options: dict, message: str) -> None:
 
 def test_bad_asks_say_what_to_do() -> None:
     opt = Optimizer(SPACE)
-    with pytest.raises(InputError, match="n must be 1 or more"):
+    with pytest.raises(InputError, match="n must be a whole number, 1 or more"):
         opt.ask(n=0)
     with pytest.raises(InputError, match="at least one setting"):
         opt.ask(candidates=[])

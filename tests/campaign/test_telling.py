@@ -1,6 +1,7 @@
 """Telling: what was run, in whatever form, and all of it or nothing."""
 
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution
 
 from support.builders import MIXED, SPACE, mixed
-from tunedprior import Optimizer
+from tunedprior import History, Optimizer
+from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 
 
@@ -77,6 +79,75 @@ def test_bad_tells_change_nothing() -> None:
         with pytest.raises(InputError, match=message):
             opt.tell(setting, value)
         pd.testing.assert_frame_equal(opt.history, history)
+
+
+def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    opt = Optimizer(SPACE, seed=0)
+    batch, count = opt.ask(n=3), []
+    before, real = opt.trials, History.with_result
+
+    def interrupted(self, *args) -> History:
+        count.append(1)
+        if len(count) == 2:
+            raise KeyboardInterrupt
+        return real(self, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "with_result", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            opt.tell(batch, [1.0, 2.0, 3.0])
+    assert opt.trials is before
+    opt.tell(batch, [1.0, 2.0, 3.0])
+    assert len(opt.trials) == 3
+
+
+def test_a_batch_that_cannot_be_asked_for_leaves_nothing_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    opt, real = Optimizer(SPACE, seed=0), Suggester.suggest
+
+    def fails(self, history, pending, *args) -> dict:
+        if len(pending) == 2:
+            raise KeyboardInterrupt
+        return real(self, history, pending, *args)
+
+    monkeypatch.setattr(Suggester, "suggest", fails)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask(n=4)
+    assert opt.pending == []
+
+
+def test_notes_of_a_table_are_notes() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    opt.tell(pd.DataFrame(opt.ask(n=2)).assign(note=["by night", None]), [1.0, 2.0])
+    assert [trial.note for trial in opt.trials.told] == ["by night", ""]
+    assert opt.trials.told[0].extra == {}
+
+
+@pytest.mark.parametrize("choices", [("NA", "None", "air"), ("1", "01"), ((1, 2), (3, 4)), (math.nan, "a")], ids=str)
+def test_odd_categories_survive_files_and_pickles(choices: tuple, tmp_path) -> None:
+    space = {"x": (0.0, 1.0), "n": list(choices)}
+    opt = Optimizer(space, seed=0)
+    for setting in pickle.loads(pickle.dumps(opt.ask(n=6)))[:5]:
+        opt.tell(setting, setting["x"])
+    assert len(opt.pending) == 1
+    opt.history.to_csv(tmp_path / "history.csv", index=False)
+    assert Optimizer(space, seed=0).resume(tmp_path / "history.csv").trials == opt.trials
+
+
+def test_a_result_typed_into_the_file_is_a_result(tmp_path) -> None:
+    path, opt = tmp_path / "history.csv", Optimizer(MIXED, seed=0)
+    opt.ask(n=2)
+    opt.history.to_csv(path, index=False)
+    header, first, second = path.read_text().splitlines()
+    path.write_text("\n".join([header, first.replace(",,pending", ",0.75,pending"), second]))
+    resumed = Optimizer(MIXED, seed=0).resume(path)
+    assert [(trial.id, trial.value) for trial in resumed.trials.told] == [(1, 0.75)]
+    assert [trial.id for trial in resumed.trials.pending] == [2]
+    typed = first.replace(",,pending", ",inf,pending")
+    path.write_text("\n".join([header, typed, second.replace(second.split(",")[0], "99")]))
+    untouched = Optimizer(MIXED, seed=0)
+    with pytest.raises(InputError, match=r"(?s)line 2: y is inf.*line 3: 'x' must lie between"):
+        untouched.resume(path)
+    assert untouched.trials == History()
 
 
 def test_what_was_actually_run_may_lie_off_the_grid() -> None:

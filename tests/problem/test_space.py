@@ -54,10 +54,29 @@ def test_levels_may_come_from_an_array() -> None:
         (0, (True, False), 1),
         ("neon", ("air", "argon"), None),
         (None, ("air",), None),
+        ("1", ("01", "1"), 1),
+        ("01", ("1", "01"), 1),
+        ("NA", ("NA", "None", ""), 0),
+        ("", ("NA", "None", ""), 2),
+        ("null", (None, "null"), 1),
+        (np.nan, ("a", "NA"), 1),  # as pandas reads it
+        (None, ("NA", "null"), None),
+        ("", ("a", None), 1),
+        ("a", ("A", "a"), 1),
+        (" A", ("a", "A"), 1),
+        (2.0, ("2", "3"), 0),
+        ("(3, 3)", ((3, 3), (5, 5)), 0),
+        (np.zeros(2), ("a", "b"), None),
     ],
 )
 def test_categories_are_recognised_as_people_and_tables_write_them(value, choices, position) -> None:
     assert position_among(value, choices) == position
+
+
+@pytest.mark.parametrize(("value", "choices"), [(1, ("1", "01")), (2.0, ("2", "2.0", "x")), (" a ", ("A ", " A"))])
+def test_a_category_that_may_be_two_is_refused(value, choices) -> None:
+    with pytest.raises(InputError, match=r"may be any of the choices .*dtype=str"):
+        position_among(value, choices)
 
 
 def test_whole_number_grids_are_exact_decimals() -> None:

@@ -12,7 +12,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.cases import number, table
 from tunedprior import Optimizer
-from tunedprior.average.old_sets import OldSet, learn, read_all
+from tunedprior.average.old_sets import OldSet, learn, named, read_all
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
 from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain
@@ -142,7 +142,7 @@ def observed(count: int, response: Response = smooth, seed: int = 5, noise_std: 
 
 def _learnt(tables) -> tuple[Box, tuple[OldSet, ...]]:
     space = Space.parse(SPACE)
-    return learn(read_all(tables, space, "y", "maximize"), space, 0)
+    return learn(read_all(named(tables), space, "y", "maximize"), space, 0)
 
 
 @cache

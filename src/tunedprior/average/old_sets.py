@@ -77,9 +77,9 @@ def _are_records(data: Any) -> bool:
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
-def read_all(old_data: Any, space: Space, target: str, direction: str) -> dict[str, Read]:
-    """Every old data set, read and matched to the space; each that has something to say of says it in one warning."""
-    return {name: _read(one, space, target, direction, name) for name, one in named(old_data).items()}
+def read_all(old_data: Mapping[str, OldData], space: Space, target: str, direction: str) -> dict[str, Read]:
+    """Every old data set, read and matched to the space; what was found in one of them is said in one warning."""
+    return {name: _read(one, space, target, direction, name) for name, one in old_data.items()}
 
 
 def is_weight_prior(path: str | PathLike[str]) -> bool:

@@ -10,7 +10,9 @@ from tqdm import tqdm
 from tunedprior.average.old_sets import OldData
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.simulation import simulate
+from tunedprior.campaign.values import told_values
 from tunedprior.checks import renamed, whole
+from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
 
@@ -47,22 +49,43 @@ def optimize(
 
     def respond(setting: Setting) -> float:
         try:
-            return float(function(setting))
+            answer = function(setting)
         except catch:
             return nan
+        return _response(answer, function)
 
-    with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
+    try:
+        with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
 
-        def show(optimizer: Optimizer) -> None:
-            if optimizer.best is not None:
-                bar.set_postfix(best=f"{optimizer.best.value:.4g}")
-            bar.update()
+            def show(optimizer: Optimizer) -> None:
+                if optimizer.best is not None:
+                    bar.set_postfix(best=f"{optimizer.best.value:.4g}")
+                bar.update()
 
-        try:
             simulate(optimizer, respond, n_trials, after=show)
-        except BaseException as error:
-            error.add_note(f"The {len(optimizer.trials)} trials before it are in this exception's .optimizer.history.")
-            with suppress(AttributeError, TypeError):  # some exceptions take no attributes
-                error.optimizer = optimizer  # type: ignore[attr-defined]  # ours to add: see `catch`
-            raise
+    except BaseException as error:
+        _hand_over(optimizer, error)
+        raise
     return optimizer
+
+
+def _response(answer: Any, function: Callable[[Setting], float]) -> float:
+    """The number that the user's function gave, or an `InputError` that says what it gave instead."""
+    try:
+        if answer is None:
+            raise InputError("it returned None")
+        return told_values(answer, False, 1)[0]
+    except InputError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise InputError(
+            f"The function to optimize must return one number, or NaN for a failed run; {name} returned "
+            f"{type(answer).__name__} {answer!r}."
+        ) from error
+
+
+def _hand_over(optimizer: Optimizer, error: BaseException) -> None:
+    """Give the exception its `.optimizer`, past whatever its class does when attributes are set."""
+    with suppress(Exception):
+        object.__setattr__(error, "optimizer", optimizer)
+    with suppress(Exception):  # adding a note sets an attribute too
+        error.add_note(f"The {len(optimizer.trials)} trials before it are in this exception's .optimizer.history.")

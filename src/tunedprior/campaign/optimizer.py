@@ -1,7 +1,7 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,29 +10,36 @@ import torch
 
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.acquisition.posterior import moments
-from tunedprior.average.old_sets import OldData, read_all, report_of
+from tunedprior.average.old_sets import OldData, named, read_all, report_of
 from tunedprior.average.surrogate import Average
+from tunedprior.campaign import loaded
+from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
+from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
+from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
 from tunedprior.campaign.suggester import Fitted, Suggester
-from tunedprior.campaign.telling import Run, Suggestion, pending_trial
-from tunedprior.checks import Numbers, renamed
+from tunedprior.campaign.summary import as_html, as_text, summary
+from tunedprior.campaign.telling import Suggestion, pending_trial
+from tunedprior.checks import renamed, whole
 from tunedprior.errors import InputError
+from tunedprior.files import write_atomically
 from tunedprior.insight.trust import Trust, TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, computing
 from tunedprior.problem.box import as_table
+from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Columns, History, Trial, from_table, settings_of, to_table
+from tunedprior.problem.trials import History, settings_of
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 
 
-class Optimizer:
+class Optimizer(Notebook):
     """Suggests the next experiment, from what was told so far and from old data that is related.
 
     Suggestions depend on the arguments, on what was told, in order, and on what is pending, and on nothing else: an
@@ -89,25 +96,27 @@ class Optimizer:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
-        old = read_all(old_data, space, target, direction)
+        sets, objects = named(old_data), given(kernel=kernel, model=model)
+        old = read_all(sets, space, target, direction)
         if model is None:
             model = surrogate_for(prior, old, space, kernel=kernel, ard=ard, seed=seed)
         elif old or (prior, kernel, ard) != (AVERAGE, None, False):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
-        self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed))
+        made_with = MadeWith(prior, ard, sources_of(sets, old), objects)
+        self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed), made_with)
         self._report = report_of(old)
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
         """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
         made = cls.__new__(cls)
-        made._start(suggester, seed)
+        made._start(suggester, seed, MadeWith(AVERAGE, objects=("suggester",)))
         return made
 
-    def _start(self, suggester: Suggester, seed: int) -> None:
-        self._suggester, self._seed = suggester, seed
+    def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
+        self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history, self._report = History(), OldDataReport()
         self._columns = Columns.of(suggester.space, suggester.objective.target)
         self._fitted: Fitted | None = None
@@ -156,6 +165,11 @@ class Optimizer:
         return self._suggester.beta
 
     @property
+    def old_sources(self) -> tuple[OldSource, ...]:
+        """Where old data came from: a name, a path and a fingerprint for each data set."""
+        return self._made_with.old
+
+    @property
     def seed(self) -> int:
         """What makes suggestions repeatable."""
         return self._seed
@@ -174,8 +188,9 @@ class Optimizer:
             n: How many; None for one, not in a list.
             candidates: Pick from these settings only, such as a grid of feasible ones.
         """
-        if n is not None and n < 1:
-            raise InputError(f"n must be 1 or more; got {n}.")
+        if isinstance(n, pd.DataFrame | list):
+            raise InputError("n is how many settings to give. Write ask(candidates=…) to pick from a list.")
+        n = None if n is None else whole(n, "n")
         pool = None if candidates is None else self._suggester.pool(candidates)
         if pool is not None and n is not None and n > len(pool):
             raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
@@ -195,83 +210,10 @@ class Optimizer:
         It is asked with all that was told by now, the same acquisition function and box, and what was already pending
         when this was asked for.
         """
-        trial = pending_trial(setting, self._history)
-        if trial is None:
-            raise InputError(f"A shadow is that of a pending setting; {setting} is not among {self.pending}.")
+        trial = pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
         return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
 
-    # -- telling ---------------------------------------------------------------------------------------
-
-    def tell(
-        self,
-        setting: Setting | Sequence[Setting] | pd.DataFrame,
-        value: Numbers | None = None,
-        failed: bool | Sequence[bool] = False,
-        *,
-        trial: int | None = None,
-        note: str = "",
-    ) -> None:
-        """Say what came of one setting, or of several at once.
-
-        A run that gave no value has the value NaN, or `failed=True`. Settings need not have been asked for, and need
-        not lie on the grid: say what was actually run. What `ask` returned is recognised by its trial's number, changed
-        or not; any other setting within 5 % of a pending suggestion counts as that one. Columns of a table that are no
-        parameters are kept with the trial. Either everything is taken, or nothing and an `InputError`.
-
-        Args:
-            setting: What was run.
-            value: What came of it.
-            failed: Whether it gave no value.
-            trial: The number of the suggestion that was run, where it is known.
-            note: Whatever is to be kept with it.
-        """
-        run = Run.of(setting, value, failed, trial, note, self._columns)
-        self._history = run.told_to(self._history, self.space, self.surrogate.box)  # all or nothing
-
-    def resume(self: OptimizerT, history: pd.DataFrame) -> OptimizerT:
-        """Go on from a saved `history` as if there had been no break; pending suggestions included."""
-        if self._history != History():
-            raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
-        read = from_table(history, self._columns, self.space)
-        codes_of_run(settings_of((*read.told, *read.pending)), self.surrogate.box)  # refuses what lies outside
-        self._history = read
-        return self
-
-    def cancel(self, setting: Setting) -> None:
-        """Forget a pending setting that will not be run."""
-        trial = pending_trial(setting, self._history)
-        if trial is None:
-            raise InputError(f"Only a pending setting can be cancelled; {setting} is not among {self.pending}.")
-        self._history = self._history.without(trial)
-
     # -- looking ---------------------------------------------------------------------------------------
-
-    @property
-    def history(self) -> pd.DataFrame:
-        """Every trial in order, then what is pending; save it as a file, and `resume` goes on from there.
-
-        The settings, the response (`y`, or what `target=` names; NaN for a failed run), `state` (complete, failed or
-        pending), `asked`, whether the setting was a suggestion, and `trial`, its number. Notes, columns of your own and
-        the settings that were asked for follow where there are any. A parameter may have any of these names; then the
-        column's gets a `_` more.
-        """
-        return to_table(self._history, self._columns)
-
-    @property
-    def trials(self) -> History:
-        """The history as a value: `told` and `pending` trials."""
-        return self._history
-
-    @property
-    def pending(self) -> list[Setting]:
-        """Settings asked for and not yet told."""
-        return [Suggestion(trial.setting, trial.id) for trial in self._history.pending]
-
-    @property
-    def best(self) -> Trial | None:
-        """The best trial so far; None while there is no value."""
-        best = self._suggester.objective.best(self._history.told)
-        return None if best is None else replace(best, setting=dict(best.setting))  # theirs to change
 
     def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
         """What the model expects: `mean` and `std` (its uncertainty, without measurement noise) for each setting."""
@@ -296,6 +238,46 @@ class Optimizer:
         so_far = self._trust or TrustSoFar(average, self._suggester.objective)
         self._trust = so_far.after(self._history.told)
         return self._trust.trust
+
+    def __repr__(self) -> str:
+        return as_text(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+
+    # -- a whole campaign in one file ------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
+
+        The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
+        file or the new one. Kernels, models, acquisition classes and suggesters are not in it: give them to `load`.
+        """
+        write_atomically(path, encoded(self._suggester, self._seed, self._made_with, self._history, path))
+
+    @classmethod
+    def load(
+        cls: type[OptimizerT],
+        path: str | PathLike[str],
+        old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
+        **options: Any,
+    ) -> OptimizerT:
+        """The campaign that `save` wrote into this file; it goes on as if there had been no break.
+
+        Old data is read again from where it was, and a warning says if it changed since.
+
+        Args:
+            path: The file.
+            old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
+            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
+                arguments of `Optimizer` that are to be changed.
+        """
+        saved = loaded.read(path)
+        history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
+        suggester = arguments.pop("suggester", None)
+        made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
+        loaded.warn_of_changes(saved, made.old_sources)
+        return made.resume(history)
 
     # -- how it is done --------------------------------------------------------------------------------
 

@@ -1,20 +1,27 @@
 """What was run and what came of it, and which of the pending trials it was."""
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
+from tunedprior.campaign.values import settings_given, told_values
 from tunedprior.checks import Numbers, listed
 from tunedprior.errors import InputError
 from tunedprior.problem.box import Box, as_table
+from tunedprior.problem.cells import FLAGS, as_trial_number, is_blank
+from tunedprior.problem.history_reading import DIRECTIONS, STATES
+from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import MEANT, codes_of_run
+from tunedprior.problem.parameters import Numeric, is_missing
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Columns, History, Trial, as_given, settings_of
+from tunedprior.problem.trials import History, Trial, as_given, in_words, same_setting, settings_of
+
+_DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 class Suggestion(dict[str, Any]):
@@ -31,7 +38,12 @@ class Suggestion(dict[str, Any]):
     def trial_in(self, history: History) -> Trial | None:
         """The pending trial that this was suggested for, whatever was changed in it since."""
         return next(
-            (trial for trial in history.pending if trial.id == self.trial and trial.suggested == self.suggested), None
+            (
+                trial
+                for trial in history.pending
+                if trial.id == self.trial and same_setting(trial.suggested, self.suggested)
+            ),
+            None,
         )
 
 
@@ -46,7 +58,7 @@ class Run:
         numbers: The numbers of pending trials that the settings are said to be; None where nothing is said.
         must_be_pending: Whether a number that is not that of a pending trial is an error.
         extras: The user's own columns.
-        note: Of all of them.
+        notes: What was noted of each.
     """
 
     settings: pd.DataFrame
@@ -55,41 +67,55 @@ class Run:
     numbers: list[int | None]
     must_be_pending: bool
     extras: list[dict[str, Any]]
-    note: str
+    notes: list[str]
 
     @classmethod
     def of(
         cls,
-        setting: Setting | Sequence[Setting] | pd.DataFrame,
+        setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
         value: Numbers | None,
         failed: bool | Sequence[bool],
-        trial: int | None,
+        trial: int | Suggestion | Trial | None,
         note: str,
         columns: Columns,
     ) -> "Run":
         """From the arguments of `Optimizer.tell`."""
-        table = as_table(setting, columns.parameters)
+        if not isinstance(note, str):
+            raise InputError(f"note must be text; got {type(note).__name__} {note!r}.")
+        if isinstance(value, Mapping) and not isinstance(setting, Mapping):
+            raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
+        given = settings_given(setting)
+        table = as_table(given, columns.parameters)
         count = len(table)
-        numbers: list[int | None] = [trial] * count
+        if trial is not None and count != 1:
+            raise InputError(f"trial is the number of one suggestion; got {count} settings. Tell them one at a time.")
+        numbers: list[int | None] = [None if trial is None else number_of(trial)] * count
         extras: list[dict[str, Any]] = [{}] * count
         suggestions: list[Suggestion | None] = [None] * count
-        if isinstance(setting, pd.DataFrame):
-            if columns.trial in setting.columns and trial is None:
-                numbers = setting[columns.trial].tolist()
-            names = columns.extra(setting.columns)
-            extras = [{name: row[name] for name in names} for row in setting.to_dict("records")]
+        notes = [note] * count
+        if isinstance(given, pd.DataFrame):
+            if trial is None and columns.trial in given.columns:
+                numbers = [_trial_in(cell) for cell in given[columns.trial]]
+            if not note and columns.note in given.columns:
+                notes = ["" if is_missing(cell) else str(cell) for cell in given[columns.note]]
+            _refuse_misnamed(given, columns)
+            names = columns.extra(given.columns)
+            rows = given.to_dict("records")
+            extras = [{str(name): row[name] for name in names if not is_missing(row[name])} for row in rows]
         else:
-            each = [setting] if isinstance(setting, Mapping) else setting
-            suggestions = [one if isinstance(one, Suggestion) else None for one in each]
-        return cls(table, _values(value, failed, count), suggestions, numbers, trial is not None, extras, note)
+            suggestions = [one if isinstance(one, Suggestion) else None for one in given]
+        return cls(table, told_values(value, failed, count), suggestions, numbers, trial is not None, extras, notes)
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""
+        for parameter in space.parameters:
+            if isinstance(parameter, Numeric):
+                _refuse_dates(self.settings[parameter.name])
         codes = codes_of_run(self.settings, box)  # refuses what lies outside
         for row, told in enumerate(self.settings.to_dict("records")):
             setting = as_given(told, space)
             meant = self._named(row, history) or self._alike(row, setting, codes[row], history, box)
-            history = history.with_result(setting, self.values[row], meant, self.note, self.extras[row])
+            history = history.with_result(setting, self.values[row], meant, self.notes[row], self.extras[row])
         return history
 
     def _named(self, row: int, history: History) -> Trial | None:
@@ -106,7 +132,7 @@ class Run:
 
     def _alike(self, row: int, setting: Setting, codes: torch.Tensor, history: History, box: Box) -> Trial | None:
         """The pending trial with the same setting; for settings that `ask` did not return also one within 5 %."""
-        same = next((trial for trial in history.pending if trial.setting == setting), None)
+        same = next((trial for trial in history.pending if same_setting(trial.setting, setting)), None)
         if same is not None or self.suggestions[row] is not None or not history.pending:
             return same
         under_way = codes_of_run(settings_of(history.pending), box)
@@ -115,27 +141,65 @@ class Run:
         return history.pending[nearest] if distances[nearest] <= MEANT else None
 
 
-def pending_trial(setting: Setting, history: History) -> Trial | None:
-    """The pending trial whose suggestion this is, or else one with the same setting."""
-    of_it = setting.trial_in(history) if isinstance(setting, Suggestion) else None
-    return of_it or next((trial for trial in history.pending if trial.setting == setting), None)
+def pending_trial(setting: Any, history: History, space: Space, what: str) -> Trial:
+    """The pending trial with this number, or whose suggestion this is, or else one with the same setting.
+
+    An `InputError` that begins with `what` if there is none.
+    """
+    if isinstance(setting, list | tuple | pd.DataFrame):
+        raise InputError(f"{what}, one at a time; got {type(setting).__name__} of {len(setting)}.")
+    pending = {trial.id: trial for trial in history.pending}
+    found = None
+    if isinstance(setting, Suggestion):
+        found = setting.trial_in(history)
+    elif isinstance(setting, Trial | int | np.integer):
+        found = pending.get(number_of(setting))
+    if found is None and isinstance(setting, Mapping | pd.Series) and all(name in setting for name in space.names):
+        meant = as_given(dict(setting), space)
+        found = next((trial for trial in history.pending if same_setting(trial.setting, meant)), None)
+    if found is None:
+        known = "; ".join(f"{number}: {in_words(trial.setting)}" for number, trial in list(pending.items())[:5])
+        raise InputError(f"{what}; {setting!r} is not among them ({known or 'nothing is pending'}).")
+    return found
 
 
-def _values(value: Numbers | None, failed: bool | Sequence[bool], count: int) -> list[float]:
-    flags = np.broadcast_to(np.asarray(failed, dtype=bool), (count,)) if np.size(failed) in (1, count) else None
-    if flags is None:
-        raise InputError(f"failed must be one flag, or one for each of the {count} settings; got {np.size(failed)}.")
-    if value is None and flags.all():
-        return [nan] * count
-    if value is None:
-        raise InputError("tell needs a value for each setting, or failed=True.")
+def number_of(trial: Any) -> int:
+    """The number of a trial: of a `Trial`, a suggestion, or the number itself."""
+    if isinstance(trial, Trial):
+        return trial.id
+    if isinstance(trial, Suggestion):
+        return trial.trial
+    if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
+        return int(trial)
+    raise InputError(
+        f"A trial is given by its number (opt.history has a column of them), as a Trial, or as what ask returned; "
+        f"got {type(trial).__name__} {trial!r}."
+    )
+
+
+def _trial_in(cell: Any) -> int | None:
     try:
-        values: list[float] = np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Values must be numbers, or NaN for a failed run; got {value!r}.") from error
-    if len(values) != count:
-        raise InputError(f"tell needs one value for each of the {count} settings; got {len(values)}.")
-    infinite = [v for v in values if v in (float("inf"), float("-inf"))]
-    if infinite:
-        raise InputError(f"Values must be finite, or NaN for a failed run; got {infinite[0]}.")
-    return [nan if flag else number for number, flag in zip(values, flags, strict=True)]
+        return as_trial_number(cell)
+    except InputError as error:
+        raise InputError(f"The trial's number {error}.") from None
+
+
+def _refuse_dates(column: "pd.Series[Any]") -> None:
+    wrong = next((cell for cell in column if isinstance(cell, _DATES)), None)
+    if wrong is not None:
+        raise InputError(f"{column.name!r} must be numbers; got the date or duration {wrong!r}.")
+
+
+def _refuse_misnamed(table: pd.DataFrame, columns: Columns) -> None:
+    """A column of the user's own with a name that the history has for something else would get lost."""
+    known: dict[str, Mapping[str, object]] = {
+        columns.state: STATES,
+        columns.asked: FLAGS,
+        columns.direction: DIRECTIONS,
+    }
+    for name, words in known.items():
+        for cell in table[name] if name in table.columns else ():
+            if not is_blank(cell) and str(cell).strip().casefold() not in words:
+                raise InputError(
+                    f"The column {name!r} is the history's own, for {listed(words)}; got {cell!r}. Rename yours."
+                )

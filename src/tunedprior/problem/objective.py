@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,10 @@ class Objective:
     def __post_init__(self) -> None:
         if self.direction not in ("maximize", "minimize"):
             raise InputError(f"direction must be 'maximize' or 'minimize'; got {self.direction!r}.")
-        if self.noise_std is not None and not (isfinite(self.noise_std) and self.noise_std >= 0):
+        if not isinstance(self.target, str):
+            raise InputError(f"target must be the name of the response, as text; got {self.target!r}.")
+        known = isinstance(self.noise_std, Real) and isfinite(self.noise_std) and self.noise_std >= 0
+        if self.noise_std is not None and not known:
             raise InputError(f"noise_std must be a finite number, 0 or more; got {self.noise_std!r}.")
 
     @property

@@ -57,7 +57,9 @@ class OldTable:
     @property
     def fingerprint(self) -> str:
         """A digest of the settings and responses that are learnt from."""
-        content = pd.util.hash_pandas_object(self.settings.astype(str), index=False).to_numpy()
+        numeric = self.settings.select_dtypes("number").columns
+        categories = {name: str for name in self.settings if name not in numeric}
+        content = pd.util.hash_pandas_object(self.settings.astype(categories), index=False).to_numpy()
         return sha256(content.tobytes() + self.response.tobytes()).hexdigest()
 
 

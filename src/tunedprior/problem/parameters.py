@@ -17,6 +17,10 @@ from tunedprior.errors import InputError
 Description = BaseDistribution | tuple[float, float] | Sequence[Any] | np.ndarray | pd.Series
 
 
+#: Text that stands for an empty cell in tables, in small letters.
+BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "none", "null"})
+
+
 @dataclass(frozen=True)
 class Numeric:
     """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`."""
@@ -121,36 +125,69 @@ Parameter = Numeric | Categorical
 
 
 def position_among(value: Any, choices: Sequence[Any]) -> int | None:
-    """Where a category stands among the choices: by equality, else as a number, else as text but for case and spaces.
+    """Where a category stands among the choices; None if it is none of them.
 
-    Tables change types (2 becomes 2.0 or "2", None becomes NaN), and people change capitals.
+    Tables change types (2 becomes 2.0 or "2", None and "NA" become NaN), and people change capitals. So a value is
+    compared by equality, then text as text, then as a number, then as text but for case and spaces. A value that is
+    still several choices at once, such as a 1 that was "1" or "01", is an `InputError`.
     """
-    if _is_missing(value):
-        return next((k for k, choice in enumerate(choices) if _is_missing(choice)), None)
-    for alike in (_equal, _equal_as_numbers, _equal_as_text):
-        for position, choice in enumerate(choices):
-            if not _is_missing(choice) and alike(value, choice):
-                return position
-    return None
+    if is_missing(value):
+        missing = [k for k, choice in enumerate(choices) if is_missing(choice)]
+        blank = missing[:1] or [k for k, choice in enumerate(choices) if _looks_missing(choice)]
+        return blank[0] if len(blank) == 1 else None
+    for alike in _WAYS:
+        found = [k for k, choice in enumerate(choices) if not is_missing(choice) and alike(value, choice)]
+        if found:
+            return _only(value, choices, found)
+    return position_among(None, choices) if isinstance(value, str) and _looks_missing(value) else None
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether it is None, NaN or another sign that there is nothing."""
     return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
+def _looks_missing(choice: Any) -> bool:
+    """Whether programs that read tables take this text for an empty cell."""
+    return isinstance(choice, str) and choice.strip().casefold() in BLANKS
+
+
+def _only(value: Any, choices: Sequence[Any], found: list[int]) -> int | None:
+    if len(found) > 1:
+        raise InputError(
+            f"{value!r} may be any of the choices {listed(repr(choices[k]) for k in found)}. Read the file as text, "
+            "with pandas.read_csv(path, dtype=str, keep_default_na=False), or name choices that no program confuses."
+        )
+    return found[0] if found else None
+
+
 def _equal(value: Any, choice: Any) -> bool:
-    return bool(value == choice)
+    try:
+        return bool(value == choice)
+    except (TypeError, ValueError):  # arrays have no single answer
+        return False
+
+
+def _equal_text(value: Any, choice: Any) -> bool:
+    return isinstance(value, str) and value == str(choice)
 
 
 def _equal_as_numbers(value: Any, choice: Any) -> bool:
     try:
         return float(value) == float(choice)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
-def _equal_as_text(value: Any, choice: Any) -> bool:
+def _equal_but_for_spaces(value: Any, choice: Any) -> bool:
+    return str(value).strip() == str(choice).strip()
+
+
+def _equal_but_for_case(value: Any, choice: Any) -> bool:
     return str(value).strip().casefold() == str(choice).strip().casefold()
+
+
+_WAYS = (_equal, _equal_text, _equal_as_numbers, _equal_but_for_spaces, _equal_but_for_case)
 
 
 def parameter_from(name: str, given: Description) -> Parameter:

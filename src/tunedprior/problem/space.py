@@ -34,6 +34,11 @@ class Space:
         """
         if isinstance(description, Space):
             return description
+        if not isinstance(description, Mapping):
+            raise InputError(
+                'A search space is a dict of names and what each may be set to, such as {"speed": (10.0, 90.0)}; got '
+                f"{type(description).__name__}. Old data is the argument after it."
+            )
         if not description:
             raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
         space = cls(tuple(parameter_from(str(name), given) for name, given in description.items()))

@@ -1,21 +1,21 @@
-"""Trials and the history of them, as frozen values, and their form as a table."""
+"""Trials and the history of them, as frozen values."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting, Space
 
 COMPLETE, FAILED, PENDING = "complete", "failed", "pending"
+#: Why a trial was set aside: it was never run, or its result is not to be believed.
+CANCELLED, WITHDRAWN = "cancelled", "withdrawn"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """A setting and what came of it.
 
@@ -27,6 +27,7 @@ class Trial:
         is_pending: Whether it was asked for and nothing told of it yet.
         note: Whatever was noted.
         extra: Whatever else was told of it, by the user's column names.
+        set_aside: `"cancelled"` or `"withdrawn"` for one that no longer counts; empty for all others.
     """
 
     setting: Setting
@@ -36,6 +37,7 @@ class Trial:
     is_pending: bool = False
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    set_aside: str = ""
 
     __hash__ = None  # type: ignore[assignment]  # settings are dicts
 
@@ -43,9 +45,7 @@ class Trial:
         """Equality of all fields, where NaN equals NaN."""
         if not isinstance(other, Trial):
             return NotImplemented
-        mine, theirs = vars(self) | {"value": None}, vars(other) | {"value": None}
-        same_value = self.value == other.value or (isnan(self.value) and isnan(other.value))
-        return same_value and mine == theirs
+        return all(_same(mine, vars(other)[name]) for name, mine in vars(self).items())
 
     @property
     def asked(self) -> bool:
@@ -55,36 +55,52 @@ class Trial:
     @property
     def failed(self) -> bool:
         """Whether the run gave no value."""
-        return isnan(self.value) and not self.is_pending
+        return isnan(self.value) and not self.is_pending and self.set_aside != CANCELLED
 
     @property
     def state(self) -> str:
-        """`"complete"`, `"failed"` or `"pending"`."""
-        return PENDING if self.is_pending else FAILED if self.failed else COMPLETE
+        """`"complete"`, `"failed"`, `"pending"`, `"cancelled"` or `"withdrawn"`."""
+        return self.set_aside or (PENDING if self.is_pending else FAILED if self.failed else COMPLETE)
+
+    def __repr__(self) -> str:
+        value = "" if isnan(self.value) else f" {self.value:.6g}"
+        note = f" ({self.note})" if self.note else ""
+        return f"<Trial {self.id}: {in_words(self.setting)}: {self.state}{value}{note}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
-    """Trials in the order they were told, and those that were asked for and not told yet.
+    """Trials in the order they were told, those that were asked for and not told yet, and those that do not count.
 
     Attributes:
-        told: The former.
-        pending: The latter, in the order they were asked for.
+        told: The first.
+        pending: The second, in the order they were asked for.
+        set_aside: The third: cancelled suggestions, and results that were withdrawn. No model sees them.
     """
 
     told: tuple[Trial, ...] = ()
     pending: tuple[Trial, ...] = ()
+    set_aside: tuple[Trial, ...] = ()
 
     def __len__(self) -> int:
         return len(self.told)
 
+    def __repr__(self) -> str:
+        aside = f", {len(self.set_aside)} set aside" if self.set_aside else ""
+        return f"<History: {len(self.told)} told, {len(self.pending)} pending{aside}>"
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All of them: told, pending, set aside."""
+        return (*self.told, *self.pending, *self.set_aside)
+
     @property
     def next_id(self) -> int:
-        """The number of the next trial."""
-        return 1 + max((trial.id for trial in (*self.told, *self.pending)), default=0)
+        """The number of the next trial; no number is given twice, not even that of a trial that was set aside."""
+        return 1 + max((trial.id for trial in self.trials), default=0)
 
     def up_to(self, count: int) -> "History":
-        """The first `count` results, with nothing pending."""
+        """The first `count` results, with nothing pending or set aside."""
         return History(self.told[:count])
 
     def asked(self, setting: Setting) -> "History":
@@ -103,99 +119,39 @@ class History:
         """This history with one more result; `of` is the pending trial it belongs to, None if it was not asked for."""
         number, suggested = (self.next_id, None) if of is None else (of.id, of.suggested)
         trial = Trial(dict(setting), value, suggested, number, note=note, extra=dict(extra or {}))
-        return History((*self.told, trial), tuple(other for other in self.pending if other is not of))
-
-    def without(self, trial: Trial) -> "History":
-        """This history without a pending trial that will not be run."""
-        return replace(self, pending=tuple(other for other in self.pending if other is not trial))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The names of a history's columns: those of the parameters, and free ones for everything else.
-
-    No name is reserved: where a parameter has a column's usual name, the column's gets a `_` more.
-    """
-
-    parameters: tuple[str, ...]
-    response: str
-    state: str
-    asked: str
-    trial: str
-    note: str
-    suggested: Mapping[str, str]
-
-    @classmethod
-    def of(cls, space: Space, target: str) -> "Columns":
-        """The columns for this space and response name."""
-        taken = set(space.names)
-
-        def free(name: str) -> str:
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            return name
-
-        response, state, asked = free(target), free("state"), free("asked")
-        trial, note = free("trial"), free("note")
-        return cls(
-            space.names, response, state, asked, trial, note, {name: free(f"asked {name}") for name in space.names}
+        return replace(
+            self, told=(*self.told, trial), pending=tuple(other for other in self.pending if other is not of)
         )
 
-    @property
-    def bookkeeping(self) -> set[str]:
-        """The names of the response's, the state's and the other columns that are not the user's."""
-        return {self.response, self.state, self.asked, self.trial, self.note, *self.suggested.values()}
+    def cancelled(self, trial: Trial) -> "History":
+        """This history with a pending trial set aside, because it will not be run."""
+        aside = replace(trial, is_pending=False, set_aside=CANCELLED)
+        pending = tuple(other for other in self.pending if other is not trial)
+        return replace(self, pending=pending, set_aside=(*self.set_aside, aside))
 
-    def extra(self, names: Iterable[Any]) -> list[str]:
-        """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
-        return [str(name) for name in names if name not in self.parameters and name not in self.bookkeeping]
+    def withdrawn(self, trial: Trial, note: str = "") -> "History":
+        """This history with a result set aside, its value kept."""
+        aside = replace(trial, set_aside=WITHDRAWN, note=note or trial.note)
+        told = tuple(other for other in self.told if other is not trial)
+        return replace(self, told=told, set_aside=(*self.set_aside, aside))
 
+    def amended(self, trial: Trial, **changes: Any) -> "History":
+        """This history with a result corrected, in its old place; `changes` are fields of `Trial`."""
+        corrected = replace(trial, **changes)
+        return replace(self, told=tuple(corrected if other is trial else other for other in self.told))
 
-def to_table(history: History, columns: Columns) -> pd.DataFrame:
-    """One row for each trial: those told, in order, then those pending.
-
-    The settings, the response (NaN for a failed run), the state, whether it was a suggestion and the trial's number;
-    then notes, the user's own columns, and the settings that were asked for, where there are any to tell.
-    """
-    trials = (*history.told, *history.pending)
-    table = pd.DataFrame([trial.setting for trial in trials], columns=list(columns.parameters))
-    table[columns.response] = np.array([trial.value for trial in trials], dtype=np.float64)
-    table[columns.state] = [trial.state for trial in trials]
-    table[columns.asked] = [trial.asked for trial in trials]
-    table[columns.trial] = np.array([trial.id for trial in trials], dtype=np.int64)
-    if any(trial.note for trial in trials):
-        table[columns.note] = [trial.note for trial in trials]
-    for name in dict.fromkeys(name for trial in trials for name in trial.extra):
-        table[name] = [trial.extra.get(name) for trial in trials]
-    if any(trial.asked and trial.suggested != trial.setting for trial in trials):
-        for name, column in columns.suggested.items():
-            table[column] = [None if trial.suggested is None else trial.suggested[name] for trial in trials]
-    return table
-
-
-def from_table(table: pd.DataFrame, columns: Columns, space: Space) -> History:
-    """The history that `to_table` wrote; one without trial numbers, notes and the like will do."""
-    needed = (*columns.parameters, columns.response, columns.state, columns.asked)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        raise InputError(f"A history has the columns that opt.history has; {listed(missing)} is missing.")
-    extra = columns.extra(table.columns)
-    told: list[Trial] = []
-    pending: list[Trial] = []
-    for number, row in enumerate(table.to_dict("records"), start=1):
-        setting = as_given(row, space)
-        trial = Trial(
-            setting,
-            float(row[columns.response]),
-            _suggested(row, setting, columns, space) if bool(row[columns.asked]) else None,
-            int(row.get(columns.trial, number)),
-            is_pending=row[columns.state] == PENDING,
-            note="" if _is_blank(row.get(columns.note)) else str(row[columns.note]),
-            extra={name: row[name] for name in extra if not _is_blank(row[name])},
-        )
-        (pending if trial.is_pending else told).append(trial)
-    return History(tuple(told), tuple(pending))
+    def told_as(self, number: int) -> Trial:
+        """The result with this number, or an `InputError` that says what is known of it."""
+        found = {trial.id: trial for trial in self.told}
+        if number in found:
+            return found[number]
+        if any(trial.id == number for trial in self.pending):
+            raise InputError(f"Nothing was told of trial {number} yet, so there is nothing to correct. Use tell.")
+        aside = next((trial for trial in self.set_aside if trial.id == number), None)
+        if aside is not None:
+            raise InputError(f"Trial {number} is {aside.state} already. Tell its result again to bring it back.")
+        known = f"There are {listed(found)}" if found else "Nothing was told yet"
+        raise InputError(f"There is no result with the number {number}. {known}.")
 
 
 def as_given(row: Mapping[Any, Any], space: Space) -> Setting:
@@ -203,18 +159,31 @@ def as_given(row: Mapping[Any, Any], space: Space) -> Setting:
     return {parameter.name: parameter.recognise(row[parameter.name]) for parameter in space.parameters}
 
 
-def _suggested(row: Mapping[Any, Any], setting: Setting, columns: Columns, space: Space) -> Setting:
-    """The setting that was asked for; the setting that was run, if the table has no columns for it."""
-    asked = {name: row.get(column) for name, column in columns.suggested.items()}
-    if any(_is_blank(value) for value in asked.values()):
-        return setting
-    return as_given(asked, space)
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
-
-
 def settings_of(trials: Sequence[Trial]) -> list[Setting]:
     """The settings of some trials, in order."""
     return [trial.setting for trial in trials]
+
+
+def same_setting(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Whether two settings are equal, where NaN (which may be a category) equals NaN."""
+    return _same(one, other)
+
+
+def in_words(setting: Mapping[str, Any]) -> str:
+    """A setting as people write it."""
+    return ", ".join(f"{name}={_short(value)}" for name, value in setting.items())
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if is_missing(one) and is_missing(other):
+        return type(one) is type(other)
+    try:
+        return bool(one == other)
+    except ValueError:  # an array among the user's own columns
+        return one is other

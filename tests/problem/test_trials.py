@@ -8,8 +8,10 @@ import pytest
 from support.builders import MIXED
 from tunedprior import History
 from tunedprior.errors import InputError
+from tunedprior.problem.history_reading import from_table
+from tunedprior.problem.history_table import Columns, to_table
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import Columns, Trial, from_table, to_table
+from tunedprior.problem.trials import Trial
 
 SPACE = Space.parse(MIXED)
 SETTINGS = SPACE.sobol(5, seed=1)
@@ -34,7 +36,7 @@ def test_a_history_is_never_changed() -> None:
     assert (len(before), before.pending) == (0, ())
     assert [trial.is_pending for trial in after.pending] == [True]
     assert (len(told), told.pending) == (1, ())
-    assert after.without(after.pending[0]) == before
+    assert after.cancelled(after.pending[0]).pending == ()
 
 
 def test_trials_keep_their_numbers() -> None:

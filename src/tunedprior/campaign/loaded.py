@@ -1,0 +1,180 @@
+"""A saved campaign read again: its form checked first, then its sense, and only then anything is made of it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from math import nan
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tunedprior.average.old_sets import named
+from tunedprior.campaign.saved_form import (
+    FORMAT,
+    VERSION,
+    Cell,
+    Header,
+    SavedCampaign,
+    SavedCategorical,
+    SavedNumeric,
+    SavedTrial,
+    restored_cell,
+)
+from tunedprior.campaign.sources import OldSource
+from tunedprior.checks import listed, warn
+from tunedprior.errors import FileFormatError, InputError, OldDataWarning
+from tunedprior.problem.parameters import Categorical, Numeric, Parameter
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
+
+_MOST_BYTES = 200_000_000
+#: Arguments that belong to the campaign: what was told is worth nothing with others.
+_FIXED = ("space", "direction", "target")
+
+
+def read(path: str | PathLike[str]) -> SavedCampaign:
+    """What the file says, its form checked; a `FileFormatError` if it is no campaign or damaged."""
+    given, file = str(path), Path(path)
+    if not file.is_file():
+        raise InputError(f"There is no file {given!r}.")
+    if file.stat().st_size > _MOST_BYTES:
+        raise FileFormatError(f"{given!r} is too large for a campaign.")
+    data = file.read_bytes()
+    try:
+        header = msgspec.json.decode(data, type=Header)
+        if header.format != FORMAT:
+            raise FileFormatError(f"{given!r} does not hold a campaign. Make one with opt.save(path).")
+        if header.version > VERSION:
+            raise FileFormatError(
+                f"{given!r} has format version {header.version}; this tunedprior reads up to {VERSION}. Update it."
+            )
+        return msgspec.json.decode(data, type=SavedCampaign)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
+        raise FileFormatError(f"{given!r} is not a campaign, or is damaged: {error}.") from error
+
+
+def arguments_of(
+    saved: SavedCampaign, path: str | PathLike[str], old_data: Any, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What to make the `Optimizer` with: what the file says, old data as it was recorded or given, and the options."""
+    fixed = [name for name in options if name in _FIXED]
+    if fixed:
+        raise InputError(f"{listed(fixed)} belongs to the campaign and cannot be changed. Make a new Optimizer.")
+    again = [name for name in saved.arguments.objects if name not in options]
+    if again:
+        raise InputError(
+            f"The campaign was made with objects that no file can hold. Give them again: "
+            f"Optimizer.load(path, {', '.join(f'{name}=…' for name in again)})."
+        )
+    own, space = saved.arguments, space_of(saved, path)
+    shared = options.get("suggester")
+    if shared is not None and (
+        (shared.space, shared.objective.direction, shared.objective.target) != (space, own.direction, own.target)
+    ):
+        raise InputError("The suggester has another space, direction or target than the campaign.")
+    plain = {
+        name: getattr(own, name) for name in ("direction", "seed", "target", "beta", "noise_std", "initial", "prior")
+    }
+    plain |= {"ard": own.ard, "space": space, "old_data": _old_data(saved, path, old_data)}
+    return plain | ({} if own.acquisition is None else {"acquisition": own.acquisition}) | dict(options)
+
+
+def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> dict[str, Any] | None:
+    known = {one.name: one for one in saved.old_data}
+    found = named(given)
+    if len(found) == len(known) == 1:
+        found = dict(zip(known, found.values(), strict=True))  # the only one, whatever it is called now
+    unknown = [name for name in found if name not in known]
+    if unknown:
+        raise InputError(f"The campaign's old data is called {listed(known) or 'nothing'}; got {listed(unknown)}.")
+    for name, one in known.items():
+        if name in found:
+            continue
+        file = None if one.path is None else Path(path).resolve().parent / one.path
+        if file is None or not file.is_file():
+            where = "was no file" if file is None else f"was read from {str(file)!r}, and there is no such file"
+            raise InputError(f"The old data {name!r} {where}. Give it again: Optimizer.load(path, old_data=…).")
+        found[name] = file
+    return {name: found[name] for name in known} or None
+
+
+def warn_of_changes(saved: SavedCampaign, now: tuple[OldSource, ...]) -> None:
+    """An `OldDataWarning` if old data is not what it was."""
+    before = {one.name: one.fingerprint for one in saved.old_data}
+    changed = [one.name for one in now if before.get(one.name, one.fingerprint) != one.fingerprint]
+    if changed:
+        warn(
+            f"Old data is not what it was when the campaign was saved ({listed(changed)}), so suggestions may differ.",
+            OldDataWarning,
+        )
+
+
+def space_of(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
+    """The search space in the file."""
+    space = Space(tuple(map(_parameter, saved.arguments.space)))
+    wrong = [
+        parameter.name
+        for parameter in space.parameters
+        if (isinstance(parameter, Categorical) and not parameter.choices)
+        or (isinstance(parameter, Numeric) and not _is_sound(parameter))
+    ]
+    if wrong or not space.parameters or len(set(space.names)) < len(space.names):
+        raise FileFormatError(f"{str(path)!r} is damaged: the search space makes no sense ({listed(wrong)}).")
+    return space
+
+
+def _is_sound(one: Numeric) -> bool:
+    levels = one.levels is None or (list(one.levels) == sorted(set(one.levels)) and one.low <= one.levels[0])
+    return levels and one.low <= one.high and (one.step is None or one.step > 0) and (one.low > 0 or not one.log)
+
+
+def _parameter(saved: SavedNumeric | SavedCategorical) -> Parameter:
+    if isinstance(saved, SavedCategorical):
+        return Categorical(saved.name, tuple(map(restored_cell, saved.choices)))
+    fields = {name: getattr(saved, name) for name in saved.__struct_fields__}
+    return Numeric(**fields | {"levels": None if saved.levels is None else tuple(saved.levels)})
+
+
+def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
+    """The trials in the file; a `FileFormatError` if they contradict themselves."""
+    space = space_of(saved, path)
+    times = Counter(trial.id for trial in saved.trials)
+    wrong = [trial.id for trial in saved.trials if not _is_consistent(trial, space) or times[trial.id] > 1]
+    if wrong:
+        raise FileFormatError(f"{str(path)!r} is damaged: trials {listed(wrong)} contradict themselves.")
+    trials = [_trial(trial, space) for trial in saved.trials]
+    return History(
+        tuple(trial for trial in trials if trial.state in (COMPLETE, FAILED)),
+        tuple(trial for trial in trials if trial.is_pending),
+        tuple(trial for trial in trials if trial.set_aside),
+    )
+
+
+def _is_consistent(trial: SavedTrial, space: Space) -> bool:
+    valued = {COMPLETE: trial.value is not None, WITHDRAWN: True}.get(trial.state, trial.value is None)
+    asked = trial.suggested is not None or trial.state not in (PENDING, CANCELLED)
+    return valued and asked and all(_fits(row, space) for row in (trial.setting, trial.suggested) if row is not None)
+
+
+def _fits(row: list[Cell], space: Space) -> bool:
+    return len(row) == len(space.parameters) and all(
+        isinstance(parameter, Categorical) or type(cell) in (int, float)
+        for cell, parameter in zip(row, space.parameters, strict=True)
+    )
+
+
+def _trial(saved: SavedTrial, space: Space) -> Trial:
+    def setting(row: list[Cell]) -> dict[str, Any]:
+        return dict(zip(space.names, map(restored_cell, row), strict=True))
+
+    return Trial(
+        setting(saved.setting),
+        nan if saved.value is None else saved.value,
+        None if saved.suggested is None else setting(saved.suggested),
+        saved.id,
+        is_pending=saved.state == PENDING,
+        note=saved.note,
+        extra={name: restored_cell(cell) for name, cell in saved.extra.items()},
+        set_aside=saved.state if saved.state in (CANCELLED, WITHDRAWN) else "",
+    )

@@ -1,0 +1,171 @@
+"""What was told, what is pending and what was set aside: the part of an optimiser that keeps the record."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.campaign.telling import Run, Suggestion, number_of, pending_trial
+from tunedprior.campaign.values import told_values
+from tunedprior.checks import Numbers, listed
+from tunedprior.errors import InputError
+from tunedprior.files import read_table
+from tunedprior.problem.history_reading import from_table
+from tunedprior.problem.history_table import Columns, to_table
+from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.space import Setting
+from tunedprior.problem.trials import History, Trial, as_given, same_setting, settings_of
+
+NotebookT = TypeVar("NotebookT", bound="Notebook")
+
+
+class Notebook:
+    """What an `Optimizer` was told. Whatever goes wrong, what was told before stays as it was."""
+
+    _suggester: Suggester
+    _history: History
+    _columns: Columns
+
+    # -- telling ---------------------------------------------------------------------------------------
+
+    def tell(
+        self,
+        setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
+        value: Numbers | None = None,
+        failed: bool | Sequence[bool] = False,
+        *,
+        trial: int | Suggestion | Trial | None = None,
+        note: str = "",
+    ) -> None:
+        """Say what came of one setting, or of several at once.
+
+        A run that gave no value has the value NaN, or `failed=True`. Settings need not have been asked for, and need
+        not lie on the grid: say what was actually run. What `ask` returned is recognised by its trial's number, changed
+        or not; any other setting within 5 % of a pending suggestion counts as that one. A run of another category, or
+        further off, is taken as one that nobody asked for, and the suggestion stays `pending`; `trial=` says that it
+        was that one all the same. Columns of a table that are no parameters are kept with the trial. Either everything
+        is taken, or nothing and an `InputError`.
+
+        Args:
+            setting: What was run.
+            value: What came of it: a number, or one for each setting in one column.
+            failed: Whether it gave no value.
+            trial: The number of the suggestion that was run, where it is known.
+            note: Whatever is to be kept with it.
+        """
+        run = Run.of(setting, value, failed, trial, note, self._columns)
+        self._history = run.told_to(self._history, self._suggester.space, self._suggester.surrogate.box)  # or nothing
+
+    def amend(
+        self,
+        trial: int | Suggestion | Trial,
+        value: Numbers | None = None,
+        *,
+        failed: bool = False,
+        setting: Setting | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Correct a result that was told; it keeps its number and its place, and what is left out stays as it was.
+
+        Args:
+            trial: Its number in `history`, or the trial.
+            value: The right value.
+            failed: Whether it gave no value after all.
+            setting: What was really run; parameters that are left out stay as they were.
+            note: What is to be kept with it instead.
+        """
+        wrong = self._told_as(trial)
+        if value is None and not failed and setting is None and note is None:
+            raise InputError("amend needs the right value, setting or note, or failed=True; got none of them.")
+        if value is not None and failed is not False:
+            raise InputError("A result has a value, or it failed; got both.")
+        changes: dict[str, Any] = {} if note is None else {"note": str(note)}
+        if value is not None or failed:
+            changes["value"] = told_values(value, failed, 1)[0]
+        if setting is not None:
+            unknown = [name for name in setting if name not in self._columns.parameters]
+            if unknown:
+                raise InputError(f"Parameters are {listed(self._columns.parameters)}; got {listed(unknown)}.")
+            right = {**wrong.setting, **setting}
+            codes_of_run([right], self._suggester.surrogate.box)  # refuses what lies outside
+            changes["setting"] = as_given(right, self._suggester.space)
+        self._history = self._history.amended(wrong, **changes)
+
+    def withdraw(self, trial: int | Suggestion | Trial, note: str = "") -> None:
+        """Set a result aside: it stays in `history` with the state "withdrawn", and counts for nothing else.
+
+        Args:
+            trial: Its number in `history`, or the trial.
+            note: Why; it replaces the note that was told.
+        """
+        self._history = self._history.withdrawn(self._told_as(trial), str(note))
+
+    def cancel(self, setting: Setting | Sequence[Setting] | int | Trial) -> None:
+        """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
+        history = self._history
+        for one in setting if isinstance(setting, list | tuple) else [setting]:
+            trial = pending_trial(one, history, self._suggester.space, "Only a pending setting can be cancelled")
+            history = history.cancelled(trial)
+        self._history = history  # all or nothing
+
+    def resume(self: NotebookT, history: pd.DataFrame | str | PathLike[str] | History) -> NotebookT:
+        """Go on from a saved `history`, a table or a file, as if there had been no break; pending suggestions included.
+
+        Whatever was filled in since is taken: values beside pending rows, and rows of results at the end. Whatever
+        contradicts is refused, line by line, and then nothing is taken.
+        """
+        if self._history != History():
+            raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
+        box = self._suggester.surrogate.box
+        if isinstance(history, History):
+            codes_of_run(settings_of(history.trials), box)  # refuses what lies outside
+            self._history = history
+        else:
+            read = read_table(history, self._columns.names, "The history")
+            self._history = from_table(
+                read.table,
+                self._columns,
+                self._suggester.space,
+                read.where,
+                self._suggester.objective.direction,
+                lambda settings: codes_of_run(settings, box),
+            )
+        return self
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """Every trial in order, then what is pending, then what was set aside; `resume` goes on from a saved one.
+
+        The settings, the response (`y`, or what `target=` names; NaN for a failed run), `state` (complete, failed,
+        pending, cancelled or withdrawn), `asked`, whether the setting was a suggestion, `trial`, its number, and
+        `direction`. Notes, columns of your own and the settings that were asked for follow where there are any. A
+        parameter may have any of these names; then the column's gets a `_` more.
+        """
+        return to_table(self._history, self._columns, self._suggester.objective.direction)
+
+    @property
+    def trials(self) -> History:
+        """The history as a value: `told`, `pending` and `set_aside` trials."""
+        return self._history
+
+    @property
+    def pending(self) -> list[Setting]:
+        """Settings asked for and not yet told."""
+        return [Suggestion(trial.setting, trial.id) for trial in self._history.pending]
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial so far; None while there is no value."""
+        best = self._suggester.objective.best(self._history.told)
+        return None if best is None else replace(best, setting=dict(best.setting))  # theirs to change
+
+    def _told_as(self, trial: int | Suggestion | Trial) -> Trial:
+        found = self._history.told_as(number_of(trial))
+        if isinstance(trial, Suggestion) and not same_setting(trial.suggested, found.suggested):
+            raise InputError(f"Trial {found.id} is not what this suggestion was made for. Give the trial's number.")
+        return found

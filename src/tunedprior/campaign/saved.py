@@ -1,0 +1,90 @@
+"""A whole campaign as one file: JSON with the arguments, the history, and where old data came from.
+
+Arguments that are objects (a kernel, a model, an acquisition class, a suggester) cannot be in it; the file names them,
+and they are to be given again when it is loaded.
+"""
+
+from collections.abc import Mapping
+from math import isnan
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import botorch
+import msgspec
+import torch
+
+from tunedprior.campaign.saved_form import (
+    FORMAT,
+    VERSION,
+    Cell,
+    SavedArguments,
+    SavedCampaign,
+    SavedCategorical,
+    SavedNumeric,
+    SavedOld,
+    SavedTrial,
+    saved_cell,
+)
+from tunedprior.campaign.sources import MadeWith
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.problem.parameters import Categorical, Parameter
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import History, Trial
+
+
+def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, path: str | PathLike[str]) -> bytes:
+    """The content of the file at `path`; an `InputError` names the category that cannot be saved."""
+    import tunedprior
+
+    objective, acquisition = suggester.objective, suggester.acquisition
+    by_name = isinstance(acquisition, str)
+    arguments = SavedArguments(
+        space=[_saved_parameter(parameter) for parameter in suggester.space.parameters],
+        direction=objective.direction,  # type: ignore[arg-type]  # one of the two: it was checked
+        acquisition=acquisition if isinstance(acquisition, str) else None,
+        seed=seed,
+        target=objective.target,
+        beta=suggester.beta if isinstance(suggester.beta, str) else float(suggester.beta),
+        noise_std=None if objective.noise_std is None else float(objective.noise_std),
+        initial=suggester.initial,
+        prior=made.prior,
+        ard=made.ard,
+        objects=[*made.objects, *([] if by_name or "suggester" in made.objects else ["acquisition"])],
+    )
+    versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
+    versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
+    folder = Path(path).resolve().parent
+    old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
+    trials = [_saved_trial(trial, suggester.space) for trial in history.trials]
+    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials)
+    return msgspec.json.format(msgspec.json.encode(content), indent=1)
+
+
+def _seen_from(folder: Path, path: str | None) -> str | None:
+    if path is None:
+        return None
+    inside = Path(path).is_relative_to(folder)
+    return (Path(path).relative_to(folder) if inside else Path(path)).as_posix()
+
+
+def _saved_parameter(parameter: Parameter) -> SavedNumeric | SavedCategorical:
+    if isinstance(parameter, Categorical):
+        return SavedCategorical(parameter.name, [saved_cell(choice, parameter.name) for choice in parameter.choices])
+    fields = {name: getattr(parameter, name) for name in SavedNumeric.__struct_fields__}
+    return SavedNumeric(**fields | {"levels": None if parameter.levels is None else list(parameter.levels)})
+
+
+def _saved_trial(trial: Trial, space: Space) -> SavedTrial:
+    def row(setting: Mapping[str, Any]) -> list[Cell]:
+        return [saved_cell(setting[name], name) for name in space.names]
+
+    return SavedTrial(
+        trial.id,
+        trial.state,  # type: ignore[arg-type]  # one of the five
+        None if isnan(trial.value) else trial.value,
+        row(trial.setting),
+        None if trial.suggested is None else row(trial.suggested),
+        trial.note,
+        {name: saved_cell(cell) for name, cell in trial.extra.items()},
+    )

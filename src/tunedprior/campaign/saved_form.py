@@ -1,0 +1,126 @@
+"""The form of a saved campaign: what is in the file, field by field, and how cells are written."""
+
+from math import inf, isfinite, nan
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from tunedprior.errors import InputError
+
+FORMAT, VERSION = "tunedprior campaign", 1
+
+
+class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Read strictly: a field more, or of another type, is an error."""
+
+
+class TupleCell(_Struct, frozen=True, tag="tuple"):
+    """A category that is a tuple."""
+
+    items: "list[Cell]"
+
+
+class FloatCell(_Struct, frozen=True, tag="float"):
+    """A number that JSON has no word for."""
+
+    text: Literal["nan", "inf", "-inf"]
+
+
+Cell = None | bool | int | float | str | TupleCell | FloatCell
+
+
+class SavedNumeric(_Struct, frozen=True, tag="number"):
+    """A `Numeric`."""
+
+    name: str
+    low: int | float
+    high: int | float
+    log: bool
+    step: int | float | None
+    levels: list[int | float] | None
+    integer: bool
+
+
+class SavedCategorical(_Struct, frozen=True, tag="category"):
+    """A `Categorical`."""
+
+    name: str
+    choices: list[Cell]
+
+
+class SavedArguments(_Struct, frozen=True):
+    """What the `Optimizer` was made with."""
+
+    space: list[SavedNumeric | SavedCategorical]
+    direction: Literal["maximize", "minimize"]
+    acquisition: str | None
+    seed: Annotated[int, msgspec.Meta(ge=0)]
+    target: str
+    beta: float | str
+    noise_std: float | None
+    initial: Annotated[int, msgspec.Meta(ge=1)] | None
+    prior: str
+    ard: bool
+    objects: list[str]
+
+
+class SavedOld(_Struct, frozen=True):
+    """An `OldSource`; a path without a root is meant from the folder of this file."""
+
+    name: str
+    path: str | None
+    fingerprint: str
+
+
+class SavedTrial(_Struct, frozen=True):
+    """A `Trial`; settings are lists in the order of the parameters."""
+
+    id: Annotated[int, msgspec.Meta(ge=1)]
+    state: Literal["complete", "failed", "pending", "cancelled", "withdrawn"]
+    value: float | None
+    setting: list[Cell]
+    suggested: list[Cell] | None
+    note: str
+    extra: dict[str, Cell]
+
+
+class SavedCampaign(_Struct, frozen=True):
+    """All of it."""
+
+    format: str
+    version: int
+    versions: dict[str, str]
+    arguments: SavedArguments
+    old_data: list[SavedOld]
+    trials: list[SavedTrial]
+
+
+class Header(msgspec.Struct):
+    """What is read first; everything else may be of another version."""
+
+    format: str = ""
+    version: int = 0
+
+
+def saved_cell(value: Any, parameter: str | None = None) -> Cell:
+    """A category or a number; for cells of the user's own columns, which no model sees, text of whatever else it is."""
+    value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+    if isinstance(value, float) and not isfinite(value):
+        return FloatCell(str(value))  # type: ignore[arg-type]  # one of the three
+    if isinstance(value, tuple):
+        return TupleCell([saved_cell(one, parameter) for one in value])
+    if value is None or type(value) in (bool, int, float, str):
+        return value  # type: ignore[no-any-return]
+    if parameter is not None:
+        raise InputError(
+            f"{parameter!r} has the category {value!r}, and a {type(value).__name__} cannot be saved. Name categories "
+            "by text or numbers."
+        )
+    return str(value)
+
+
+def restored_cell(cell: Cell) -> Any:
+    """The value that `saved_cell` wrote."""
+    if isinstance(cell, FloatCell):
+        return {"nan": nan, "inf": inf, "-inf": -inf}[cell.text]
+    return tuple(map(restored_cell, cell.items)) if isinstance(cell, TupleCell) else cell

@@ -1,0 +1,72 @@
+"""Where old data came from, and what it was: enough to find it again, and to notice that it changed."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.average.old_sets import OldData, Read
+from tunedprior.machines.streamed import FeatureFit
+from tunedprior.problem.old_data import OldTable
+
+
+@dataclass(frozen=True)
+class OldSource:
+    """One old data set.
+
+    Attributes:
+        name: What the user calls it.
+        path: The file it was read from, in full; None if it was no file.
+        fingerprint: Of its content; the same for a table and for the file that it is saved as.
+    """
+
+    name: str
+    path: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class MadeWith:
+    """The arguments of an `Optimizer` that its suggester does not tell.
+
+    Attributes:
+        prior: The name of the prior.
+        ard: Whether the kernel has one length-scale per input.
+        old: Where old data came from.
+        objects: The names of arguments that are objects, which no file can hold.
+    """
+
+    prior: str
+    ard: bool = False
+    old: tuple[OldSource, ...] = ()
+    objects: tuple[str, ...] = ()
+
+
+def given(**objects: object) -> tuple[str, ...]:
+    """The names of those that are not None."""
+    return tuple(name for name, one in objects.items() if one is not None)
+
+
+def sources_of(given: Mapping[str, OldData], read: Mapping[str, Read]) -> tuple[OldSource, ...]:
+    """Of old data sets by name, as they were given and as they were read."""
+    return tuple(
+        OldSource(
+            name,
+            str(Path(given[name]).absolute()) if isinstance(given[name], str | os.PathLike) else None,
+            one.fingerprint if isinstance(one, OldTable) else _learnt(one),
+        )
+        for name, one in read.items()
+    )
+
+
+def _learnt(prior: WeightPrior) -> str:
+    arrays = {"anchors": prior.anchors, "alpha": prior.alpha}
+    arrays |= prior.fit.arrays() if isinstance(prior.fit, FeatureFit) else {}
+    axes = [asdict(axis) for axis in prior.box.axes]
+    plain = (type(prior.base).__name__, prior.lam, prior.reach, prior.response_shift, prior.response_scale, axes)
+    found = hashlib.sha256(repr(plain).encode())
+    for name, array in sorted(arrays.items()):  # the kernel's own change in the last digit when they are stored
+        found.update(name.encode() + array.detach().cpu().numpy().tobytes())
+    return found.hexdigest()

@@ -1,0 +1,87 @@
+"""What people write into the cells of a table: numbers, flags, and nothing."""
+
+import numbers
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from tunedprior.errors import InputError
+from tunedprior.problem.parameters import BLANKS, Categorical, Parameter, is_missing
+
+#: How people write true and false, in small letters.
+FLAGS = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether there is nothing in it, or what programs write for nothing."""
+    return is_missing(cell) or (isinstance(cell, str) and cell.strip().casefold() in BLANKS)
+
+
+def as_number(cell: Any) -> float:
+    """The finite number in a cell that is not blank; an `InputError` if it holds none."""
+    if isinstance(cell, str):
+        try:
+            number = float(cell if "_" not in cell else "")  # 1_000 is Python, and not a number in a table
+        except ValueError:
+            raise InputError(f"is {cell!r}, which is no number") from None
+    elif isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool):
+        number = float(cell)
+    else:
+        raise InputError(f"is {cell!r} ({type(cell).__name__}), which is no number")
+    if not isfinite(number):
+        raise InputError(f"is {cell}, which is not finite")
+    return number
+
+
+def as_flag(cell: Any) -> bool | None:
+    """True, false, or None for a blank cell; an `InputError` for anything else."""
+    word = str(cell).strip().casefold()
+    if not is_blank(cell) and word not in FLAGS:
+        raise InputError(f"is {cell!r}; write true or false")
+    return FLAGS.get(word)
+
+
+def as_trial_number(cell: Any) -> int | None:
+    """A whole number, 1 or more; None for a blank cell; an `InputError` for anything else."""
+    if is_blank(cell):
+        return None
+    number = as_number(cell)
+    if number % 1 != 0 or number < 1:
+        raise InputError(f"is {cell!r}; a trial's number is a whole number, 1 or more")
+    return int(number)
+
+
+def as_value_of(parameter: Parameter, cell: Any) -> Any:
+    """The parameter's value that a cell stands for; an `InputError` if there is none.
+
+    Categories are taken as they are: whether the model knows them is for its box to say.
+    """
+    if isinstance(parameter, Categorical):
+        if parameter.allows(cell):
+            return parameter.recognise(cell)
+        if is_blank(cell):
+            raise InputError("is blank")
+        return cell
+    if is_blank(cell):
+        raise InputError("is blank")
+    return parameter.recognise(as_number(cell))
+
+
+def unified(cells: list[Any]) -> list[Any]:
+    """A column's cells, with text as numbers where every filled cell is one as a program would write it."""
+    filled = [cell for cell in cells if not is_missing(cell) and cell != ""]
+    if not filled or not all(isinstance(cell, str) and _is_plain_number(cell) for cell in filled):
+        return cells
+    whole = all(cell.lstrip("-").isdigit() for cell in filled)
+    return [cell if is_missing(cell) or cell == "" else int(cell) if whole else float(cell) for cell in cells]
+
+
+def _is_plain_number(text: str) -> bool:
+    """Not 007, which is a label, nor nan."""
+    digits = text.lstrip("-")
+    if digits.startswith("0") and digits[1:2].isdigit():
+        return False
+    try:
+        return isfinite(as_number(text)) and len(text) <= 25  # longer ones would lose digits
+    except InputError:
+        return False

@@ -1,0 +1,229 @@
+"""Reading a history back: a table that people may have filled in, corrected and added to.
+
+Whatever is filled in is taken; whatever contradicts is refused, with its line and the reason, and nothing is taken.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from math import nan
+from typing import Any
+
+import pandas as pd
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.problem.cells import as_flag, as_number, as_trial_number, as_value_of, is_blank, unified
+from tunedprior.problem.history_table import Columns
+from tunedprior.problem.parameters import is_missing
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial, settings_of
+
+_LISTED = 5  # problems in one message
+#: How people write a state, in small letters.
+STATES = {
+    **dict.fromkeys(("complete", "completed", "done", "ok"), COMPLETE),
+    **dict.fromkeys(("failed", "fail"), FAILED),
+    **dict.fromkeys(("pending", "open"), PENDING),
+    **dict.fromkeys(("cancelled", "canceled"), CANCELLED),
+    "withdrawn": WITHDRAWN,
+}
+DIRECTIONS = {
+    **dict.fromkeys(("maximize", "maximise"), "maximize"),
+    **dict.fromkeys(("minimize", "minimise"), "minimize"),
+}
+
+Row = Mapping[Hashable, Any]
+
+
+def from_table(
+    table: pd.DataFrame,
+    columns: Columns,
+    space: Space,
+    where: Callable[[int], str] = lambda row: f"row {row}",
+    direction: str | None = None,
+    check: Callable[[Sequence[Setting]], object] | None = None,
+) -> History:
+    """The history that `to_table` wrote, and what people wrote into it since.
+
+    Args:
+        table: The history; cells may be text. Trial numbers, notes and the like may be missing.
+        columns: The names of its columns.
+        space: What may be set.
+        where: What to call a row, counted from 0, in messages, such as "line 7".
+        direction: The direction that the history must be for; None: any.
+        check: Raises an `InputError` for settings that cannot be used; None: all can.
+    """
+    rows = _rows(table, columns)
+    reader = _Reader(columns, space, direction)
+    problems: dict[int, str] = {}
+    found: dict[int, Trial] = {}
+    for number, row in enumerate(rows):
+        if all(is_blank(cell) for cell in row.values()):
+            continue  # spreadsheets leave such rows behind
+        try:
+            found[number] = reader.trial(row)
+        except InputError as error:
+            problems[number] = str(error)
+    problems |= _repeated(found, where)
+    if check is not None:
+        problems |= _unusable({number: trial for number, trial in found.items() if number not in problems}, check)
+    if problems:
+        lines = [f"\n  {where(number)}: {problems[number]}" for number in sorted(problems)]
+        more = f"\n  … and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
+        raise InputError(
+            f"The history holds {len(lines)} {'row' if len(lines) == 1 else 'rows'} that cannot be taken, so nothing "
+            f"was:{''.join(lines[:_LISTED])}{more}"
+        )
+    trials = _numbered(list(found.values()))
+    return History(
+        tuple(trial for trial in trials if not trial.is_pending and not trial.set_aside),
+        tuple(trial for trial in trials if trial.is_pending),
+        tuple(trial for trial in trials if trial.set_aside),
+    )
+
+
+def _rows(table: Any, columns: Columns) -> list[dict[Hashable, Any]]:
+    if not isinstance(table, pd.DataFrame):
+        raise InputError(f"A history is a table, as opt.history is; got {type(table).__name__}.")
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()].unique()
+        raise InputError(f"A history's columns must have different names; there are several called {listed(twice)}.")
+    needed = (*columns.parameters, columns.response, columns.state, columns.asked)
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"A history has the columns that opt.history has; {listed(missing)} is missing (there are "
+            f"{listed(table.columns)}). A table of results alone goes to tell(table, table[{columns.response!r}])."
+        )
+    cells = {name: table[name].tolist() for name in table.columns}
+    cells |= {name: unified(cells[name]) for name in columns.extra(table.columns)}
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One row after the other."""
+
+    columns: Columns
+    space: Space
+    direction: str | None
+
+    def trial(self, row: Row) -> Trial:
+        """The trial in a row, its number 0 if the row has none; an `InputError` that says what is wrong with it."""
+        columns = self.columns
+        self._check_direction(row.get(columns.direction))
+        setting = self._setting(row, {name: name for name in columns.parameters})
+        value = None if is_blank(row[columns.response]) else _of(columns.response, as_number, row[columns.response])
+        written = _of(columns.state, _state, row[columns.state])
+        flag = _of(columns.asked, as_flag, row[columns.asked])
+        state = self._state(written, value, flag)
+        # Only what was asked for can be under way or be cancelled; and the setting that was asked for tells it too.
+        suggested = None if flag is False else self._suggested(row)
+        if suggested is None and (flag or written in (PENDING, CANCELLED)):
+            suggested = setting
+        note = row.get(columns.note)
+        return Trial(
+            setting,
+            nan if value is None else value,
+            suggested,
+            _of(columns.trial, as_trial_number, row.get(columns.trial)) or 0,
+            is_pending=state == PENDING,
+            note="" if is_missing(note) else str(note),
+            extra={str(name): row[name] for name in columns.extra(row) if _is_filled(row[name])},
+            set_aside=state if state in (CANCELLED, WITHDRAWN) else "",
+        )
+
+    def _check_direction(self, cell: Any) -> None:
+        if is_blank(cell) or self.direction is None:
+            return
+        if DIRECTIONS.get(str(cell).strip().casefold()) != self.direction:
+            raise InputError(
+                f"{self.columns.direction} is {cell!r}, and this Optimizer's is {self.direction!r}. Make one with the "
+                "direction of the history (or rename the column, if it is one of your own)"
+            )
+
+    def _setting(self, row: Row, names: Mapping[str, str]) -> Setting:
+        """The setting in the columns with these names."""
+        return {
+            parameter.name: _of(names[parameter.name], partial(as_value_of, parameter), row[names[parameter.name]])
+            for parameter in self.space.parameters
+        }
+
+    def _suggested(self, row: Row) -> Setting | None:
+        """The setting that was asked for; None if the table does not say, or it was the one that was run."""
+        names = self.columns.suggested
+        if not all(column in row for column in names.values()) or all(is_missing(row[c]) for c in names.values()):
+            return None
+        if all(is_blank(row[column]) for column in names.values()):
+            try:  # unless the blanks are categories
+                return self._setting(row, names)
+            except InputError:
+                return None
+        return self._setting(row, names)
+
+    def _state(self, written: str, value: float | None, asked: bool | None) -> str:
+        """The state that the row's cells come to; an `InputError` where they contradict each other."""
+        response = self.columns.response
+        if value is not None:
+            if written in (FAILED, CANCELLED):
+                raise InputError(f"is {written}, but {response} is {value:g}. Clear one of the two")
+            return written if written == WITHDRAWN else COMPLETE
+        if written == COMPLETE:
+            raise InputError(f"is complete, but {response} is blank. Fill it in, or write failed or pending")
+        if written in (PENDING, CANCELLED) and asked is False:
+            raise InputError(f"is {written}, but was not asked for. Write its result, or remove it")
+        if not written and not asked:
+            raise InputError(f"has neither {response} nor {self.columns.state}. Fill one in, or remove it")
+        return written or PENDING
+
+
+def _of(column: str, read: Callable[[Any], Any], cell: Any) -> Any:
+    """What `read` makes of the cell; its complaint with the column's name before it."""
+    try:
+        return read(cell)
+    except InputError as error:
+        raise InputError(f"{column} {error}") from None
+
+
+def _is_filled(cell: Any) -> bool:
+    return not (is_missing(cell) or (isinstance(cell, str) and cell == ""))
+
+
+def _state(cell: Any) -> str:
+    word = "" if is_blank(cell) else str(cell).strip().casefold()
+    if word and word not in STATES:
+        raise InputError(f"is {cell!r}; write {', '.join(dict.fromkeys(STATES.values()))} or nothing")
+    return STATES.get(word, "")
+
+
+def _repeated(found: Mapping[int, Trial], where: Callable[[int], str]) -> dict[int, str]:
+    """Rows whose trial number another row before them has."""
+    first: dict[int, int] = {}
+    return {
+        row: f"has trial number {trial.id}, and so has {where(first[trial.id])}. Clear the one that is new"
+        for row, trial in found.items()
+        if trial.id and first.setdefault(trial.id, row) != row
+    }
+
+
+def _unusable(found: Mapping[int, Trial], check: Callable[[Sequence[Setting]], object]) -> dict[int, str]:
+    """Rows with a setting that cannot be used: all at once, and one by one only if there are any."""
+
+    def complaint(trials: Sequence[Trial]) -> str:
+        try:
+            check([*settings_of(trials), *(trial.suggested for trial in trials if trial.suggested is not None)])
+        except InputError as error:
+            return str(error)
+        return ""
+
+    if not complaint(list(found.values())):
+        return {}
+    return {row: text for row, trial in found.items() if (text := complaint([trial]))}
+
+
+def _numbered(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials with the next free numbers for those that have none."""
+    free = count(1 + max((trial.id for trial in trials), default=0))
+    return [trial if trial.id else replace(trial, id=next(free)) for trial in trials]

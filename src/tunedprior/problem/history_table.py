@@ -1,0 +1,80 @@
+"""A history as a table: the names of its columns, and one row for each trial."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import History, same_setting
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a history's columns: those of the parameters, and free ones for everything else.
+
+    No name is reserved: where a parameter has a column's usual name, the column's gets a `_` more.
+    """
+
+    parameters: tuple[str, ...]
+    response: str
+    state: str
+    asked: str
+    trial: str
+    direction: str
+    note: str
+    suggested: Mapping[str, str]
+
+    @classmethod
+    def of(cls, space: Space, target: str) -> "Columns":
+        """The columns for this space and response name."""
+        taken = set(space.names)
+
+        def free(name: str) -> str:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            return name
+
+        usual = (target, "state", "asked", "trial", "direction", "note")
+        response, state, asked, trial, direction, note = map(free, usual)
+        suggested = {name: free(f"asked {name}") for name in space.names}
+        return cls(space.names, response, state, asked, trial, direction, note, suggested)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, the response last."""
+        own = (self.state, self.asked, self.trial, self.direction, self.note)
+        return (*self.parameters, *own, *self.suggested.values(), self.response)
+
+    def extra(self, names: Iterable[Any]) -> list[Any]:
+        """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
+        ours = set(self.names)
+        return [name for name in names if name not in ours]
+
+
+def to_table(history: History, columns: Columns, direction: str | None = None) -> pd.DataFrame:
+    """One row for each trial: those told, in order, then those pending, then those set aside.
+
+    The settings, the response (NaN for a failed run), the state, whether it was a suggestion, the trial's number and
+    the direction; then notes, the user's own columns, and the settings that were asked for, where there are any to
+    tell.
+    """
+    trials = history.trials
+    table = pd.DataFrame([trial.setting for trial in trials], columns=list(columns.parameters))
+    table[columns.response] = np.array([trial.value for trial in trials], dtype=np.float64)
+    table[columns.state] = [trial.state for trial in trials]
+    table[columns.asked] = [trial.asked for trial in trials]
+    table[columns.trial] = np.array([trial.id for trial in trials], dtype=np.int64)
+    if direction is not None:
+        table[columns.direction] = direction
+    if any(trial.note for trial in trials):
+        table[columns.note] = [trial.note for trial in trials]
+    for name in dict.fromkeys(name for trial in trials for name in trial.extra):
+        table[name] = [trial.extra.get(name) for trial in trials]
+    if any(trial.asked and not same_setting(trial.suggested, trial.setting) for trial in trials):
+        for name, column in columns.suggested.items():
+            table[column] = [None if trial.suggested is None else trial.suggested[name] for trial in trials]
+    return table

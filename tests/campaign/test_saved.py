@@ -1,0 +1,275 @@
+"""A whole campaign in one file: it goes on as if there had been no break, and a damaged file is refused."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from botorch.acquisition import UpperConfidenceBound
+
+from support.builders import MIXED, SPACE, mixed, smooth
+from support.cases import table
+from tunedprior import Optimizer, pretrain
+from tunedprior.campaign.saved_form import SavedNumeric
+from tunedprior.errors import FileFormatError, InputError, OldDataWarning, TunedPriorError
+from tunedprior.kernels import SquaredExponential
+from tunedprior.models.standard import Standard
+from tunedprior.problem.box import Box
+from tunedprior.problem.parameters import Numeric
+from tunedprior.problem.space import Space
+
+pytestmark = pytest.mark.usefixtures("short_search")
+
+
+def old(count: int = 12) -> pd.DataFrame:
+    points = table(count, 2).numpy()
+    rows = pd.DataFrame({"a": points[:, 0], "b": 2.5 + 2.5 * points[:, 1]})
+    return rows.assign(y=[smooth(row) for row in rows.to_dict("records")])
+
+
+def campaign(**options) -> Optimizer:
+    """With a failed run, a note, a column of the user's own, one withdrawn, one cancelled and one pending."""
+    opt = Optimizer(MIXED, direction="minimize", seed=5, initial=3, noise_std=0.1, target="loss", **options)
+    batch = opt.ask(n=5)
+    opt.tell(
+        pd.DataFrame(batch[:2]).assign(operator=["Ada", None], start=[pd.Timestamp("2026-01-02"), None]),
+        [1.5, math.nan],
+    )
+    opt.tell(batch[2] | {"x": 0.123}, 0.1 + 0.2, trial=batch[2], note="new bottle")
+    opt.withdraw(1)
+    opt.cancel(batch[3])
+    return opt
+
+
+def test_a_campaign_goes_on_as_if_there_had_been_no_break(tmp_path) -> None:
+    path, opt = tmp_path / "campaign.json", campaign(acquisition="ucb", beta=2.0)
+    opt.save(path)
+    again = Optimizer.load(path)
+    for name in ("space", "direction", "seed", "target", "beta", "noise_std", "acquisition", "old_sources"):
+        assert getattr(again, name) == getattr(opt, name)
+    assert again.suggester.initial == 3
+    assert again.trials.told == opt.trials.told
+    assert again.trials.pending == opt.trials.pending
+    assert [trial.state for trial in again.trials.set_aside] == ["withdrawn", "cancelled"]
+    assert again.trials.set_aside[0].extra == {"operator": "Ada", "start": "2026-01-02 00:00:00"}
+    assert [type(value) for value in again.pending[0].values()] == [type(value) for value in opt.pending[0].values()]
+    assert again.ask() == opt.ask()
+    again.save(path)
+    once_more = Optimizer.load(path)
+    assert once_more.trials == again.trials
+
+
+@pytest.mark.parametrize("choices", [["1", "01"], ["", "NA", None], [(1, 2), (3, (4,))], [math.nan, 2.5, "a"]], ids=str)
+def test_every_kind_of_category_comes_back(choices: list, tmp_path) -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "n": choices}, seed=0)
+    opt.tell([{"x": 0.5, "n": choice} for choice in choices], np.arange(len(choices)))
+    opt.save(tmp_path / "campaign.json")
+    assert Optimizer.load(tmp_path / "campaign.json").trials == opt.trials
+
+
+def test_a_category_that_no_file_can_hold_is_named(tmp_path) -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "n": [pd.Timestamp("2026-01-02"), "never"]})
+    with pytest.raises(InputError, match=r"'n' has the category Timestamp.*cannot be saved"):
+        opt.save(tmp_path / "campaign.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_are_saved_with_all_their_fields() -> None:
+    assert set(SavedNumeric.__struct_fields__) == {field.name for field in fields(Numeric)}
+
+
+# -- old data ------------------------------------------------------------------------------------------
+
+
+def test_old_data_is_read_again_from_where_it_was(tmp_path) -> None:
+    (tmp_path / "lab").mkdir()
+    path = tmp_path / "lab" / "campaign.json"
+    old().to_csv(tmp_path / "lab" / "old.csv", index=False)
+    opt = Optimizer(SPACE, tmp_path / "lab" / "old.csv", seed=1)
+    opt.tell({"a": 0.0, "b": 1.0}, 1.0)
+    opt.save(path)
+    assert Optimizer.load(path).ask() == opt.ask()
+    moved = (tmp_path / "lab").rename(tmp_path / "elsewhere")  # with all that is in it
+    assert Optimizer.load(moved / "campaign.json").old_sources[0].fingerprint == opt.old_sources[0].fingerprint
+    Optimizer.load(moved / "campaign.json", old_data=old())  # the same as a table: no warning
+    old(11).to_csv(moved / "old.csv", index=False)
+    with pytest.warns(OldDataWarning, match="not what it was when the campaign was saved"):
+        Optimizer.load(moved / "campaign.json")
+    (moved / "old.csv").unlink()
+    with pytest.raises(InputError, match=r"'old data' was read from .*no such file. Give it again"):
+        Optimizer.load(moved / "campaign.json")
+
+
+def test_old_data_that_was_no_file_is_given_again(tmp_path) -> None:
+    path, sets = tmp_path / "campaign.json", {"A": old(12), "B": old(9)}
+    Optimizer(SPACE, sets).save(path)
+    with pytest.raises(InputError, match="'A' was no file"):
+        Optimizer.load(path)
+    with pytest.raises(InputError, match="'B' was no file"):
+        Optimizer.load(path, old_data={"A": sets["A"]})
+    with pytest.raises(InputError, match="is called A, B; got C"):
+        Optimizer.load(path, old_data={"C": sets["A"]})
+    assert [one.name for one in Optimizer.load(path, old_data=sets).old_sources] == ["A", "B"]
+    with pytest.warns(OldDataWarning, match=r"saved \(B\)"):
+        Optimizer.load(path, old_data=sets | {"B": sets["B"].assign(y=-sets["B"]["y"])})
+
+
+def test_old_data_that_is_not_looked_at_need_not_be_there(tmp_path) -> None:
+    assert Optimizer(SPACE, tmp_path / "none.csv", prior="uninformed").old_sources[0].path == str(tmp_path / "none.csv")
+
+
+def test_a_learnt_prior_has_a_fingerprint_too(tmp_path) -> None:
+    prior = pretrain(old(), SPACE)
+    prior.save(tmp_path / "a.prior")
+    opt = Optimizer(SPACE, prior, prior="reweighted")
+    opt.save(tmp_path / "campaign.json")
+    again = Optimizer.load(tmp_path / "campaign.json", old_data=type(prior).load(tmp_path / "a.prior"))
+    assert again.old_sources == opt.old_sources
+    with pytest.warns(OldDataWarning, match="not what it was"):
+        Optimizer.load(tmp_path / "campaign.json", old_data=pretrain(old(11), SPACE))
+
+
+# -- what no file can hold -----------------------------------------------------------------------------
+
+
+def test_objects_are_given_again(tmp_path) -> None:
+    path, model = tmp_path / "campaign.json", Standard(Box.around(Space.parse(SPACE)))
+    for options in (
+        {"model": model},
+        {"acquisition": UpperConfidenceBound},
+        {"kernel": SquaredExponential(), "old_data": old()},
+    ):
+        Optimizer(SPACE, seed=3, **options).save(path)
+        name = next(iter(options))
+        with pytest.raises(InputError, match=f"Give them again: .*{name}=…"):
+            Optimizer.load(path, old_data=options.get("old_data"))
+        assert Optimizer.load(path, **options).seed == 3
+    shared = Optimizer(SPACE, direction="minimize").suggester
+    Optimizer.of(shared, seed=4).save(path)
+    assert Optimizer.load(path, suggester=shared).seed == 4
+    with pytest.raises(InputError, match="suggester has another space"):
+        Optimizer.load(path, suggester=Optimizer(SPACE).suggester)
+
+
+def test_some_arguments_may_change_and_some_may_not(tmp_path) -> None:
+    Optimizer(SPACE).save(tmp_path / "campaign.json")
+    assert Optimizer.load(tmp_path / "campaign.json", acquisition="ucb").acquisition == "ucb"
+    with pytest.raises(InputError, match="direction belongs to the campaign"):
+        Optimizer.load(tmp_path / "campaign.json", direction="minimize")
+
+
+# -- files that are none -------------------------------------------------------------------------------
+
+
+def test_a_damaged_file_is_refused(tmp_path) -> None:
+    path = tmp_path / "campaign.json"
+    campaign().save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in rng.integers(0, len(whole), 60):
+        path.write_bytes(whole[:position])
+        with pytest.raises(FileFormatError, match="damaged"):
+            Optimizer.load(path)
+    for position in rng.integers(0, len(whole), 150):
+        path.write_bytes(whole[:position] + bytes([rng.integers(256)]) + whole[position + 1 :])
+        with suppress(TunedPriorError):
+            Optimizer.load(path)  # a digit may have become another
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "message"),
+    [
+        (("format",), "something else", "does not hold a campaign"),
+        (("version",), 2, "format version 2; this tunedprior reads up to 1"),
+        (("more",), 1, "unknown field"),
+        (("arguments", "seed"), -1, "seed"),
+        (("arguments", "seed"), "0", "seed"),
+        (("arguments", "space"), [], "search space makes no sense"),
+        (("arguments", "space", 0, "low"), 7, r"makes no sense \(x\)"),
+        (("arguments", "space", 2, "step"), 0, r"makes no sense \(layers\)"),
+        (("arguments", "space", 4, "choices"), [], r"makes no sense \(gas\)"),
+        (("trials", 0, "value"), "high", "value"),
+        (("trials", 0, "value"), 3.5, "contradict"),
+        (("trials", 1, "value"), None, "contradict"),
+        (("trials", 0, "id"), 3, "contradict"),
+        (("trials", 0, "setting"), [0.5], "contradict"),
+        (("trials", 0, "setting", 0), "0.5", "contradict"),
+        (("trials", 2, "suggested"), None, "contradict"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(where: tuple, what: object, message: str, tmp_path) -> None:
+    path = tmp_path / "campaign.json"
+    campaign().save(path)
+    content = json.loads(path.read_text())
+    inner = content
+    for step in where[:-1]:
+        inner = inner[step]
+    inner[where[-1]] = what
+    path.write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match=message):
+        Optimizer.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"[" * 100_000, b"\xff\xfe", b"x,y\n1,2\n", b'{"format": 3}'])
+def test_other_files_are_refused(content: bytes, tmp_path) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(FileFormatError):
+        Optimizer.load(tmp_path / "other")
+
+
+def test_folders_and_missing_files_are_named(tmp_path) -> None:
+    with pytest.raises(InputError, match="is a folder"):
+        Optimizer(SPACE).save(tmp_path)
+    with pytest.raises(InputError, match="There is no file"):
+        Optimizer.load(tmp_path / "campaign.json")
+
+
+# -- in words ------------------------------------------------------------------------------------------
+
+
+def test_an_optimiser_in_a_few_lines() -> None:
+    text = repr(campaign())
+    assert text.splitlines()[0] == "<Optimizer"
+    assert "goal: minimize loss" in text
+    assert "told: 2 results, 1 of them failed runs" in text
+    assert "best: 0.3 at x=0.123," in text
+    assert "pending: 1 (trial 5)" in text
+    assert "set aside: 2 (trials 1, 4)" in text
+    assert "prior: average, without old data" in text
+    assert "best: none yet" in repr(Optimizer(SPACE))
+    assert "6 settings" in repr(Optimizer({"speed": [98, 63, 48], "gas": ["air", "argon"]}))
+    assert "prior: average, with old data>" in repr(Optimizer(SPACE, old()))
+    assert "prior: the model Standard" in repr(Optimizer.of(Optimizer(SPACE).suggester))
+
+
+def test_in_a_notebook_names_are_text() -> None:
+    html = Optimizer({"<b>x</b>": (0.0, 1.0), "y": (0.0, 1.0)}, target="<script>")._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in html
+    assert "<script>" not in html
+
+
+def test_trials_and_histories_in_a_line() -> None:
+    opt = campaign()
+    assert repr(opt.trials) == "<History: 2 told, 1 pending, 2 set aside>"
+    assert repr(opt.trials.told[1]).startswith("<Trial 3: x=0.123, ")
+    assert repr(opt.trials.told[1]).endswith(": complete 0.3 (new bottle)>")
+    assert mixed(opt.best.setting) is not None
+
+
+# -- under a kill --------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_while_saving_loses_nothing() -> None:
+    """In a process of its own: what is forked must have no other threads."""
+    tool = Path(__file__).parents[1] / "nets" / "kill_while_saving.py"
+    run = subprocess.run([sys.executable, str(tool), "5"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("5 kills, ")
