@@ -1,0 +1,57 @@
+"""Writing a file so that whoever reads it finds the previous content or the new one, whole."""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+
+from tunedprior.errors import InputError
+
+
+def write_atomically(path: str | PathLike[str], data: bytes) -> None:
+    """Write the bytes into a temporary file beside `path`, force them onto the disk, and rename it to `path`.
+
+    An existing file keeps its mode; a new one gets the usual mode. A link is followed, as `open` would. After an error
+    (a full disk, an interrupt) nothing is left behind, and what `path` held before is still there.
+    """
+    if not os.fspath(path):
+        raise InputError("There must be the name of a file to write to; got ''.")
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"{os.fspath(path)!r} is a folder. Name a file to write to.")
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {str(target.parent)!r} to write to. Make it first, or name another.")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    # A name that nobody can foresee, and only if nothing is there: no link is followed, no other file is touched.
+    # Not `mkstemp`, whose files are private: the usual mode depends on the umask, which cannot be read without
+    # changing it for the whole process.
+    beside = target.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(beside, flags, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            beside.chmod(mode)
+        beside.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+    _synchronise(target.parent)
+
+
+def _synchronise(folder: Path) -> None:
+    """Force the folder's entries onto the disk, where the system can (Windows cannot open a folder)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network drives refuse; the rename itself is done
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,90 @@
+"""What a single cell of a table says: nothing, a number, or neither."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from numpy import ndarray
+
+#: How people and programs write that nothing was measured, in small letters.
+BLANK = frozenset(
+    ["", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "missing", "not measured"]
+).union("-?.–—", ["--"])
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether the cell says that nothing was measured: None, NaN, "", "NA", "-" and the like."""
+    if isinstance(cell, str):
+        return cell.strip().casefold() in BLANK
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    if not pd.api.types.is_scalar(cell):
+        return False
+    return bool(pd.isna(cell))
+
+
+def numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], list[int]]:
+    """The column as numbers, NaN where a cell is blank, and the rows (from 0) whose cells are no finite number.
+
+    Text is converted exactly, as Python reads it, and may have spaces around it. True, dates, complex numbers, infinity
+    and numbers too large for a float are no numbers here; where they stand the array has NaN too.
+    """
+    if _plain(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        wrong = np.flatnonzero(np.isinf(values)).tolist()
+        values[wrong] = np.nan
+        return values, wrong
+    cells = column.astype(object).tolist()
+    quick = _all_plain_text(cells)
+    if quick is not None:
+        return quick, []
+    read = [nan if is_blank(cell) else _number(cell) for cell in cells]
+    wrong = [row for row, value in enumerate(read) if value is None]
+    return np.array([nan if value is None else value for value in read], dtype=np.float64), wrong
+
+
+def _plain(column: "pd.Series[Any]") -> bool:
+    """Whether the column's type holds nothing but real numbers."""
+    kind = column.dtype
+    types = pd.api.types
+    return types.is_numeric_dtype(kind) and not types.is_bool_dtype(kind) and not types.is_complex_dtype(kind)
+
+
+def _all_plain_text(cells: Sequence[Any]) -> Float64[ndarray, " n"] | None:
+    """The numbers, if every cell is text of a finite one; None otherwise. Many rows are read in this way."""
+    try:
+        joined = "".join(cells)
+        values = np.array(list(map(float, cells)), dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return values if "_" not in joined and np.isfinite(values).all() else None
+
+
+def _number(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        text = cell.strip().replace("−", "-")  # the sign that word processors make of a hyphen
+        if "_" in text:  # Python would read 1_000 as a thousand
+            return None
+        return _finite(text)
+    if isinstance(cell, bool | np.bool_ | complex | np.complexfloating | np.datetime64 | np.timedelta64):
+        return None
+    if isinstance(cell, int | float | Decimal | Fraction | np.integer | np.floating):
+        return _finite(cell)
+    scalar = getattr(cell, "item", None)  # a tensor or an array with one number
+    if scalar is None or getattr(cell, "ndim", None) != 0:
+        return None
+    value = scalar()
+    return _finite(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None

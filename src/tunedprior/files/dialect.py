@@ -1,0 +1,86 @@
+"""How a text file is laid out: its separator, and where its header stands."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunedprior.errors import InputError
+from tunedprior.files.names import matched
+from tunedprior.files.records import MARKS, Records, fields_of, read_records
+
+#: Separators in the order of preference, where they fit equally well.
+_SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'", " ": "spaces"}
+_SAMPLE = 40  # records that decide
+_DECLARED = re.compile(r"sep=([,;\t| ])[ \t]*(?=\r|\n|$)", re.IGNORECASE)  # a first line that Excel writes and hides
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns and where they stand.
+
+    Attributes:
+        fields: The names, as they stand there.
+        first: The first record after it.
+        said: Sentences on an unusual place.
+    """
+
+    fields: list[str]
+    first: int
+    said: tuple[str, ...] = ()
+
+
+def separated(text: str, names: Sequence[str]) -> tuple[str, str, list[str]]:
+    """The text (without a line that declares the separator), the separator, and a sentence unless it is a comma."""
+    declared = _DECLARED.match(text)
+    if declared:
+        text = text[declared.end() :]  # the end of that line stays, and so does the count of lines
+        separator = declared[1]
+    else:
+        separator = max(_SEPARATORS, key=lambda one: _fitness(text, one, names))
+    return text, separator, [] if separator == "," else [f"The separator is {_SEPARATORS[separator]}."]
+
+
+def header_of(found: Records, separator: str, names: Sequence[str]) -> Header:
+    """The first record; else a later one, or a comment before the first, if only that has the hoped-for names."""
+    place = header_place(found.rows, names)
+    if place:
+        skipped = f"Lines before the header (line {found.lines[place]}) are skipped."
+        return Header(found.rows[place], place + 1, (skipped,))
+    first = found.rows[0] if found.rows else []
+    if not matched(first, names):
+        for line, comment in reversed(found.opening):
+            bare = comment.lstrip("".join(MARKS))
+            fields = max(
+                (fields_of(one, separator) for one in (bare, comment)), key=lambda one: len(matched(one, names))
+            )
+            if matched(fields, names):
+                return Header(fields, 0, (f"The header is the comment in line {line}.",))
+    return Header(first, 1)
+
+
+def header_place(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> int:
+    """Which row is the header: the first, unless it has none of the names and a later one has all."""
+    if not rows or matched(rows[0], names):
+        return 0
+    every = len(set(names))
+    return next((k for k, row in enumerate(rows[:_SAMPLE]) if every and len(matched(row, names)) == every), 0)
+
+
+def _fitness(text: str, separator: str, names: Sequence[str]) -> tuple[int, bool, float]:
+    """Hoped-for names in the header, whether it has several fields at all, and the share of rows as long as it."""
+    sample = _sample(text, separator)
+    header = header_of(sample, separator, names)
+    width, rows = len(header.fields), sample.rows[header.first :]
+    even = sum(len(row) == width or (len(row) == width + 1 and not row[-1].strip()) for row in rows)
+    return (len(matched(header.fields, names)), width > 1, even / max(1, len(rows)))
+
+
+def _sample(text: str, separator: str) -> Records:
+    """The first records; fewer, if one of them cannot be read under this separator."""
+    for most in (_SAMPLE, 1):
+        try:
+            return read_records(text, separator, most)
+        except InputError:
+            continue
+    return Records([], [], [], [])

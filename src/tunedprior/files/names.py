@@ -1,0 +1,62 @@
+"""Columns of a table matched to the names that are hoped for, whatever capitals, spaces and units they have."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.files.units import is_unit
+
+_IN_BRACKETS = re.compile(r"(.*?)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))", re.DOTALL)
+_AFTER_A_SLASH = re.compile(r"(.*?)\s+/\s*(\S+)", re.DOTALL)
+
+
+def matched(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
+    """For each column (by position) the hoped-for name it stands for: an equal one, else the only one that is alike."""
+    texts = [str(column).strip() for column in columns]
+    found = {texts.index(name): name for name in names if name in texts}
+    for name in names:
+        if name in found.values():
+            continue
+        alike = [k for k, text in enumerate(texts) if k not in found and text and _alike(text, name)]
+        rivals = [other for other in names if other not in found.values() and alike and _alike(texts[alike[0]], other)]
+        if len(alike) == 1 and rivals == [name]:
+            found[alike[0]] = name
+    return found
+
+
+def renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
+    """A sentence for each column that is known under a name other than its own."""
+    return [
+        f"Column {str(columns[k])!r} is taken for {name!r}."
+        for k, name in sorted(found.items())
+        if str(columns[k]).strip() != name
+    ]
+
+
+def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None:
+    """An `InputError` if two columns have one name."""
+    twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{what}: every column must have a name of its own; {origin} has {listed(map(repr, twice))} more than "
+            "once. Rename or drop one of them."
+        )
+
+
+def _alike(text: str, name: str) -> bool:
+    (one, unit), (other, other_unit) = _without_unit(text), _without_unit(name)
+    return one == other and bool(one) and not (unit and other_unit and unit != other_unit)
+
+
+def _without_unit(text: str) -> tuple[str, str]:
+    """The name in small letters, and its unit: "temp [°C]", "Temp (°C)" and "temp / °C" are ("temp", "°C")."""
+    text = text.strip().strip("'\"").strip()
+    bracketed = _IN_BRACKETS.fullmatch(text)
+    if bracketed and bracketed[1]:
+        return bracketed[1].casefold(), (bracketed[2] or bracketed[3] or "").strip()
+    slashed = _AFTER_A_SLASH.fullmatch(text)
+    if slashed and is_unit(slashed[2]):
+        return slashed[1].casefold(), slashed[2]
+    return text.casefold(), ""

@@ -1,0 +1,110 @@
+"""What kind of file some bytes are, and the text out of compressed ones, bounded in size."""
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import PurePath
+from typing import Any
+
+from tunedprior.errors import FileFormatError, InputError
+
+#: No table is larger than this, packed or unpacked: a few kilobytes could otherwise fill the memory.
+MOST_BYTES = 2**30
+
+_ENDINGS = {
+    "gzip": (".gz",),
+    "bzip2": (".bz2",),
+    "xz": (".xz",),
+    "zip": (".zip",),
+    "Excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    "Parquet": (".parquet", ".pq"),
+    "text": (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc"),
+}
+_BEGINNINGS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PAR1": "Parquet",
+    b"\xd0\xcf\x11\xe0": "Excel",
+}
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, RuntimeError, MemoryError)
+_OPENERS: dict[str, Callable[[BytesIO], Any]] = {
+    "gzip": gzip.open,
+    "bzip2": bz2.open,
+    "xz": lzma.open,
+}
+
+
+def kind_of(data: bytes, origin: str) -> str:
+    """gzip, bzip2, xz, zip, Excel, Parquet or text, by the content; an error if the file's ending says otherwise."""
+    kind = next((kind for beginning, kind in _BEGINNINGS.items() if data.startswith(beginning)), "text")
+    if data.startswith(b"PK"):
+        kind = _kind_of_zip(data, origin)
+    ending = PurePath(origin).suffix.lower()
+    promised = next((one for one, endings in _ENDINGS.items() if ending in endings), kind)
+    if promised != kind:
+        raise FileFormatError(
+            f"{origin!r} is damaged or misnamed: it ends in {ending} ({promised}), but its content is "
+            f"{'not that' if kind == 'text' else f'{kind}, which ends in {_ENDINGS[kind][0]}'}. "
+            "Rename it, or save it again."
+        )
+    return kind
+
+
+def unpacked(data: bytes, kind: str, origin: str) -> bytes:
+    """The text of a compressed file; data itself if it is not compressed."""
+    try:
+        if kind == "zip":
+            with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(_only_member(archive, origin)) as file:
+                return _bounded(file.read, origin)
+        if kind in _OPENERS:
+            with _OPENERS[kind](BytesIO(data)) as file:
+                return _bounded(file.read, origin)
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise FileFormatError(
+            f"{origin!r} is a damaged or protected {kind} file ({error}). Copy it again, or unpack it yourself."
+        ) from error
+    return data
+
+
+def refuse_large(size: int, origin: str) -> None:
+    """An `InputError` if a file has, or unpacks to, more than `MOST_BYTES`."""
+    if size > MOST_BYTES:
+        raise InputError(
+            f"{origin!r} holds more than {MOST_BYTES / 2**30:g} GiB. Read it yourself, and pass the rows that matter "
+            "as a pandas.DataFrame."
+        )
+
+
+def _bounded(read: Callable[[int], bytes], origin: str) -> bytes:
+    data = read(MOST_BYTES + 1)
+    refuse_large(len(data), origin)
+    return data
+
+
+def _kind_of_zip(data: bytes, origin: str) -> str:
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            names = archive.namelist()
+            size = sum(one.file_size for one in archive.infolist())
+    except _DAMAGE as error:
+        raise FileFormatError(f"{origin!r} is a damaged zip archive or Excel file ({error}). Copy it again.") from error
+    if any(name.endswith(".npy") for name in names):
+        raise FileFormatError(f"{origin!r} is an archive of NumPy arrays, not a table.")
+    kind = "Excel" if "[Content_Types].xml" in names or "content.xml" in names else "zip"
+    if kind == "Excel":
+        refuse_large(size, origin)
+    return kind
+
+
+def _only_member(archive: zipfile.ZipFile, origin: str) -> str:
+    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise InputError(f"{origin!r} must hold one file, to be read as a table; it holds {len(names)}. Unpack it.")
+    return names[0]

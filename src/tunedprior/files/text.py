@@ -1,0 +1,66 @@
+"""Tables in text files of any usual dialect: CSV and its relatives."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.files.content import ReadTable
+from tunedprior.files.decimals import with_decimal_points
+from tunedprior.files.dialect import header_of, separated
+from tunedprior.files.grid import assembled
+from tunedprior.files.records import read_records
+
+
+def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Sequence[str] = ()) -> ReadTable:
+    """The table in this text; cells stay text, but for decimal commas in the columns that are hoped for."""
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise InputError(f"{what} must be a table; {origin} is empty. A line with the columns' names comes first.")
+    text, separator, on_separator = separated(text, names)
+    try:
+        found = read_records(text, separator)
+    except InputError as error:
+        raise InputError(f"{what}: {origin}, {error}.") from error
+    header = header_of(found, separator, names)
+    if not header.fields:
+        raise InputError(f"{what} must be a table; {origin} holds comments only. Add a line with the columns' names.")
+    told = [*said, *on_separator, *_on_comments(found.comments), *header.said]
+    rows, lines = found.rows[header.first :], found.lines[header.first :]
+    fields, rows, trailing = _even(header.fields, rows, lines, separator, what, origin)
+    if len(fields) > 1 and not all(map(any, rows)):
+        kept = [k for k, row in enumerate(rows) if any(row)]
+        told.append(f"Lines without any entry are left out ({len(rows) - len(kept)}).")
+        rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]
+    read = assembled(fields, rows, lines, unit="line", names=names, what=what, origin=origin, said=[*told, *trailing])
+    table, commas = with_decimal_points(read, names, separator, what)
+    return replace(read, table=table, said=(*read.said, "Numbers have decimal commas.")) if commas else read
+
+
+def _on_comments(lines: Sequence[int]) -> list[str]:
+    if not lines:
+        return []
+    return [f"Comments are skipped ({'line' if len(lines) == 1 else 'lines'} {listed(lines)})."]
+
+
+def _even(
+    header: list[str], rows: list[list[str]], lines: list[int], separator: str, what: str, origin: str
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header and rows of one length: without a separator at the end of all of them, or an error with the line."""
+    width, said = len(header), []
+    lengths = set(map(len, rows))
+    if lengths == {width + 1} and not any(row[-1].strip() for row in rows):
+        rows, said = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
+    elif lengths == {width - 1} and not header[-1].strip():
+        header, said = header[:-1], ["A separator at the end of the header is dropped."]
+    elif lengths - {width}:
+        row = next(k for k, row in enumerate(rows) if len(row) != width)
+        count = len(rows[row])
+        advice = "Mend that line"
+        if separator == "," and count > width:
+            advice += ", or save the file with ';' or tabs between columns if its numbers have decimal commas"
+        raise InputError(
+            f"{what}: every line must have as many fields as the header, {width} ({listed(header)}); line {lines[row]} "
+            f"of {origin} has {count} ({listed(map(repr, rows[row]))}). {advice}."
+        )
+    return header, rows, said

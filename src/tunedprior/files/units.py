@@ -1,0 +1,106 @@
+"""Units of measurement, recognised: a row of them under the header is no data."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tunedprior.files.cells import is_blank
+
+_PREFIXES = ("", "f", "p", "n", "µ", "μ", "u", "m", "c", "d", "k", "M", "G", "T", "h")
+_SYMBOLS = frozenset(
+    [
+        "m",
+        "g",
+        "s",
+        "A",
+        "K",
+        "mol",
+        "cd",
+        "Hz",
+        "N",
+        "Pa",
+        "J",
+        "W",
+        "C",
+        "V",
+        "F",
+        "Ω",
+        "ohm",
+        "S",
+        "T",
+        "H",
+        "L",
+        "l",
+        "bar",
+        "min",
+        "h",
+        "d",
+        "t",
+        "M",
+        "Da",
+        "eV",
+        "cal",
+        "rad",
+        "Wh",
+        "Ah",
+        "°C",
+        "°F",
+        "°",
+        "degC",
+        "degF",
+        "deg",
+        "%",
+        "‰",
+        "ppm",
+        "ppb",
+        "rpm",
+        "psi",
+        "atm",
+        "Torr",
+        "mmHg",
+        "wt%",
+        "vol%",
+        "mol%",
+        "at%",
+        "wt.%",
+        "vol.%",
+        "a.u.",
+        "au",
+        "sec",
+        "hr",
+        "day",
+        "days",
+    ]
+)
+_JOINTS = re.compile(r"[\s/*·×^]+|(?<=[^\W\d_])[-⁻]?[0-9¹²³⁴]+|\*\*")
+_NUMBER = re.compile(r"\s*[+\-−]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
+
+
+def is_unit(cell: object) -> bool:
+    """Whether the cell is a unit such as "°C", "ml/min" or "[any text in brackets]"."""
+    if not isinstance(cell, str):
+        return False
+    text = cell.strip()
+    if len(text) > 2 and (text[0], text[-1]) in (("[", "]"), ("(", ")")):
+        return True
+    parts = [part for part in _JOINTS.split(text) if part]
+    return bool(parts) and all(map(_is_symbol, parts))
+
+
+def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Whether `row` holds units for the numbers in the row after it, and nothing else."""
+    above_numbers = [cell for cell, below in zip(row, after, strict=False) if _is_number(below)]
+    # A blank alone is a missing number; beside units it is a number without one.
+    return any(map(is_unit, above_numbers)) and all(is_unit(cell) or is_blank(cell) for cell in row)
+
+
+def _is_symbol(part: str) -> bool:
+    if part in _SYMBOLS:
+        return True
+    return any(prefix and part.startswith(prefix) and part[len(prefix) :] in _SYMBOLS for prefix in _PREFIXES)
+
+
+def _is_number(cell: object) -> bool:
+    if isinstance(cell, str):
+        return _NUMBER.fullmatch(cell) is not None
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
