@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from support.builders import PLANT, plant_data
 from support.cases import table
 from tunedprior import WeightPrior, pretrain
+from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import (
     DirectProduct,
@@ -24,6 +26,7 @@ from tunedprior.kernels import (
 )
 from tunedprior.kernels.features.explicit import Explicit
 from tunedprior.machines import AlphaFit, FeatureFit
+from tunedprior.problem.box import Axis, Box
 
 SAVED = {
     "squared exponential": {},
@@ -61,8 +64,9 @@ def test_files_that_are_not_priors_are_refused(tmp_path: Path) -> None:
         with pytest.raises(FileFormatError, match="is not a weight prior, or is damaged"):
             WeightPrior.load(path)
     path.write_text("a,b,y\n1,2,3\n")
-    with pytest.raises(FileFormatError, match="is not a weight prior"):
+    with pytest.raises(FileFormatError, match=r"is not a weight prior.*such as a CSV file: learn from it"):
         WeightPrior.load(path)
+    assert not is_weight_prior(path)
     with path.open("wb") as file:
         np.savez(file, anything=np.ones(3))
     with pytest.raises(FileFormatError, match="is not a weight prior"):
@@ -73,6 +77,40 @@ def test_files_that_are_not_priors_are_refused(tmp_path: Path) -> None:
         WeightPrior.load(path)
     with pytest.raises(InputError, match="There is no file"):
         WeightPrior.load(tmp_path / "nothing")
+    with pytest.raises(InputError, match="is a folder"):
+        WeightPrior.load(tmp_path)
+    with pytest.raises(InputError, match="is a folder"):
+        prior.save(tmp_path)
+    with pytest.raises(InputError, match="There is no folder"):
+        prior.save(tmp_path / "nothing" / "prior")
+
+
+def test_priors_are_known_by_their_content(tmp_path: Path) -> None:
+    pretrain(plant_data(), PLANT).save(tmp_path / "prior.csv")
+    assert is_weight_prior(tmp_path / "prior.csv")
+    assert is_weight_prior(str(tmp_path / "prior.csv"))
+    with (tmp_path / "arrays").open("wb") as file:
+        np.savez(file, anything=np.ones(3))
+    for other in (tmp_path / "arrays", tmp_path, tmp_path / "nothing", "\0"):
+        assert not is_weight_prior(other)
+
+
+def test_saving_keeps_the_mode_of_a_file_and_leaves_others_alone(tmp_path: Path) -> None:
+    path, beside = tmp_path / "prior", tmp_path / "prior.part"
+    beside.write_text("somebody's own")
+    path.touch(mode=0o600)
+    pretrain(plant_data(), PLANT).save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert beside.read_text() == "somebody's own"
+
+
+@pytest.mark.parametrize("choice", [("a", 1), float("nan"), frozenset()], ids=str)
+def test_categories_that_a_file_cannot_hold_are_refused_when_saving(choice: object, tmp_path: Path) -> None:
+    prior = pretrain(plant_data(), PLANT)
+    axes = (*prior.box.axes[:1], Axis("gas", choices=("air", choice)))
+    with pytest.raises(InputError, match=r"cannot be saved.*Categories must be text"):
+        replace(prior, box=Box(axes), anchors=torch.ones(20, 3).double()).save(tmp_path / "prior")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from io import BytesIO, StringIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tunedprior.errors import FileFormatError, InputError
 from tunedprior.files import numbers, read_table
 
 # Cells of categories: any text without what no text file holds. Spaces around a cell are not kept, and what looks like
@@ -52,3 +53,22 @@ def test_any_table_in_any_dialect_is_read_as_it_was(rows, separator, end, encodi
     assert numbers(found.table["y"])[0].tolist() == [row[2] for row in rows]
     assert found.table["gas"].tolist() == [row[1] for row in rows]
     assert [found.where(k) for k in range(len(rows))] == [f"line {place}" for place in places]
+
+
+WORDS_AND_SIGNS = ["temp", "y", "NA", "1,5", "1.234,5", "//", "\r\n", '""', "\0", "\ufeff"]
+PIECES = [*',;\t| "#%/\n\r[]()0123456789.-+eE°a', *WORDS_AND_SIGNS]
+
+
+@given(
+    start=st.sampled_from(["", "temp,y\n1,2\n", "temp;y\n°C;%\n1,5;2\n", "# temp y\n1 2\n", '"temp"\t"y"\n1\t"2"\n']),
+    pieces=st.lists(st.sampled_from(PIECES), max_size=20),
+    encoding=st.sampled_from(["utf-8", "utf-16", "utf-16-be", "cp1252"]),
+)
+def test_any_text_is_a_table_or_an_error_of_ours(start, pieces, encoding) -> None:
+    try:
+        found = read_table(BytesIO((start + "".join(pieces)).encode(encoding, "replace")), ["temp", "y"], "Old data")
+    except (InputError, FileFormatError):
+        return
+    for name in found.table:
+        numbers(found.table[name])
+    assert all(found.where(row).startswith("line ") for row in range(len(found)))

@@ -1,10 +1,10 @@
 """Weight priors on disk: one file, a zip archive of plain arrays and a JSON header. No pickle."""
 
 import json
+import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tunedprior.errors import FileFormatError, InputError
-from tunedprior.kernels import (
-    DirectProduct,
-    DotProduct,
-    Exponential,
-    FreeKernel,
-    Linear,
-    LogRatio,
-    Polynomial,
-    Sinh,
-    SquaredExponential,
-)
+from tunedprior import kernels
+from tunedprior.algorithm1.archive import arrays_in, packed
+from tunedprior.algorithm1.schema import ARGUMENTS, FORMAT, VERSION, AxisEntry, parsed
+from tunedprior.errors import FileFormatError, InputError, TunedPriorError
+from tunedprior.files import write_atomically
+from tunedprior.kernels import FreeKernel
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
 from tunedprior.problem.box import Axis, Box
@@ -32,107 +26,186 @@ from tunedprior.problem.box import Axis, Box
 if TYPE_CHECKING:
     from tunedprior.algorithm1.weight_prior import WeightPrior
 
-_FORMAT = "tunedprior weight prior"
-_VERSION = 2
 _PLAIN_FIELDS = ("machine", "error", "reach", "response_shift", "response_scale")
+_OF_ALPHA = frozenset(("header", "anchors", "alpha"))
+_OF_FEATURES = _OF_ALPHA | {"indices", "weights", "factor", "signal_and_missing"}
 
-#: The names of the constructor arguments that each kernel is restored from.
-_KERNELS: dict[type[FreeKernel], tuple[str, ...]] = {
-    Linear: (),
-    Polynomial: ("degree", "offset"),
-    Sinh: ("scale",),
-    Exponential: ("scale",),
-    LogRatio: (),
-    SquaredExponential: ("lengthscale",),
-    DotProduct: ("coefficients",),
-    DirectProduct: ("coefficients",),
-}
+# Upper bounds on what is read: of the file in bytes, and of the powers of a feature, summed over the inputs.
+_MOST_BYTES = 2**30
+_MOST_POWERS = 2**14
+_ROUNDING = 1e-6
 
 
 def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
     header = {
-        "format": _FORMAT,
-        "version": _VERSION,
+        "format": FORMAT,
+        "version": VERSION,
         "kernel": type(prior.base).__name__,
         "arguments": _arguments(prior.base),
         "axes": [asdict(axis) for axis in prior.box.axes],
         "lam": prior.lam,
         **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
     }
-    buffer = BytesIO()
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    arrays = {"anchors": prior.anchors, "alpha": prior.alpha}
-    arrays |= prior.fit.arrays() if isinstance(prior.fit, FeatureFit) else {}
-    content: dict[str, Any] = {name: tensor.cpu().numpy() for name, tensor in arrays.items()}
-    np.savez(buffer, header=text, **content)
-    # Renaming is atomic, writing is not.
-    path = Path(path)
-    beside = path.with_name(path.name + ".part")
-    beside.write_bytes(buffer.getvalue())
-    beside.replace(path)
+    tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
+    tensors |= prior.fit.arrays() if isinstance(prior.fit, FeatureFit) else {}
+    arrays = {name: (t.double() if t.is_floating_point() else t).cpu().numpy() for name, t in tensors.items()}
+    try:
+        text = json.dumps(header).encode()
+        data = packed({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        _fields(data)  # whatever is written can be read again
+    except (TypeError, ValueError, FileFormatError) as error:
+        raise InputError(
+            f"This prior cannot be saved: {error}. Categories must be text, numbers, True, False or None."
+        ) from error
+    write_atomically(path, data)
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
     """The fields of the `WeightPrior` that `write` stored in this file."""
+    file = Path(path)
     try:
-        with np.load(BytesIO(Path(path).read_bytes()), allow_pickle=False) as archive:
-            header = json.loads(bytes(archive["header"]))
-            arrays = {name: torch.as_tensor(archive[name]) for name in archive.files if name != "header"}
-            anchors, alpha = arrays.pop("anchors"), arrays.pop("alpha")
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {str(path)!r}.") from error
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, TypeError, OSError) as error:
+        if file.is_dir():
+            raise InputError(f"{os.fspath(path)!r} is a folder. Name the file that prior.save(path) wrote.")
+        if not file.is_file():
+            raise InputError(f"There is no file {os.fspath(path)!r}.")
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= _MOST_BYTES else b""
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{os.fspath(path)!r} cannot be read: {error}.") from error
+    try:
+        if size > _MOST_BYTES:
+            raise FileFormatError(f"is not a weight prior: it holds {size:,} bytes")
+        return _fields(data)
+    except FileFormatError as error:
         raise FileFormatError(
-            f"{str(path)!r} is not a weight prior, or is damaged ({error}). Make it again with prior.save(path)."
+            f"{os.fspath(path)!r} {error}. {_kind(data)}Make it again with prior.save(path)."
         ) from error
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise FileFormatError(f"{str(path)!r} does not hold a weight prior. Make one with prior.save(path).")
-    if header["version"] > _VERSION:
-        raise FileFormatError(
-            f"{str(path)!r} has format version {header['version']}; this tunedprior reads up to {_VERSION}. "
-            "Update tunedprior, or save the prior again with this version."
-        )
-    base = _make(header["kernel"], header["arguments"], anchors).requires_grad_(False)
+
+
+def is_weight_prior(path: str | PathLike[str]) -> bool:
+    """Whether the file is, by its content, one that `write` made; False for whatever cannot be read."""
     try:
-        fit = (
-            FeatureFit.from_arrays(base, header["lam"], arrays)
-            if arrays
-            else AlphaFit(base, anchors, alpha, header["lam"])
+        with zipfile.ZipFile(path) as archive:
+            return "header.npy" in archive.namelist()
+    except (OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile):
+        return False
+
+
+def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
+    """A `FileFormatError` if g or the kernel is not finite at the old settings and at two corners of the box."""
+    corner = torch.full_like(prior.anchors[:1], prior.reach)
+    points = torch.cat([prior.anchors, corner, -corner])
+    try:
+        with torch.no_grad():
+            values = torch.cat([prior.kernel()(points, diag=True), prior.fit(points)])
+        usable = bool(torch.isfinite(values).all())
+    except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
+        usable = False
+    if not usable:
+        raise FileFormatError(
+            f"{os.fspath(path)!r} is not a weight prior, or is damaged (its kernel is not finite). "
+            "Make it again with prior.save(path)."
         )
-    except KeyError as error:
-        raise FileFormatError(f"{str(path)!r} lacks {error}. Make it again with prior.save(path).") from error
-    axes = [axis | {"choices": None if axis["choices"] is None else tuple(axis["choices"])} for axis in header["axes"]]
-    return {
-        "fit": fit,
-        "anchors": anchors,
-        "box": Box(tuple(Axis(**axis) for axis in axes)),
-        **{name: header[name] for name in _PLAIN_FIELDS},
-    }
+
+
+def _fields(data: bytes) -> dict[str, Any]:
+    """The same from the bytes of the file; messages of errors go on from the file's name."""
+    try:
+        arrays = arrays_in(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"is not a weight prior, or is damaged ({error})") from error
+    text = arrays.get("header")
+    if text is None or text.dtype != np.uint8 or text.ndim != 1:
+        raise FileFormatError("is not a weight prior, or is damaged (it has no header)")
+    header, arguments = parsed(text.tobytes())
+    box = Box(tuple(map(_axis, header.axes)))
+    _check_arrays(arrays, box.num_inputs)
+    tensors = {name: torch.as_tensor(array) for name, array in arrays.items() if name != "header"}
+    anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
+    try:
+        base = _make(header.kernel, arguments, anchors).requires_grad_(False)
+        if base.num_inputs not in (None, box.num_inputs):
+            raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
+        fit = (
+            FeatureFit.from_arrays(base, header.lam, tensors) if tensors else AlphaFit(base, anchors, alpha, header.lam)
+        )
+    except InputError as error:
+        raise FileFormatError(f"is not a weight prior, or is damaged (its kernel: {error})") from error
+    return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
+
+
+def _axis(entry: AxisEntry) -> Axis:
+    choices = None if entry.choices is None else tuple(entry.choices)
+    return Axis(entry.name, entry.low, entry.high, entry.log, choices)
+
+
+def _check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
+    """The arrays of one kind of fit, of the right types and shapes, finite, and small enough to be used."""
+    wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
+    missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
+    if missing or surplus:
+        told = f"lacks {missing[0]!r}" if missing else f"has a part {surplus[0][:40]!r} of another format"
+        raise FileFormatError(f"is not a weight prior, or is damaged: it {told}")
+    a = len(arrays["anchors"]) if arrays["anchors"].ndim else 0
+    p = len(arrays["weights"]) if wanted is _OF_FEATURES and arrays["weights"].ndim else 0
+    shapes = {"anchors": (a, d), "alpha": (0,) if p else (a,), "indices": (p, d), "weights": (p,), "factor": (p, p)}
+    shapes["signal_and_missing"] = (2,)
+    for name in sorted(wanted - {"header"}):
+        array, kind = arrays[name], np.int64 if name == "indices" else np.float64
+        if array.dtype != kind or array.shape != shapes[name] or not np.isfinite(array).all():
+            _refuse(name, f"must be finite, {np.dtype(kind)}, of shape {shapes[name]}")
+    if a < 1 or d < 1 or np.abs(arrays["anchors"]).max() > 1 + _ROUNDING:
+        _refuse("anchors", "must lie in [-1, 1], in one row or more")
+    if wanted is _OF_FEATURES:
+        _check_features(arrays)
+
+
+def _check_features(arrays: Mapping[str, np.ndarray]) -> None:
+    indices = arrays["indices"]
+    if not len(indices) or indices.min() < 0 or indices.max() > _MOST_POWERS:
+        _refuse("indices", f"must be powers from 0 to {_MOST_POWERS}")
+    if indices.max(0).sum() > _MOST_POWERS or len(np.unique(indices, axis=0)) < len(indices):
+        _refuse("indices", f"must be different powers of at most {_MOST_POWERS} in all")
+    if arrays["factor"].diagonal().min() <= 0:
+        _refuse("factor", "must have a positive diagonal")
+    signal, missing = arrays["signal_and_missing"]
+    if signal < -_ROUNDING or not -_ROUNDING <= missing <= 1 + _ROUNDING:
+        _refuse("signal_and_missing", "must be a variance and a share")
+
+
+def _refuse(name: str, reason: str) -> None:
+    raise FileFormatError(f"is not a weight prior, or is damaged ({name!r} {reason})")
+
+
+def _kind(data: bytes) -> str:
+    """A sentence on what the file is instead, if that can be seen."""
+    if not data:
+        return "It is empty. "
+    if data.startswith(b"PK"):
+        return ""
+    if b"\0" in data[:1000]:
+        return "It is a file of another kind. "
+    return "It looks like text, such as a CSV file: learn from it with pretrain(path, space). "
 
 
 def _arguments(kernel: FreeKernel) -> dict[str, Any]:
-    names = _KERNELS.get(type(kernel))
-    if names is None:
-        raise InputError(
-            f"Only the kernels of tunedprior.kernels can be saved ({listed_kernels()}); got {type(kernel).__name__}."
-        )
+    name = type(kernel).__name__
+    if name not in ARGUMENTS or getattr(kernels, name) is not type(kernel):
+        raise InputError(f"Only the kernels of tunedprior.kernels can be saved ({', '.join(ARGUMENTS)}); got {name}.")
     if kernel.active_dims is not None:
         raise InputError("A kernel with active_dims cannot be saved. Learn from a table with those columns alone.")
-    values = {name: getattr(kernel, name) for name in names}
-    return {name: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for name, v in values.items()}
+    values = {field: getattr(kernel, field) for field in ARGUMENTS[name].__struct_fields__}
+    return {field: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for field, v in values.items()}
 
 
-def _make(kind: str, arguments: dict[str, Any], like: Tensor) -> FreeKernel:
-    classes: dict[str, Callable[..., FreeKernel]] = {kernel.__name__: kernel for kernel in _KERNELS}
-    if kind not in classes:
-        raise FileFormatError(f"The file names a kernel {kind!r}; known are {listed_kernels()}. Update tunedprior.")
-    tensors = {
-        name: torch.tensor(value, dtype=like.dtype) for name, value in arguments.items() if isinstance(value, list)
-    }
-    return classes[kind](**(arguments | tensors))
-
-
-def listed_kernels() -> str:
-    """The names of all kernels that can be stored, comma separated."""
-    return ", ".join(kernel.__name__ for kernel in _KERNELS)
+def _make(kind: str, arguments: Mapping[str, object], like: Tensor) -> FreeKernel:
+    make: Callable[..., FreeKernel] = getattr(kernels, kind)
+    return make(
+        **{
+            name: torch.tensor(value, dtype=like.dtype) if isinstance(value, list) else value
+            for name, value in arguments.items()
+        }
+    )

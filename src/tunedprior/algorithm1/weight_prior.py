@@ -85,5 +85,7 @@ class WeightPrior:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "WeightPrior":
-        """The prior that `save` wrote into this file; a `FileFormatError` if it holds none."""
-        return cls(**storage.read(path))
+        """The prior that `save` wrote into this file; a `FileFormatError` if it holds none that can be used."""
+        prior = cls(**storage.read(path))
+        storage.refuse_unusable(prior, path)
+        return prior

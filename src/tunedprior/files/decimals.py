@@ -1,8 +1,8 @@
 """Numbers as people write them: decimal commas, and the thousands separators that nobody can read for sure."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -24,6 +24,8 @@ _GROUPS = "|".join(
     )
 )
 _WITH_THOUSANDS = re.compile(rf"\s*[+\-−]?(?:{_GROUPS})\s*")
+# What every such number holds; found fast, because it begins with a character.
+_SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 
 
 def with_decimal_points(read: ReadTable, names: Sequence[str], separator: str, what: str) -> tuple[pd.DataFrame, bool]:
@@ -32,54 +34,54 @@ def with_decimal_points(read: ReadTable, names: Sequence[str], separator: str, w
     In files whose separator is a comma, commas inside numbers are refused. So are thousands separators, and decimal
     commas beside decimal points.
     """
-    table = read.table
+    columns = {name: read.table[name].tolist() for name in names if name in read.table.columns}
     commas: dict[str, list[int]] = {}
-    point: tuple[str, int] | None = None
-    for name in names:
-        if name not in table.columns or _all_read(table[name]):
+    for name, cells in columns.items():
+        if _all_plain(cells):
             continue
-        cells = table[name].tolist()
-        rows = [row for row, cell in enumerate(cells) if "," in cell and _WITH_COMMA.fullmatch(cell)]
-        _refuse_thousands(cells, bool(rows) and separator == ",", read, name, what)
+        together = "\n".join(cells)  # one search in all of them is faster than one in each
+        rows = _matching(_WITH_COMMA, cells) if "," in together else []
+        if (rows and separator == ",") or _SOME_THOUSANDS.search(together):
+            _refuse_thousands(cells, bool(rows) and separator == ",", read, name, what)
         if rows and separator != ",":
             commas[name] = rows
     if not commas:
-        return table, False
-    for name in names:
-        if name in table.columns and point is None:
-            found = (row for row, cell in enumerate(table[name]) if _WITH_POINT.fullmatch(cell))
-            point = next(((name, row) for row in found), None)
-    if point is not None:
-        name, rows = next(iter(commas.items()))
-        raise InputError(
-            f"{what}: numbers must have decimal points or decimal commas, not both; {read.origin} has "
-            f"{table[name][rows[0]]!r} in {read.where(rows[0])} and {table[point[0]][point[1]]!r} in "
-            f"{read.where(point[1])}. Write all of them in one way."
-        )
-    columns = dict(table.items())
+        return read.table, False
+    for cells in columns.values():
+        points = _matching(_WITH_POINT, cells) if any("." in cell for cell in cells) else []
+        if points:
+            name, rows = next(iter(commas.items()))
+            raise InputError(
+                f"{what}: numbers must have decimal points or decimal commas, not both; {read.origin} has "
+                f"{columns[name][rows[0]]!r} in {read.where(rows[0])} and {cells[points[0]]!r} in "
+                f"{read.where(points[0])}. Write all of them in one way."
+            )
+    mended = {}
     for name, rows in commas.items():
-        cells = table[name].tolist()
         for row in rows:
-            cells[row] = cells[row].replace(",", ".")
-        columns[name] = pd.Series(cells, dtype=object)
-    return pd.DataFrame(columns), True
+            columns[name][row] = columns[name][row].replace(",", ".")
+        mended[name] = pd.Series(columns[name], dtype=object)
+    return read.table.assign(**mended), True
 
 
-def _all_read(column: "pd.Series[Any]") -> bool:
+def _all_plain(cells: Sequence[str]) -> bool:
     """Whether every cell is a number as Python writes it, and so without a comma. Long columns are soon done with."""
     try:
-        for cell in column:
-            float(cell)
+        deque(map(float, cells), maxlen=0)
     except ValueError:
         return False
     return True
 
 
+def _matching(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
+    return [row for row, cell in enumerate(cells) if kind.fullmatch(cell)]
+
+
 def _refuse_thousands(cells: Sequence[str], commas: bool, read: ReadTable, name: str, what: str) -> None:
     """An error if a column of numbers (and nothing else, or it may be categories) has cells such as 1,234.5."""
-    rows = [row for row, cell in enumerate(cells) if _WITH_THOUSANDS.fullmatch(cell)]
+    rows = _matching(_WITH_THOUSANDS, cells)
     if commas:
-        rows = sorted({*rows, *(row for row, cell in enumerate(cells) if _WITH_COMMA.fullmatch(cell))})
+        rows = sorted({*rows, *_matching(_WITH_COMMA, cells)})
     kinds = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
     if not rows or not all(is_blank(cell) or any(kind.fullmatch(cell) for kind in kinds) for cell in cells):
         return

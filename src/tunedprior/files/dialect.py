@@ -12,6 +12,7 @@ from tunedprior.files.records import MARKS, Records, fields_of, read_records
 #: Separators in the order of preference, where they fit equally well.
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'", " ": "spaces"}
 _SAMPLE = 40  # records that decide
+_BEGINNING = 2**18  # characters that hold them
 _DECLARED = re.compile(r"sep=([,;\t| ])[ \t]*(?=\r|\n|$)", re.IGNORECASE)  # a first line that Excel writes and hides
 
 
@@ -80,7 +81,7 @@ def _sample(text: str, separator: str) -> Records:
     """The first records; fewer, if one of them cannot be read under this separator."""
     for most in (_SAMPLE, 1):
         try:
-            return read_records(text, separator, most)
+            return read_records(text[:_BEGINNING], separator, most)
         except InputError:
             continue
     return Records([], [], [], [])

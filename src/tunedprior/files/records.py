@@ -1,6 +1,7 @@
 """The records of a text file under one separator, with the lines they begin on."""
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -9,6 +10,8 @@ from tunedprior.errors import InputError
 
 #: Lines that begin so are comments.
 MARKS = ("#", "%", "//")
+# A comment, or a line of spaces; with the end of the line before it, which is found fast.
+_NO_RECORD = re.compile(r"\n[ \t]*(?:#|%|//)|\n[^\S\r\n]+(?:\r|\n|$)")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class _Lines:
 
 def read_records(text: str, separator: str, most: int | None = None) -> Records:
     """The records of the text, or its first `most`."""
+    if most is None and separator != " " and _is_plain(text):
+        return _read_plain(text, separator)
     lines = _Lines(text, separator)
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     rows: list[list[str]] = []
@@ -78,6 +83,20 @@ def read_records(text: str, separator: str, most: int | None = None) -> Records:
     except csv.Error as error:
         raise InputError(f"line {lines.first} cannot be read ({error}); look for a quote that is not closed") from error
     return Records(rows, numbers, opening or list(lines.comments), [number for number, _ in lines.comments])
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every line is a record: no quotes, no comments, no lines of spaces, no unusual ends of lines."""
+    if '"' in text or text.count("\r") != text.count("\r\n") or text[:1].isspace():
+        return False
+    return not text.startswith(MARKS) and not _NO_RECORD.search(text)
+
+
+def _read_plain(text: str, separator: str) -> Records:
+    """The same for a text without quotes and comments, where every line is a record: several times as fast."""
+    every = list(csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True))
+    lines = [number for number, row in enumerate(every, 1) if row]
+    return Records([row for row in every if row], lines, [], [])
 
 
 def fields_of(line: str, separator: str) -> list[str]:
