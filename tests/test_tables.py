@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.cells import marked_agrees, tables, time_agrees, unmarked_agrees
+from tests.support.cells import marked_agrees, tables, unmarked_agrees
 from tests.support.prose import agrees
 from tests.support.stored import (
     AVERAGE,
@@ -24,10 +24,9 @@ from tests.support.stored import (
     median,
     ratio,
     runs,
-    speed,
 )
 
-EXPERIMENTS, BELIEFS, PERFORMANCE = "docs/experiments.md", "docs/beliefs.md", "docs/performance.md"
+EXPERIMENTS, BELIEFS = "docs/experiments.md", "docs/beliefs.md"
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 TOGETHER = "geometric mean"
 TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), "≤ 0.45 / 1.05") | {
@@ -46,6 +45,21 @@ README_KINDS = (
 )
 
 
+#: Tables of measurements that a test below computes, and tables of words.
+CHECKED = {
+    "README.md": {"old data | same"},
+    "docs/algorithm1.md": {
+        "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
+    },
+    BELIEFS: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "pairs", "rival")},
+    EXPERIMENTS: {
+        *(f"ratios {name}" for name in ("paper", "split", "shifted", "failures")), "kinds", "fibre simulated",
+        "medians after 10", "medians after 25",
+    },
+}  # fmt: skip
+OF_WORDS = {"class | why", "belief | f has the kernel", "name | model"}
+
+
 def wrong_cells(document: str, name: str, expected: dict[str, dict[str, Estimate]]) -> list[str]:
     """Those that are not as expected, of a table with a row for each method (or function) and a column for each."""
     head, rows = tables(document)[name]
@@ -56,6 +70,11 @@ def wrong_cells(document: str, name: str, expected: dict[str, dict[str, Estimate
         for column, cell in zip(head[1:], row[1:], strict=True)
         if not marked_agrees(cell, expected[row[0]][column])
     ]
+
+
+@pytest.mark.parametrize("document", CHECKED)
+def test_every_table_is_checked(document: str) -> None:
+    assert set(tables(document)) - OF_WORDS == CHECKED[document]
 
 
 def methods_in(document: str, name: str) -> list[str]:
@@ -222,61 +241,3 @@ def test_the_demonstration() -> None:
         assert sorted(set(found["seed"])) == list(range(8))
         for trial, cell in zip(map(int, head[1:]), cells, strict=True):
             assert agrees(cell, found[found["trial"] == trial]["distance"].mean()), (prior, with_old, trial)
-
-
-def test_times_of_suggestions() -> None:
-    for row, stored in zip(tables(PERFORMANCE)["suggestions"][1], speed("suggestions"), strict=True):
-        times = [stored[name] for name in ("tunedprior", "GPSampler", "MultiTaskGP")]
-        assert all(time_agrees(cell, value) for cell, value in zip(row[1:4], times, strict=True))
-        assert [float(cell) for cell in row[4:]] == pytest.approx([times[0] / times[1], times[0] / times[2]], rel=0.06)
-
-
-@pytest.mark.parametrize(
-    ("part", "own", "other"),
-    [
-        ("old-rows", "suggestion", None),
-        ("batches", "now", "before"),
-        ("busy", "busy", "idle"),
-        ("imports", "tunedprior", "botorch"),
-    ],
-)
-def test_ratios_of_times_are_those_of_the_times_shown(part: str, own: str, other: str | None) -> None:
-    stored = speed(part)
-    _, rows = tables(PERFORMANCE)[part]
-    for row, measured in zip(rows, stored, strict=True):
-        base = stored[0][own] if other is None else measured[other]
-        assert agrees(row[-2], measured[own] / base), row
-        assert agrees(row[-1], measured["ratio"]), row
-        assert any(time_agrees(cell, measured[own]) for cell in row), row
-        assert other is None or any(time_agrees(cell, base) for cell in row), row
-
-
-def test_times_with_more_observations() -> None:
-    before: dict[str, float] = {}
-    for row, stored in zip(tables(PERFORMANCE)["observations"][1], speed("observations"), strict=True):
-        assert int(row[0].replace(",", "")) == stored["observations"]
-        for name, place in (("one", 1), ("ten", 3)):
-            assert time_agrees(row[place], stored[name])
-            if stored[name] is not None and name in before:
-                assert agrees(row[place + 1], stored[name] / before[name]), row
-            before |= {} if stored[name] is None else {name: stored[name]}
-        assert time_agrees(row[5], stored["GPSampler"])
-
-
-def test_times_of_learning_and_of_campaigns() -> None:
-    for row, stored in zip(tables(PERFORMANCE)["pretraining"][1], speed("pretraining"), strict=True):
-        assert time_agrees(row[2], stored["seconds"])
-        assert agrees(row[3].removesuffix(" GiB"), stored["peak"])
-    for row, stored in zip(tables(PERFORMANCE)["campaign"][1], speed("campaign"), strict=True):
-        assert time_agrees(row[2], stored["seconds"])
-    for row, stored in zip(tables(PERFORMANCE)["entries"][1], speed("entries"), strict=True):
-        assert time_agrees(row[5], stored["entry"])
-        assert time_agrees(row[6], stored["exact_entry"])
-        assert int(row[3].replace(",", "")) == stored["features"]
-        # The median of several ratios, printed with the least of them; the times shown are medians by themselves.
-        assert float(row[7].split()[0].replace(",", "")) == pytest.approx(
-            stored["exact_entry"] / stored["entry"], rel=0.06
-        )
-    whole = speed("profile")[-1]["seconds"]
-    for row, stored in zip(tables(PERFORMANCE)["profile"][1], speed("profile"), strict=True):
-        assert agrees(row[1].removesuffix("%"), 100 * stored["seconds"] / whole)
