@@ -36,6 +36,7 @@ def test_ratios_of_times_are_those_of_the_times_shown(part: str, own: str, other
         base = stored[0][own] if other is None else measured[other]
         assert agrees(row[-2], measured[own] / base), row
         assert agrees(row[-1], measured["ratio"]), row
+        assert part != "old-rows" or time_agrees(row[1], measured["made"]), row
         assert any(time_agrees(cell, measured[own]) for cell in row), row
         assert other is None or any(time_agrees(cell, base) for cell in row), row
 
@@ -56,9 +57,13 @@ def test_times_of_learning_and_of_campaigns() -> None:
     for row, stored in zip(tables(PERFORMANCE)["pretraining"][1], speed("pretraining"), strict=True):
         assert time_agrees(row[2], stored["seconds"])
         assert agrees(row[3].removesuffix(" GiB"), stored["peak"])
+        assert agrees(row[4].removesuffix(" GiB"), stored["table"])
     for row, stored in zip(tables(PERFORMANCE)["campaign"][1], speed("campaign"), strict=True):
         assert time_agrees(row[2], stored["seconds"])
     for row, stored in zip(tables(PERFORMANCE)["entries"][1], speed("entries"), strict=True):
+        assert agrees(row[2], stored["lengthscale"])
+        assert time_agrees(row[4], stored["search"])
+        assert row[8:] == [f"{stored[name]:.0e}" for name in ("error", "error_in_deviations")]
         assert time_agrees(row[5], stored["entry"])
         assert time_agrees(row[6], stored["exact_entry"])
         assert int(row[3].replace(",", "")) == stored["features"]
