@@ -44,10 +44,11 @@ def ratio(
     method: str,
     seeds: Collection[int] | None = None,
     baseline_kind: str = BASELINE_KIND,
+    baseline: str = BASELINE,
 ) -> Estimate:
     """Mean regret over the baseline's: the geometric mean over problems, on the seeds that both were run with."""
     own = regrets.loc[[(name, kind, method) for name in names]]
-    base = regrets.loc[[(name, baseline_kind, BASELINE) for name in names]]
+    base = regrets.loc[[(name, baseline_kind, baseline) for name in names]]
     shared = pd.concat([own, base]).dropna(axis="columns").columns
     if seeds is not None:
         shared = shared[shared.isin(list(seeds))]

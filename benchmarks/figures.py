@@ -29,6 +29,7 @@ COLOURS = {
     "diffGP": "tab:blue",
     "tuned prior": "black",
     "tuned prior, unit diagonal": "black",
+    "average over beliefs": "gold",
     "multi-task GP, free sign": "tab:purple",
     "multi-task GP, BoTorch": "tab:pink",
     "RGPE": "tab:brown",

@@ -21,9 +21,10 @@ from benchmarks.problems.functions import FAILURES, MORE, PAPER, SHIFTED, functi
 from benchmarks.problems.kinds import FLIPPED, KINDS, old_data
 from benchmarks.problems.pairs import MEASURED, PAIRS, Pair, read_pair, subsample
 from benchmarks.problems.pools import pool_of
-from benchmarks.results import RESULTS
+from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, estimated_seconds, run_all
 from benchmarks.studies.belief_tables import all_belief_tables
+from benchmarks.studies.paper import ON_FUNCTIONS
 from benchmarks.tables import DOCS, write_tables
 from tunedprior.errors import InputError
 
@@ -210,6 +211,8 @@ def main(arguments: argparse.Namespace) -> None:
     for name, (study, jobs) in parts.items():
         if arguments.only in (None, name):
             found[name] = run_all(study.with_option("--smoke") if arguments.smoke else study, jobs, results)
+    if (results / f"{ON_FUNCTIONS.name}_runs.csv").exists():  # the rival is in the paper's experiments too
+        found["experiments"] = read_results(ON_FUNCTIONS.name, results)
     write_tables(docs / "beliefs.md", all_belief_tables(found))
     if "functions" in found:
         draw_beliefs(found["functions"], docs / "figures" / "beliefs")

@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 from tqdm import tqdm
 
 from benchmarks.problems.fibre import TARGET_LENGTH, fibre_length, space, squared_miss, tables
+from benchmarks.results import replace_file
 from tunedprior import Optimizer, pretrain
 from tunedprior.campaign import simulate
 from tunedprior.problem.space import Setting
@@ -48,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trials", type=int, default=20, help="experiments on device B, for each way and repeat")
     parser.add_argument("--repeats", type=int, default=8, help="campaigns with different seeds")
     parser.add_argument("--picture", type=Path, default=Path("demo.png"))
+    parser.add_argument(
+        "--store", type=Path, metavar="CSV", help="keep every campaign's distances, in place of this prior's"
+    )
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -90,7 +94,21 @@ def main(arguments: argparse.Namespace) -> None:
     for name, values in ranks.items():
         print(f"  {name:26s}{np.mean(values):9.2f}")
     draw(misses, arguments.picture)
+    if arguments.store is not None:
+        store(arguments.store, arguments.prior, misses, ranks)
     print(f"\nPicture: {arguments.picture}   ({time.perf_counter() - started:.0f} s)")
+
+
+def store(path: Path, prior: str, misses: dict[str, list[list[float]]], ranks: dict[str, list[float]]) -> None:
+    """A row for each campaign and trial; what the file holds of other priors stays."""
+    rows = [
+        {"prior": prior, "old": name, "seed": seed, "trial": trial, "distance": f"{miss:.9g}", "rank": f"{rank:.9g}"}
+        for name, curves in misses.items()
+        for seed, (curve, rank) in enumerate(zip(curves, ranks[name], strict=True))
+        for trial, miss in enumerate(curve, start=1)
+    ]
+    known = pd.read_csv(path, dtype=str).query("prior != @prior") if path.exists() else pd.DataFrame()
+    replace_file(path, pd.concat([known, pd.DataFrame(rows)]).to_csv(index=False))
 
 
 def rank_correlation(optimizer: Optimizer, settings: pd.DataFrame) -> float:

@@ -27,7 +27,7 @@ from benchmarks.tables import DOCS, write_tables
 #: Where other kinds of old data are tried: none has its optimum at the centre.
 KIND_FUNCTIONS = ("Hölder table", "Himmelblau", "Styblinski-Tang", "Ackley (shifted)")
 KIND_METHODS = (
-    "TP-EI-BO", "TP-EI-BO (unit diagonal)", "ARD-EI", "envEI", "diffEI", "MTGP-EI (free sign)", "RGPE-EI",
+    "TP-EI-BO", "TP-EI-BO (unit diagonal)", "average-EI", "ARD-EI", "envEI", "diffEI", "MTGP-EI (free sign)", "RGPE-EI",
 )  # fmt: skip
 #: Instead of a folder of measured tables.
 SIMULATED = "simulated"

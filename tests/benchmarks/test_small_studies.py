@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.__main__ import main
@@ -12,14 +13,17 @@ ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
 
 def test_the_demonstration_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "demo.png"
-    main(["demo", "--trials", "8", "--repeats", "1", "--picture", str(picture)])
+    picture, stored = tmp_path / "demo.png", tmp_path / "demo.csv"
+    stored.write_text("prior,old,seed,trial,distance,rank\naverage,without,0,1,7.5,0\nreweighted,without,0,1,7.5,0\n")
+    main(["demo", "--trials", "8", "--repeats", "1", "--picture", str(picture), "--store", str(stored)])
     said = capsys.readouterr()
     assert said.out.startswith("SIMULATION")
     assert "Best settings for device B (simulated)" in said.out
     assert "without" in said.out
     assert "16/16" in said.err
     assert picture.read_bytes()[:4] == b"\x89PNG"
+    of_priors = pd.read_csv(stored).groupby("prior").size()
+    assert dict(of_priors) == {"average": 16, "reweighted": 1}  # what was there of this prior is replaced
 
 
 @pytest.mark.parametrize("name", ["flipped", "lambda-floor"])

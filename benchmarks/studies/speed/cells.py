@@ -41,6 +41,11 @@ def decimal(name: str) -> Cell:
     return lambda row: _NOTHING if row.get(name) is None else f"{row[name]:.2f}"
 
 
+def ratio_of(name: str, to: str) -> Cell:
+    """Of two times that the table shows."""
+    return lambda row: _NOTHING if row.get(to) is None else f"{row[name] / row[to]:.2f}"
+
+
 def gib(name: str) -> Cell:
     """Memory."""
     return lambda row: f"{row[name]:.2f} GiB"

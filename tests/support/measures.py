@@ -1,0 +1,87 @@
+"""What the documents' claims are made of: ratios by name, from the stored results."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from tests.support.prose import Value
+from tests.support.stored import (
+    AVERAGE,
+    FAILURES,
+    KIND_FUNCTIONS,
+    KINDS,
+    MORE,
+    PAIRS,
+    PAPER,
+    RESULTS,
+    RIVAL,
+    SHIFTED,
+    STANDARD,
+    TUNED,
+    Estimate,
+    ratio,
+    runs,
+    speed,
+)
+
+README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
+EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
+DOCUMENTS = (README, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
+ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
+UNIT = "TP-EI-BO (unit diagonal)"
+FIVE = range(5)
+
+flipped = partial(ratio, "functions", kind="flipped", method=TUNED)
+over_rival = partial(ratio, "functions", kind="flipped", method=AVERAGE, to=RIVAL)
+
+
+def of_kind(kind: str, method: str, to: str = STANDARD) -> Estimate:
+    """On the four functions and five seeds that all kinds were run with."""
+    return ratio("functions", KIND_FUNCTIONS, kind, method, to=to, seeds=FIVE)
+
+
+def over_all_kinds() -> float:
+    """The average's regret over the rival's: geometric mean over kinds."""
+    return float(np.exp(np.mean([np.log(of_kind(kind, AVERAGE, RIVAL).middle) for kind in KINDS])))
+
+
+def worst(kind: str) -> float:
+    """The average's largest ratio on one function."""
+    return max(ratio("beliefs", [problem], kind, AVERAGE).middle for problem in ALL)
+
+
+def on_pairs() -> list[float]:
+    """The average's ratio on each measured pair."""
+    return [ratio("beliefs_pairs", [pair], "measured", AVERAGE).middle for pair in PAIRS]
+
+
+def wiggles_of_levi() -> float:
+    """How much of Levi's range on [-10, 10]² is what a bowl leaves, in per cent."""
+    x, y = np.meshgrid(*[np.linspace(-10, 10, 2001)] * 2)
+    bowl = (x - 1) ** 2 + (y - 1) ** 2
+    sines = [np.sin(times * np.pi * one) ** 2 for times, one in ((3, x), (3, y), (2, y))]
+    rest = sines[0] + (x - 1) ** 2 * sines[1] + (y - 1) ** 2 * sines[2]
+    return 100 * float(np.ptp(rest) / np.ptp(bowl + rest))
+
+
+def suggestion(rows: int) -> float:
+    """With so many old rows, in ms."""
+    (found,) = [row["suggestion"] for row in speed("old-rows") if row["old"] == rows]
+    return 1000 * found
+
+
+def repeated() -> list[Value]:
+    """How many stored campaigns gave the same curve, of how many, to what, and how far the others are from it."""
+    found = pd.read_csv(RESULTS / "repeat.csv")
+    same = found["difference"] <= 1e-6
+    assert list(found[~same]["first_step"]) == [5]
+    assert list(found[~same]["seed"]) == [114]
+    return [float(same.sum()), float(len(found)), float(found["difference"].max())]
+
+
+def mean_seconds(study: str, method: str) -> float:
+    """Of a campaign, on the seeds that the rival was run with."""
+    found = runs(study)
+    seeds = found[found["method"] == RIVAL]["seed"]
+    return found[(found["method"] == method) & found["seed"].isin(seeds)]["seconds"].mean()

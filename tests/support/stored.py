@@ -1,0 +1,159 @@
+"""Ratios, medians and intervals from the stored results alone.
+
+Nothing of `benchmarks` is imported: what the reports compute, the tests of documents compute a second time.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+
+PAPER = ("Hölder table", "Himmelblau", "Ackley", "Styblinski-Tang", "eggholder", "Rastrigin")
+SHIFTED = ("Ackley (shifted)", "Rastrigin (shifted)")
+FAILURES = ("Levi N.13", "Easom")
+MORE = ("Branin", "six-hump camel", "Hartmann-3", "Hartmann-6")
+CHOSE_THE_FLOOR = ("Ackley", "Styblinski-Tang", "Himmelblau")
+KIND_FUNCTIONS = ("Hölder table", "Himmelblau", "Styblinski-Tang", "Ackley (shifted)")
+KINDS = (
+    "flipped", "same", "noisy flip", "shifted", "squared", "binary labels", "another function", "pure noise",
+)  # fmt: skip
+STANDARD, TUNED, AVERAGE, RIVAL = "standard-EI", "TP-EI-BO", "average-EI", "MTGP-EI (free sign)"
+PAIRS = (
+    "lig_PI_GOPI", "lig_GOPI_GOQ", "storm_solo_coloc", "storm_c1_c3_lat", "storm_c1thr_c3lat_flip", "liquid_water_dce",
+    "photo_nodup", "gpuconv_A100_MI250X",
+)  # fmt: skip
+
+#: Evaluations that all methods share, and that do not count, in each study.
+_SHARED = {"functions": 3, "fibre": 6}
+_LEAST = 1e-3
+_RESAMPLES = 20_000
+# A report's interval comes from 2,000 resamples: its ends are quantiles of some other chance than 2.5 %, by four
+# standard deviations at most.
+_CHANCE, _ERROR = 0.025, 4 * (0.025 * 0.975 / 2000) ** 0.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, and what it would be on resampled seeds."""
+
+    middle: float
+    draws: np.ndarray
+
+    @property
+    def low(self) -> tuple[float, float]:
+        """Between these is the lower end of a 95 % interval that was made with 2,000 resamples."""
+        return tuple(np.quantile(self.draws, [_CHANCE - _ERROR, _CHANCE + _ERROR]).tolist())
+
+    @property
+    def high(self) -> tuple[float, float]:
+        """And between these its upper end."""
+        return tuple(np.quantile(self.draws, [1 - _CHANCE - _ERROR, 1 - _CHANCE + _ERROR]).tolist())
+
+
+@cache
+def runs(study: str) -> pd.DataFrame:
+    """One row for each campaign of a study."""
+    return pd.read_csv(RESULTS / f"{study}_runs.csv", keep_default_na=False, na_values=[""])
+
+
+@cache
+def curves(study: str) -> pd.DataFrame:
+    """One row for each campaign and step."""
+    return runs(study).merge(pd.read_csv(RESULTS / f"{study}.csv"), on="run")
+
+
+@cache
+def speed(part: str) -> list[dict[str, Any]]:
+    """The rows of one part of what `speed` measured."""
+    return json.loads((RESULTS / "speed.json").read_text())["parts"][part]["rows"]
+
+
+@cache
+def _means(study: str) -> dict[tuple[str, str, str], dict[int, float]]:
+    """The mean regret of each campaign, by problem, kind and method, then by seed."""
+    found: dict[tuple[str, str, str], dict[int, float]] = {}
+    table = curves(study)
+    table = table[table["step"] > _SHARED.get(study, 0)]
+    for (problem, kind, method, seed), value in table.groupby(["problem", "kind", "method", "seed"])["value"]:
+        found.setdefault((problem, kind, method), {})[int(seed)] = float(value.sum() / len(value))
+    return found
+
+
+@cache
+def _resampled(count: int) -> np.ndarray:
+    """How often each of so many seeds is drawn, over their number."""
+    draws = np.random.default_rng(20).integers(count, size=(_RESAMPLES, count))
+    return np.stack([(draws == seed).mean(axis=1) for seed in range(count)], axis=1)
+
+
+def ratio(
+    study: str,
+    problems: Sequence[str],
+    kind: str,
+    method: str,
+    *,
+    to: str = STANDARD,
+    to_kind: str | None = None,
+    seeds: Collection[int] | None = None,
+) -> Estimate:
+    """Mean regret over another method's: the geometric mean over problems, on the seeds that both were run with.
+
+    The standard process sees no old data, and was run with the first kind alone.
+    """
+    of_base = to_kind or ("flipped" if to == STANDARD and study != "beliefs_pairs" else kind)
+    means = _means(study)
+    rows = [(means[name, kind, method], means[name, of_base, to]) for name in problems]
+    shared = sorted(set.intersection(*(set(one) for row in rows for one in row)) & set(seeds or range(1000)))
+    middle, draws = 0.0, np.zeros(_RESAMPLES)
+    for own, base in rows:
+        ours, theirs = np.array([own[seed] for seed in shared]), np.array([base[seed] for seed in shared])
+        middle += np.log(max(ours.mean(), _LEAST) / max(theirs.mean(), _LEAST)) / len(rows)
+        again = [np.maximum(_resampled(len(shared)) @ values, _LEAST) for values in (ours, theirs)]
+        draws += np.log(again[0] / again[1]) / len(rows)
+    return Estimate(float(np.exp(middle)), np.exp(draws))
+
+
+def fibre_ratio(method: str) -> Estimate:
+    """The mean distance of the best fibre from the target, over the standard process's."""
+    table = curves("fibre")
+    table = table[table["step"] > _SHARED["fibre"]].assign(miss=lambda one: np.sqrt(one["value"]))
+    ours, theirs = (
+        table[table["method"] == name].groupby("seed")["miss"].mean().to_numpy() for name in (method, STANDARD)
+    )
+    weights = _resampled(len(ours))
+    return Estimate(float(ours.mean() / theirs.mean()), (weights @ ours) / (weights @ theirs))
+
+
+def median(values: np.ndarray) -> Estimate:
+    """Of a sample."""
+    draws = np.random.default_rng(21).integers(len(values), size=(_RESAMPLES, len(values)))
+    return Estimate(float(np.median(values)), np.median(values[draws], axis=1))
+
+
+def floor_ratio(problem: str, floor: float) -> Estimate:
+    """Mean regret with a least λ over that without old data."""
+    table = curves("lambda_floor")
+    table = table[table["problem"] == problem]
+    with_old = table[table["floor"] == floor].groupby("seed")["value"].mean().to_numpy()
+    without = table[table["floor"].isna()].groupby("seed")["value"].mean().to_numpy()
+    weights = _resampled(len(with_old))
+    return Estimate(float(with_old.mean() / without.mean()), (weights @ with_old) / (weights @ without))
+
+
+def demo(prior: str, with_old: bool) -> pd.DataFrame:
+    """The demonstration's campaigns: a row for each seed and trial."""
+    table = pd.read_csv(RESULTS / "demo.csv")
+    return table[(table["prior"] == prior) & (table["old"] == ("with device A's records" if with_old else "without"))]
+
+
+def hours(*studies: str) -> float:
+    """How long all campaigns took, on two cores."""
+    return sum(runs(study)["seconds"].sum() for study in studies) / 2 / 3600

@@ -1,0 +1,245 @@
+"""Every cell of the documents' tables, computed from the stored results without the code that wrote them."""
+
+import numpy as np
+import pytest
+
+from tests.support.cells import marked_agrees, tables, unmarked_agrees
+from tests.support.prose import agrees
+from tests.support.stored import (
+    AVERAGE,
+    CHOSE_THE_FLOOR,
+    FAILURES,
+    KIND_FUNCTIONS,
+    KINDS,
+    MORE,
+    PAIRS,
+    PAPER,
+    RIVAL,
+    SHIFTED,
+    STANDARD,
+    Estimate,
+    curves,
+    demo,
+    fibre_ratio,
+    median,
+    ratio,
+    runs,
+)
+
+EXPERIMENTS, BELIEFS = "docs/experiments.md", "docs/beliefs.md"
+ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
+TOGETHER = "geometric mean"
+TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), "≤ 0.45 / 1.05") | {
+    "shifted": "≤ 0.75 / 1.15", "binary labels": "≤ 0.85 / 1.15", "another function": "≤ 1.00 / 1.15",
+    "pure noise": "≤ 1.00 / 1.15",
+}  # fmt: skip
+README_KINDS = (
+    "same",
+    "flipped",
+    "squared",
+    "noisy flip",
+    "shifted",
+    "binary labels",
+    "another function",
+    "pure noise",
+)
+
+
+#: Tables of measurements that a test below computes, and tables of words.
+CHECKED = {
+    "README.md": {"old data | same"},
+    "docs/algorithm1.md": {
+        "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
+    },
+    BELIEFS: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "pairs", "rival")},
+    EXPERIMENTS: {
+        *(f"ratios {name}" for name in ("paper", "split", "shifted", "failures")), "kinds", "fibre simulated",
+        "medians after 10", "medians after 25",
+    },
+}  # fmt: skip
+OF_WORDS = {"class | why", "belief | f has the kernel", "name | model"}
+
+
+def wrong_cells(document: str, name: str, expected: dict[str, dict[str, Estimate]]) -> list[str]:
+    """Those that are not as expected, of a table with a row for each method (or function) and a column for each."""
+    head, rows = tables(document)[name]
+    assert [row[0] for row in rows] == list(expected)
+    return [
+        f"{row[0]}, {column}: {cell}"
+        for row in rows
+        for column, cell in zip(head[1:], row[1:], strict=True)
+        if not marked_agrees(cell, expected[row[0]][column])
+    ]
+
+
+@pytest.mark.parametrize("document", CHECKED)
+def test_every_table_is_checked(document: str) -> None:
+    assert set(tables(document)) - OF_WORDS == CHECKED[document]
+
+
+def methods_in(document: str, name: str) -> list[str]:
+    return [row[0] for row in tables(document)[name][1]]
+
+
+@pytest.mark.parametrize(("name", "problems"), [("paper", PAPER), ("shifted", SHIFTED), ("failures", FAILURES)])
+def test_ratios_of_every_method_on_every_function(name: str, problems: tuple[str, ...]) -> None:
+    methods = methods_in(EXPERIMENTS, f"ratios {name}")
+    of_kind = runs("functions").query("kind == 'flipped'")
+    assert sorted(methods) == sorted(set(of_kind["method"]))
+    assert {AVERAGE, RIVAL, STANDARD} <= set(methods)
+    groups = {problem: [problem] for problem in problems} | {TOGETHER: list(problems)}
+    expected = {
+        method: {head: ratio("functions", group, "flipped", method) for head, group in groups.items()}
+        for method in methods
+    }
+    assert wrong_cells(EXPERIMENTS, f"ratios {name}", expected) == []
+
+
+def test_what_the_geometric_means_rest_on() -> None:
+    groups = {
+        "all six": PAPER,
+        "without Ackley": [name for name in PAPER if name != "Ackley"],
+        "the three that chose the floor under λ": CHOSE_THE_FLOOR,
+        "the three that did not": [name for name in PAPER if name not in CHOSE_THE_FLOOR],
+    }
+    expected = {
+        method: {head: ratio("functions", group, "flipped", method) for head, group in groups.items()}
+        for method in methods_in(EXPERIMENTS, "ratios paper")
+    }
+    assert wrong_cells(EXPERIMENTS, "ratios split", expected) == []
+
+
+def test_ratios_by_kind_of_old_data() -> None:
+    head, rows = tables(EXPERIMENTS)["kinds"]
+    assert {AVERAGE, RIVAL} <= set(head)
+    assert [row[0] for row in rows] == list(KINDS)
+    for kind, *cells in rows:
+        for method, cell in zip(head[1:], cells, strict=True):
+            estimate = ratio("functions", KIND_FUNCTIONS, kind, method, seeds=range(5))
+            assert unmarked_agrees(cell, estimate), (kind, method, cell)
+
+
+@pytest.mark.parametrize("step", [10, 25])
+def test_medians_and_quartiles(step: int) -> None:
+    found = curves("functions").query("kind == 'flipped' and step == @step")
+    values = found.groupby(["method", "problem"])["value"].apply(np.array)
+    head, rows = tables(EXPERIMENTS)[f"medians after {step}"]
+    assert head[1:] == [*PAPER, *SHIFTED, *FAILURES]
+    for method, *cells in rows:
+        for problem, cell in zip(head[1:], cells, strict=True):
+            quartiles = np.quantile(values[method, problem], [0.5, 0.25, 0.75])
+            assert cell == "{:.3f} ({:.3f}–{:.3f})".format(*quartiles), (method, problem)
+
+
+def test_fibres() -> None:
+    table = curves("fibre")
+    head, rows = tables(EXPERIMENTS)["fibre simulated"]
+    assert sorted(row[0] for row in rows) == sorted(set(table["method"]))
+    assert [column.split()[1] for column in head[1:4]] == ["10", "20", "30"]
+    for method, *cells, mean in rows:
+        for step, cell in zip((10, 20, 30), cells, strict=True):
+            values = table.query("method == @method and step == @step")["value"].to_numpy() ** 0.5
+            assert cell == "{:.1f} ({:.1f}–{:.1f})".format(*np.quantile(values, [0.5, 0.25, 0.75])), (method, step)
+        assert marked_agrees(mean, fibre_ratio(method)), (method, mean)
+
+
+@pytest.mark.parametrize(("name", "study"), [("functions", "beliefs"), ("continuous", "beliefs_continuous")])
+def test_the_average_on_every_function(name: str, study: str) -> None:
+    head = tables(BELIEFS)[f"beliefs {name}"][0]
+    found = set(runs(study)["problem"])
+    problems = [problem for problem in ALL if problem in found]
+    groups = {problem: [problem] for problem in problems} | {TOGETHER: problems}
+    expected = {row: {kind: ratio(study, group, kind, AVERAGE) for kind in head[1:]} for row, group in groups.items()}
+    assert wrong_cells(BELIEFS, f"beliefs {name}", expected) == []
+
+
+def test_the_average_by_kind() -> None:
+    some = ALL[::2]
+    products = {AVERAGE: 1.0, RIVAL: 1.0}
+    *rows, last = tables(BELIEFS)["beliefs kinds"][1]
+    assert [row[0] for row in rows] == list(KINDS)
+    for kind, together, worst, target, ours, theirs in rows:
+        assert unmarked_agrees(together, ratio("beliefs", ALL, kind, AVERAGE)), kind
+        each = {problem: ratio("beliefs", [problem], kind, AVERAGE) for problem in ALL}
+        cell, problem = worst.split(") ", 1)
+        assert problem == max(each, key=lambda one: each[one].middle)
+        assert unmarked_agrees(f"{cell})", each[problem]), (kind, worst)
+        assert target == TARGETS[kind]
+        for method, printed in ((AVERAGE, ours), (RIVAL, theirs)):
+            value = ratio("beliefs", some, kind, method, seeds=[100]).middle
+            products[method] *= value
+            assert agrees(printed, value), (kind, method)
+    assert last[:4] == ["all kinds", "", "", ""]
+    for printed, product in zip(last[4:], products.values(), strict=True):
+        assert agrees(printed, product ** (1 / len(KINDS)))
+
+
+def test_the_average_beside_its_strongest_rival() -> None:
+    groups = {
+        "the paper's six": PAPER, "shifted copies": SHIFTED, "all 10": (*PAPER, *SHIFTED, *FAILURES),
+        ", ".join(KIND_FUNCTIONS): KIND_FUNCTIONS,
+    }  # fmt: skip
+    rows = tables(BELIEFS)["beliefs rival"][1]
+    assert [row[0] for row in rows] == ["flipped"] * 4 + list(KINDS)
+    for kind, functions, told, ours, theirs, over in rows:
+        first, last = map(int, told.split(" to "))
+        seeds = range(first, last + 1)
+        assert unmarked_agrees(ours, ratio("functions", groups[functions], kind, AVERAGE, seeds=seeds)), (kind, told)
+        assert unmarked_agrees(theirs, ratio("functions", groups[functions], kind, RIVAL, seeds=seeds)), (kind, told)
+        paired = ratio("functions", groups[functions], kind, AVERAGE, to=RIVAL, seeds=seeds)
+        assert marked_agrees(over, paired), (kind, functions, told, over)
+
+
+def test_measured_pairs() -> None:
+    rows = tables(BELIEFS)["beliefs pairs"][1]
+    assert [row[0] for row in rows] == [*PAIRS, TOGETHER]
+    for name, every, ours, theirs in rows:
+        group = PAIRS if name == TOGETHER else [name]
+        assert marked_agrees(every, ratio("beliefs_pairs", group, "measured", AVERAGE)), name
+        for method, printed in ((AVERAGE, ours), (RIVAL, theirs)):
+            assert agrees(printed, ratio("beliefs_pairs", group, "measured", method, seeds=(100, 101)).middle), name
+
+
+def test_the_readme() -> None:
+    _, (ours, ours_on_some, rival) = tables("README.md")["old data | same"]
+    for kind, one, two, three in zip(README_KINDS, ours[1:], ours_on_some[1:], rival[1:], strict=True):
+        assert agrees(one, ratio("beliefs", ALL, kind, AVERAGE).middle), kind
+        assert agrees(two, ratio("functions", KIND_FUNCTIONS, kind, AVERAGE, seeds=range(5)).middle), kind
+        assert agrees(three, ratio("functions", KIND_FUNCTIONS, kind, RIVAL, seeds=range(5)).middle), kind
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("function | evaluations", range(20)), ("again", range(100, 120))])
+def test_flipped_data_over_the_whole_square(name: str, seeds: range) -> None:
+    found = curves("flipped")
+    (table,) = [one for title, one in tables("docs/algorithm1.md").items() if title.endswith((name, f"({name})"))]
+    for problem, step, *cells in table[1]:
+        for with_old, cell in zip((False, True), cells, strict=True):
+            of_seeds = found[found["seed"].isin(seeds) & (found["with_old"] == with_old)]
+            rows = of_seeds[(of_seeds["problem"] == problem) & (of_seeds["step"] == int(step))]
+            printed = cell.replace("(", "").replace(")", "").replace(" to ", " ").split()
+            estimate = median(rows["value"].to_numpy())
+            values = (estimate.middle, estimate.low, estimate.high)
+            assert all(agrees(one, value) for one, value in zip(printed, values, strict=True)), (problem, step, cell)
+            # A resampled median is one of few numbers, and the ends of its interval are among them.
+            assert all(np.abs(estimate.draws - float(one)).min() < 1e-4 for one in printed), (problem, step, cell)
+
+
+def test_the_floor_under_lambda() -> None:
+    found = curves("lambda_floor")
+    head, rows = tables("docs/algorithm1.md")["least λ | Ackley"]
+    assert len(rows) == 5
+    for told, *cells in rows:
+        for problem, cell in zip(head[1:], cells, strict=True):
+            of_floor = found["floor"].isna() if told == "no old data" else found["floor"] == float(told.strip("*"))
+            assert agrees(cell, found[of_floor & (found["problem"] == problem)]["value"].mean()), (told, problem)
+
+
+def test_the_demonstration() -> None:
+    head, rows = tables("docs/algorithm1.md")["after trial | 5"]
+    for (_, *cells), (prior, with_old) in zip(
+        rows, (("average", True), ("reweighted", True), ("average", False)), strict=True
+    ):
+        found = demo(prior, with_old)
+        assert sorted(set(found["seed"])) == list(range(8))
+        for trial, cell in zip(map(int, head[1:]), cells, strict=True):
+            assert agrees(cell, found[found["trial"] == trial]["distance"].mean()), (prior, with_old, trial)
