@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from optuna.distributions import IntDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.spaces import EVERYTHING, allowed
 from tunedprior.errors import InputError
-from tunedprior.problem.parameters import Numeric, position_among
+from tunedprior.problem.parameters import Numeric, parameter_from, position_among
 from tunedprior.problem.space import Space
 
 
@@ -83,3 +83,11 @@ def test_whole_number_grids_are_exact_decimals() -> None:
 def test_bad_spaces_say_what_to_do(description: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Space.parse(description)
+
+
+def test_quantiles_follow_the_scale() -> None:
+    width = parameter_from("width", IntDistribution(1, 512, log=True))
+    assert [width.at_quantile(u) for u in (0.0, 1 / 3, 2 / 3)] == [1, 8, 64]
+    assert parameter_from("x", FloatDistribution(1e-4, 1.0, log=True)).at_quantile(0.5) == pytest.approx(0.01)
+    steps = parameter_from("steps", FloatDistribution(0.0, 1.0, step=0.25))
+    assert [steps.at_quantile(u) for u in (0.0, 0.19, 0.21, 0.5, 0.99)] == [0.0, 0.0, 0.25, 0.5, 1.0]
