@@ -107,3 +107,13 @@ def test_a_box_covers_the_spaces_that_fit_into_it() -> None:
     }
     found = {name: box.covers(Space.parse(one)) for name, one in covered.items()}
     assert found == dict.fromkeys(covered, False) | dict.fromkeys(["itself", "narrower", "fewer categories"], True)
+
+
+@pytest.mark.parametrize(("value", "fits"), [(1e6, True), (1e6 + 5e-4, True), (1e6 + 5e-3, False)])
+def test_a_fixed_number_has_one_code_up_to_rounding(value: float, fits: bool) -> None:
+    box = Box.around(Space.parse({"x": (1e6, 1e6), "z": (0.0, 1.0)}))
+    if fits:
+        assert box.codes([{"x": value, "z": 0.5}]).tolist() == [[0.0, 0.0]]
+    else:
+        with pytest.raises(InputError, match="'x' must lie between"):
+            box.codes([{"x": value, "z": 0.5}])

@@ -91,3 +91,19 @@ def test_quantiles_follow_the_scale() -> None:
     assert parameter_from("x", FloatDistribution(1e-4, 1.0, log=True)).at_quantile(0.5) == pytest.approx(0.01)
     steps = parameter_from("steps", FloatDistribution(0.0, 1.0, step=0.25))
     assert [steps.at_quantile(u) for u in (0.0, 0.19, 0.21, 0.5, 0.99)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+
+
+def test_categories_are_allowed_by_name_and_drawn_in_order() -> None:
+    gas = parameter_from("gas", ["air", "argon", "neon"])
+    assert gas.allows("argon")
+    assert not gas.allows("helium")
+    assert [gas.at_quantile(u) for u in (0.0, 0.3, 0.4, 0.99, 1.0)] == ["air", "air", "argon", "neon", "neon"]
+
+
+def test_a_small_space_is_drawn_whole() -> None:
+    """However often the sequence meets the same settings."""
+    space = Space.parse({"speed": list(range(17)), "gas": ["air", "argon"]})
+    for seed in range(3):
+        drawn = {tuple(setting.values()) for setting in space.sobol(34, seed)}
+        assert len(drawn) == 34
+        assert len(space.sobol(50, seed)) == 34

@@ -81,11 +81,12 @@ def _import_others() -> None:
     import optuna
     import pandas
     import scipy.optimize
-    import scipy.stats
+    import scipy.stats.qmc
     import sklearn.svm
     import torch
 
     torch.set_num_threads(1)
+    torch.testing.assert_close(torch.ones(1), torch.ones(1))  # imports as much again when it is first called
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     del botorch, gpytorch, hypothesis, optuna, pandas, scipy, sklearn
 

@@ -102,18 +102,18 @@ class _Alarm:
 
     def __init__(self) -> None:
         self.rang = False
-        signal.signal(signal.SIGALRM, self._ring)
+        signal.signal(signal.SIGPROF, self._ring)
 
     def after(self, seconds: float) -> "_Alarm":
         factor, more = PATIENCE
-        signal.setitimer(signal.ITIMER_REAL, factor * seconds + more)
+        signal.setitimer(signal.ITIMER_PROF, factor * seconds + more)
         return self
 
     def __enter__(self) -> "_Alarm":
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
     def _ring(self, *_: object) -> None:
         self.rang = True
