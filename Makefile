@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit format clean
+.PHONY: test demo lint types imports unit mutants campaigns fuzz format clean
 
 test: lint types imports unit
 
@@ -34,6 +34,16 @@ imports: $(INSTALLED)
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
 	$(BIN)/python -m pytest -n auto
+
+# Nets that take longer than tests may (docs/reliability.md has what they found).
+mutants: $(INSTALLED)
+	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
+
+campaigns: $(INSTALLED)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m nets.odd_campaigns
+
+fuzz: $(INSTALLED)
+	TUNEDPRIOR_FUZZ=$(or $(EXAMPLES),500) $(BIN)/python -m pytest -n auto tests/nets
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -15,9 +15,10 @@ from botorch.acquisition import (
 from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
 
 from support.builders import SPACE, assert_allowed, mixed, told_what_it_asked
-from support.mixtures import BOUNDS
+from support.cases import table
+from support.mixtures import BOUNDS, mixture_of_many
 from tunedprior import Optimizer
-from tunedprior.acquisition.functions import Situation, confidence_width
+from tunedprior.acquisition.functions import Situation, confidence_width, make_acquisition
 from tunedprior.errors import InputError
 
 
@@ -72,3 +73,13 @@ def test_srinivas_needs_a_finite_choice() -> None:
     with pytest.raises(InputError, match="this space is continuous"):
         opt.ask()
     assert opt.ask(candidates=opt.space.sobol(20, seed=0))
+
+
+@pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
+def test_classes_are_given_what_they_name() -> None:
+    model = mixture_of_many(2)
+    situation = Situation(0.7, table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=BOUNDS)
+    for choice in (ExpectedImprovement, "ei"):
+        assert make_acquisition(choice, model, situation, "fixed").best_f.item() == pytest.approx(0.7, rel=1e-6)
+    assert make_acquisition(UpperConfidenceBound, model, situation, 9.0).beta.item() == 9.0
+    assert make_acquisition("ucb", model, situation, 9.0).beta.item() == 9.0

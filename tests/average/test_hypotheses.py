@@ -7,6 +7,7 @@ import torch
 
 from support.builders import (
     SPACE,
+    _learnt_from,
     average_of,
     average_over,
     box_of,
@@ -18,7 +19,11 @@ from support.builders import (
     weighed_beforehand,
 )
 from support.cases import table
+from tunedprior.average.hypotheses import all_hypotheses
 from tunedprior.average.surrogate import Average
+from tunedprior.beliefs import belief
+from tunedprior.beliefs.aligned import AlignedBelief
+from tunedprior.beliefs.uninformed import UninformedBelief
 
 
 def test_prior_probabilities_are_shared_out_evenly_among_old_data() -> None:
@@ -49,3 +54,21 @@ def test_every_kernel_has_mean_variance_one() -> None:
     means = stack.variances(box).mean(-1)
     assert len(means) > 12
     torch.testing.assert_close(means, torch.ones_like(means), rtol=0.1, atol=0)
+
+
+def test_plain_length_scales_grow_with_the_diagonal_of_the_box() -> None:
+    plain, wide = (
+        torch.stack([version.covariance for version in UninformedBelief().versions((), inputs)[:-1]])
+        for inputs in (2, 8)
+    )
+    torch.testing.assert_close(wide, 2 * plain[:, :1].expand(12, 8))
+    assert plain[0].tolist() == pytest.approx([0.15, 0.15])
+    assert plain[-1].tolist() == pytest.approx([10.0, 10.0])
+
+
+def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AlignedBelief, "counts", lambda *_: False)
+    known = _learnt_from((smooth,), 20)[1]
+    found = all_hypotheses(known, 2, [belief("aligned")])
+    assert {label.belief for label in found.labels} == {"uninformed"}
+    assert len(found) > 3 * 13  # they are there beside the plain ones, under another name

@@ -74,6 +74,19 @@ def test_what_is_certain_has_values_and_gradients() -> None:
         assert_same(acquisition, codes, 1e-5)  # 64,000 standard deviations down, BoTorch loses as many digits
 
 
+@pytest.mark.filterwarnings("ignore:Negative variance values:linear_operator.utils.warnings.NumericalWarning")
+@pytest.mark.parametrize("amplitude", [1e-4, 1.0, 1e4])
+def test_what_is_all_but_certain_has_no_slope_below_a_floor(amplitude: float) -> None:
+    """Near an observation: the kernel's variance has a floor, and so has that of the response; either will do."""
+    kernels = KernelStack(torch.tensor([[2.0]]).double())
+    exact = Processes(kernels, torch.ones(1, 1).double(), torch.tensor([1e-12]).double(), 0.3)
+    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.around(Space.parse({"a": (-1.0, 1.0)}))
+    size = torch.tensor([amplitude]).double()
+    model = MixtureOfProcesses(exact, size, torch.tensor([0]), box, codes, codes**2)
+    near = codes + torch.tensor([[3e-6, 1e-4, 1e-3, 1e-2, 0.1]]).double()
+    assert_same(UpperConfidenceBound(model, beta=2.0), near.reshape(-1, 1), 1e-5)
+
+
 @pytest.mark.parametrize("kind", ["ei", "ucb"])
 def test_pending_settings_are_part_of_the_model(kind: str) -> None:
     model, pending = mixture_of_many(2), table(3, 2, seed=12)

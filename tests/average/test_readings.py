@@ -63,3 +63,10 @@ def test_readings_of_many_rows_are_streamed(monkeypatch: pytest.MonkeyPatch) -> 
     assert all(isinstance(reading, FeatureFit) for reading in found)
     z = table(50, 2, seed=8, low=-0.9, high=0.9)
     assert (found[0](z) - ripple(z)).abs().mean() < 0.05
+
+
+@pytest.mark.parametrize(("num_inputs", "factor"), [(2, 1.0), (8, 2.0)])
+def test_fixed_length_scales_grow_with_the_diagonal_of_the_box(num_inputs: int, factor: float) -> None:
+    x = table(12, num_inputs, seed=3)
+    found = [lengthscale_of(one, num_inputs).tolist() for one in read(x, standardised(x[:, 0]))[1:]]
+    assert found == [pytest.approx([factor * fixed] * num_inputs) for fixed in (0.3, 0.6, 1.2)]

@@ -22,6 +22,7 @@ from support.builders import (
     weighed_after,
     weighed_beforehand,
 )
+from support.cases import table
 from tunedprior import Optimizer
 from tunedprior.average import weighing
 from tunedprior.models.fitting import LEAST_NOISE
@@ -222,3 +223,11 @@ def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
     assert vars(opt.surrogate) == before  # the same objects: nothing was added, nothing exchanged
     loaded = pickle.loads(pickle.dumps(opt.surrogate))
     assert told(Optimizer(SPACE, model=loaded, seed=1), 5).ask() == suggestion
+
+
+@pytest.mark.parametrize("num_inputs", [1, 3])
+def test_one_observation_leaves_length_scales_at_the_mode_of_their_prior(num_inputs: int) -> None:
+    """log ℓ ~ N(m, s²) has its most probable ℓ at exp(m - s²): BoTorch's m = √2 + log(d)/2 for [0, 1], and s = √3."""
+    found = weighing.own_lengthscales(table(1, num_inputs), torch.ones(1, 1).double())
+    expected = 2 * math.exp(math.sqrt(2) - 3) * math.sqrt(num_inputs)
+    assert found.tolist() == pytest.approx([expected] * num_inputs, rel=1e-4)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.builders import KERNEL_BELIEFS, belief_kernel, corners, learnt_belief
+from support.builders import KERNEL_BELIEFS, belief_kernel, corners, learnt, learnt_belief
 from support.cases import number, table
 from tunedprior.beliefs import FixedReweighted
 from tunedprior.kernels import LogRatio, SquaredExponential
@@ -79,3 +79,13 @@ def test_a_stricter_tolerance_takes_more_features(name: str) -> None:
     loose = learnt_belief(name, num_inputs=3, by_features=True, tolerance=1e-3)
     strict = learnt_belief(name, num_inputs=3, by_features=True, tolerance=1e-12)
     assert loose.num_features < strict.num_features
+
+
+def test_little_regularisation_takes_more_features() -> None:
+    """What A explains is k(x)ᵀ(K_A + λI)⁻¹k(x'), so the certificate must count an error of k 1/λ times."""
+    base = SquaredExponential(number(1.0))
+    found = []
+    for lam in (1e-3, 1e-9):
+        kernel = belief_kernel("aligned", base, *learnt(base, 6, 2, lam), lam, by_features=True, tolerance=1e-3)
+        found.append(kernel.num_features)
+    assert found[0] < found[1]

@@ -207,3 +207,21 @@ def test_parameters_and_response_may_have_any_name() -> None:
     assert history["trial_"].tolist() == history["y"].tolist()
     assert set(history["state_"]) == {"complete"}
     assert Optimizer(space, seed=0, target="trial", initial=2).resume(history).ask() == opt.ask()
+
+
+@pytest.mark.parametrize(
+    ("run", "meant"),
+    [
+        ({"a": 0.0, "b": 2.7}, True),  # 4 % of the range of b
+        ({"a": 0.0, "b": 2.8}, False),  # 6 %
+        ({"a": 0.08, "b": 2.3}, True),
+        ({"a": 0.0, "b": 4.0}, False),  # exact in one parameter, far off in the other
+        ({"a": 0.9, "b": 2.5}, False),
+    ],
+    ids=str,
+)
+def test_what_was_run_may_be_five_per_cent_off_in_every_parameter(run: dict, meant: bool) -> None:
+    opt = Optimizer(SPACE, seed=0)
+    opt.ask(candidates=[{"a": 0.0, "b": 2.5}])
+    opt.tell(run, 1.0)
+    assert (opt.pending == []) is meant

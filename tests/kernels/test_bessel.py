@@ -69,3 +69,12 @@ def test_many_inputs_do_not_overflow(num_inputs: int) -> None:
     value = kernel(corner).to_dense().item()
     one = reference.squared_exponential_l4([[1.0]] * 4, [0.25]).real
     assert value == pytest.approx(one**num_inputs, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", range(2, 5))
+def test_bessel_functions_of_higher_order_lose_no_digits_near_zero(order: int) -> None:
+    """t h_q = h_{q-2} - (q-1) h_{q-1} would, for small t."""
+    small = torch.logspace(-14, 0.6, 60, dtype=torch.float64)
+    t = torch.cat([-small, small])[None]
+    series = bessel.bessel_clifford(t, order, 40) * torch.exp(-2 * t.clamp(min=0).sqrt())
+    torch.testing.assert_close(bessel.bessel_clifford(t, order, None), series, rtol=2e-13, atol=0)

@@ -127,6 +127,13 @@ def test_leave_one_out_predictions_are_refits_when_all_vectors_are_bound(kind, l
 def test_settled_rows_of_the_classifier_are_settled_rightly(seed: int, lengthscale: float, lam: float) -> None:
     _, X, y = problem(15, seed=seed)
     gram, machine = SquaredExponential(number(lengthscale))(X).to_dense().detach(), SupportVectorClassifier(lam)
+    assert_settled_rightly(machine, gram, y)
+    # The same with variances K(x, x) from 0.01 to 100, below 1 and above it.
+    scale = torch.logspace(-1, 1, 15).double()
+    assert_settled_rightly(machine, gram * scale[:, None] * scale, y)
+
+
+def assert_settled_rightly(machine: SupportVectorClassifier, gram: torch.Tensor, y: torch.Tensor) -> None:
     predictions = machine.leave_one_out(gram, y)
     clear = predictions.abs() > 1e-5
     assert torch.equal(machine.leave_one_out_losses(gram, y)[clear], machine.loss(y, predictions)[clear])
@@ -167,11 +174,12 @@ def test_learning_nothing_is_said() -> None:
 
 
 def test_leave_one_out_survives_a_lonely_class() -> None:
+    """Only the lonely row is mistaken: without it there is one class, and without another the rest is as it was."""
     kernel, X, y = problem(6)
     y = torch.ones_like(y)
     y[0] = -1.0
     for machine in (SupportVectorClassifier(0.5), SupportVectorClassifier(0.5, bias=True)):
-        assert leave_one_out_error(machine, kernel, X, y) >= 1 / 6
+        assert leave_one_out_error(machine, kernel, X, y) == pytest.approx(1 / 6)
 
 
 BAD_INPUT = [
@@ -224,3 +232,24 @@ def test_overflowing_kernels_are_refused() -> None:
 def test_replicates_can_be_averaged() -> None:
     kernel, X, y = SquaredExponential(number(0.5)), [[0.1, 0.2], [0.3, 0.4], [0.1, 0.2]], [1.0, 5.0, 3.0]
     assert LeastSquares(0.1).fit(kernel, *average_replicates(X, y)).alpha.shape == (2,)
+
+
+def test_leave_one_out_refits_every_row_where_no_free_vector_determines_the_bias() -> None:
+    """With α at 0 or at its bound everywhere, the bias lies between two limits, and rows with α = 0 set these too."""
+    found = 0
+    for seed in range(40):
+        _, X, y = problem(6, seed=seed)
+        gram, machine = SquaredExponential(number(1.5))(X).to_dense().detach(), SupportVectorClassifier(10.0, bias=True)
+        alpha, _ = machine.solve(gram, y)
+        bound = (alpha.abs() > (1 - 1e-6) / 10).sum()
+        if not 0 < bound < len(y) or bound + (alpha == 0).sum() < len(y):
+            continue
+        found += 1
+        predictions = machine.leave_one_out(gram, y)
+        for row in range(len(y)):
+            others = torch.arange(len(y)) != row
+            if len(set(y[others].tolist())) == 2:
+                refit, bias = machine.solve(gram[others][:, others], y[others])
+                expected = (gram[row, others] @ refit).item() + bias
+                assert predictions[row].item() == pytest.approx(expected, abs=1e-5)
+    assert found > 0

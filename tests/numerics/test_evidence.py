@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pytest
 import torch
+from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
 
 from support.builders import standardised
 from support.cases import table
 from tunedprior.numerics.evidence import (
     _AMPLITUDE_CERTAINTY,
     _evidence_and_gradient,
+    amplitude,
+    lengthscale_prior,
     log_evidence,
     most_probable,
     profile_log_evidence,
@@ -93,3 +96,35 @@ def test_the_profile_is_the_largest_over_the_amplitude() -> None:
     best = misfit / 5
     assert found == pytest.approx(at(best), rel=1e-12)
     assert max(at(best * factor) for factor in (0.5, 0.99, 1.01, 2.0)) < found
+
+
+@pytest.mark.parametrize("num_inputs", [1, 2, 7])
+def test_the_prior_of_length_scales_is_that_of_botorch_on_a_wider_box(num_inputs: int) -> None:
+    prior = get_covar_module_with_dim_scaled_prior(num_inputs).lengthscale_prior
+    middle, spread = lengthscale_prior(num_inputs)
+    assert middle == pytest.approx(prior.loc.item() + math.log(2), rel=1e-6)
+    assert spread == pytest.approx(prior.scale.item(), rel=1e-6)
+
+
+def test_the_best_of_several_starts_is_kept() -> None:
+    """A fast wave, which a long length-scale takes for noise: two maxima of the posterior."""
+    x = torch.linspace(-1, 1, 30).double()[:, None]
+    y = standardised(torch.sin(20 * x[:, 0]) + 0.3 * x[:, 0])
+    priors = (0.5, 2.0), (-2.0, 2.0)
+    starts = [(0.15, 0.01), (20.0, 1.0)]
+    alone = [most_probable(x, y, [start], *priors).item() for start in starts]
+    assert alone[0] < 0.3 < 1.0 < alone[1]
+    for order in (starts, starts[::-1]):
+        assert most_probable(x, y, order, *priors).item() == pytest.approx(alone[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("certainty", [1.0, 30.0])
+def test_the_amplitude_is_that_of_a_numerical_posterior(certainty: float) -> None:
+    """1/E[1/a | y] with p(a | y) ∝ N(y; 0, aI) inverse gamma(a; c, c), by summing over a."""
+    y = np.array([0.5, -2.0, 1.0, 3.0, 0.1])
+    a = np.geomspace(1e-3, 1e4, 20001)
+    logs = -len(y) / 2 * np.log(a) - y @ y / (2 * a) - (certainty + 1) * np.log(a) - certainty / a + np.log(a)
+    weights = np.exp(logs - logs.max())
+    expected = 1 / ((weights / a).sum() / weights.sum())
+    found = amplitude(torch.as_tensor(y)[None, :, None], torch.tensor([certainty]).double())
+    assert found.tolist() == pytest.approx([expected], rel=1e-6)

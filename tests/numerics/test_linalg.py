@@ -60,3 +60,12 @@ def test_a_symmetric_root_squares_to_its_matrix_with_no_column_too_many() -> Non
     root = symmetric_root(half @ half.mT)
     assert root.shape == (6, 3)
     torch.testing.assert_close(root @ root.mT, half @ half.mT, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_a_root_has_as_many_columns_as_the_rank_in_any_units(scale: float) -> None:
+    half = table(5, 2)
+    matrix = scale * half @ half.mT
+    root = symmetric_root(matrix)
+    assert root.shape == (5, 2)
+    torch.testing.assert_close(root @ root.mT, matrix, rtol=1e-6, atol=1e-9 * scale)

@@ -79,3 +79,41 @@ def test_categories_match_what_a_file_made_of_them() -> None:
     space = Space.parse({"padding": CategoricalDistribution((True, False)), "n": CategoricalDistribution((1, 2))})
     assert isinstance(space.parameters[0], Categorical)
     assert Box.around(space).codes([{"padding": "False", "n": "2"}]).tolist() == [[1.0, 1.0]]
+
+
+def test_what_is_a_little_outside_counts_as_the_edge() -> None:
+    box = Box.around(Space.parse({"x": (0.0, 10.0)}))
+    codes = box.codes([{"x": 10.4}, {"x": -0.4}, {"x": 9.75}], slack=0.1)
+    assert codes.flatten().tolist() == [1.0, -1.0, 0.95]
+    assert box.codes([{"x": 10 + 1e-9}]).item() == 1.0
+    with pytest.raises(InputError, match="must lie between 0 and 10"):
+        box.codes([{"x": 10.6}], slack=0.1)
+
+
+def test_a_box_covers_the_spaces_that_fit_into_it() -> None:
+    space = {"x": (1.0, 9.0), "gas": ["air", "argon"]}
+    box = Box.around(Space.parse(space))
+    covered = {
+        "itself": space,
+        "narrower": space | {"x": (1.0, 5.0)},
+        "fewer categories": space | {"gas": ["air"]},
+        "other order": space | {"gas": ["argon", "air"]},
+        "another category": space | {"gas": ["air", "neon"]},
+        "lower": space | {"x": (0.9, 5.0)},
+        "higher": space | {"x": (1.0, 9.1)},
+        "another scale": space | {"x": FloatDistribution(1.0, 9.0, log=True)},
+        "a number for a category": space | {"gas": (0.0, 1.0)},
+        "another name": {"z": space["x"], "gas": space["gas"]},
+    }
+    found = {name: box.covers(Space.parse(one)) for name, one in covered.items()}
+    assert found == dict.fromkeys(covered, False) | dict.fromkeys(["itself", "narrower", "fewer categories"], True)
+
+
+@pytest.mark.parametrize(("value", "fits"), [(1e6, True), (1e6 + 5e-4, True), (1e6 + 5e-3, False)])
+def test_a_fixed_number_has_one_code_up_to_rounding(value: float, fits: bool) -> None:
+    box = Box.around(Space.parse({"x": (1e6, 1e6), "z": (0.0, 1.0)}))
+    if fits:
+        assert box.codes([{"x": value, "z": 0.5}]).tolist() == [[0.0, 0.0]]
+    else:
+        with pytest.raises(InputError, match="'x' must lie between"):
+            box.codes([{"x": value, "z": 0.5}])

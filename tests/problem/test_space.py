@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from optuna.distributions import IntDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.spaces import EVERYTHING, allowed
 from tunedprior.errors import InputError
-from tunedprior.problem.parameters import Numeric, position_among
+from tunedprior.problem.parameters import Numeric, parameter_from, position_among
 from tunedprior.problem.space import Space
 
 
@@ -102,3 +102,27 @@ def test_whole_number_grids_are_exact_decimals() -> None:
 def test_bad_spaces_say_what_to_do(description: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Space.parse(description)
+
+
+def test_quantiles_follow_the_scale() -> None:
+    width = parameter_from("width", IntDistribution(1, 512, log=True))
+    assert [width.at_quantile(u) for u in (0.0, 1 / 3, 2 / 3)] == [1, 8, 64]
+    assert parameter_from("x", FloatDistribution(1e-4, 1.0, log=True)).at_quantile(0.5) == pytest.approx(0.01)
+    steps = parameter_from("steps", FloatDistribution(0.0, 1.0, step=0.25))
+    assert [steps.at_quantile(u) for u in (0.0, 0.19, 0.21, 0.5, 0.99)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+
+
+def test_categories_are_allowed_by_name_and_drawn_in_order() -> None:
+    gas = parameter_from("gas", ["air", "argon", "neon"])
+    assert gas.allows("argon")
+    assert not gas.allows("helium")
+    assert [gas.at_quantile(u) for u in (0.0, 0.3, 0.4, 0.99, 1.0)] == ["air", "air", "argon", "neon", "neon"]
+
+
+def test_a_small_space_is_drawn_whole() -> None:
+    """However often the sequence meets the same settings."""
+    space = Space.parse({"speed": list(range(17)), "gas": ["air", "argon"]})
+    for seed in range(3):
+        drawn = {tuple(setting.values()) for setting in space.sobol(34, seed)}
+        assert len(drawn) == 34
+        assert len(space.sobol(50, seed)) == 34

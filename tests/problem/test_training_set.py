@@ -114,3 +114,19 @@ def test_a_machine_learns_from_distinct_rows() -> None:
     assert torch.equal(found[1], y)
     with pytest.raises(InputError, match=r"2 of 5 rows repeat another \(rows 1, 4\)"):
         distinct_rows(torch.cat([x, x[1:2]]), torch.cat([y, y[:1]]))
+
+
+@pytest.mark.parametrize(("spread", "varies"), [(0.0, False), (1e-9, False), (1e-2, True)])
+def test_rounding_of_a_large_response_is_no_variation(spread: float, varies: bool) -> None:
+    response = 1e6 + spread * torch.tensor([0.0, 1.0, 2.0, 1.0]).double()
+    training = TrainingSet(table(4, 1), response, labels=False)
+    if varies:
+        assert training.standardised().response.std(correction=0).item() == pytest.approx(1.0)
+    else:
+        with pytest.raises(NothingToLearnError, match="never varies"):
+            training.standardised()
+
+
+def test_a_response_that_is_zero_somewhere_is_measured_by_its_largest() -> None:
+    response = torch.tensor([0.0, 1.0, 1.0, 1.0]).double()
+    assert TrainingSet(table(4, 1), response, labels=False).standardised().scale == pytest.approx(3**0.5 / 4)

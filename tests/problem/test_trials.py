@@ -121,3 +121,12 @@ def test_no_name_is_reserved() -> None:
     assert list(table.columns[:6]) == list(names)
     assert table[columns.response].tolist() == [2.0]
     assert comparable(from_table(table, columns, space).told[0]) == comparable(history.told[0])
+
+
+def test_trials_are_equal_field_by_field_and_failures_too() -> None:
+    one = Trial({"x": 1.0}, math.nan, None, 3)
+    assert one == Trial({"x": 1.0}, math.nan, None, 3)
+    assert Trial({"x": 1.0}, 2.0) == Trial({"x": 1.0}, 2.0)
+    for other in (Trial({"x": 1.0}, 2.0, None, 3), Trial({"x": 2.0}, math.nan, None, 3), Trial({"x": 1.0}, id=4), "x"):
+        assert one != other
+    assert Trial({"x": 1.0}, 2.0) != Trial({"x": 1.0}, 3.0)

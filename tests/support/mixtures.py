@@ -126,7 +126,8 @@ def mixture_of_many(num_inputs: int, rows: int = 12, others: bool = True) -> Mix
     shares = torch.cat([shares, (shares + 2 * shares.roll(2, 1)) / 3])
     noise = torch.logspace(-4, -1, len(shares)).double()
     amplitude = torch.linspace(0.3, 2.0, len(shares)).double()
-    members = torch.arange(64) ** 2 % len(shares)
+    # Every process once, and some of them more often.
+    members = torch.cat([torch.arange(len(shares)), torch.arange(64 - len(shares)) ** 2 % len(shares)])
     space = Space.parse({f"x{column}": (-1.0, 1.0) for column in range(num_inputs)})
     codes = table(rows, num_inputs, seed=2, low=-1.0, high=1.0)
     y = torch.sin(3 * codes.sum(-1, keepdim=True))

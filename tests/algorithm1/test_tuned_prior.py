@@ -1,0 +1,28 @@
+"""The process of Algorithm 1's second half: where it looks, and how large it is before it is fitted."""
+
+import pytest
+import torch
+
+from support.builders import PLANT, observed, plant_data
+from support.cases import table
+from tunedprior import pretrain
+from tunedprior.algorithm1.tuned_prior import TunedPrior
+from tunedprior.models.standard import Standard
+from tunedprior.problem.box import Box
+from tunedprior.problem.space import Space
+
+
+@pytest.mark.parametrize("unit_diagonal", [False, True])
+def test_the_prior_variance_is_the_amplitude_on_average_over_the_box(unit_diagonal: bool) -> None:
+    prior = pretrain(plant_data().assign(y=lambda old: 1000 * old["y"]), PLANT)
+    model = TunedPrior(prior, unit_diagonal)(observed(6))
+    inputs = model.input_transform(table(3000, 2, low=-1.0, high=1.0))
+    mean = model.covar_module(inputs, diag=True).mean() / model.covar_module.outputscale
+    assert mean.item() == pytest.approx(1.0, rel=0.05)
+    assert inputs.abs().max() <= prior.reach
+
+
+def test_the_standard_process_lives_in_the_unit_cube() -> None:
+    model = Standard(Box.around(Space.parse(PLANT)))(observed(6))
+    codes = torch.tensor([[-1.0, 1.0], [0.0, 0.5]], dtype=torch.float64)
+    assert model.input_transform(codes).tolist() == [[0.0, 1.0], [0.5, 0.75]]
