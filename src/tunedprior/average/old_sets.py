@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import pandas as pd
 from torch import Tensor
 
 from tunedprior.algorithm1.pretraining import usable_or_warn
+from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.average.readings import several_fits
 from tunedprior.checks import listed, warn
@@ -80,15 +80,6 @@ def _are_records(data: Any) -> bool:
 def read_all(old_data: Mapping[str, OldData], space: Space, target: str, direction: str) -> dict[str, Read]:
     """Every old data set, read and matched to the space; what was found in one of them is said in one warning."""
     return {name: _read(one, space, target, direction, name) for name, one in old_data.items()}
-
-
-def is_weight_prior(path: str | PathLike[str]) -> bool:
-    """Whether a file holds a saved `WeightPrior`, by its content."""
-    try:
-        with ZipFile(path) as archive:
-            return "header.npy" in archive.namelist()
-    except (OSError, BadZipFile, ValueError):
-        return False
 
 
 def _read(one: OldData, space: Space, target: str, direction: str, name: str) -> Read:
