@@ -45,5 +45,9 @@ class FileFormatError(TunedPriorError, ValueError):
     """A file is damaged, of another kind, or of a newer version."""
 
 
+class ExhaustedWarning(UserWarning):
+    """Everything there is to try was tried."""
+
+
 class FittingWarning(UserWarning):
     """A model goes on with default parameters because fitting them failed."""

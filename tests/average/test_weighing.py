@@ -228,6 +228,6 @@ def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
 @pytest.mark.parametrize("num_inputs", [1, 3])
 def test_one_observation_leaves_length_scales_at_the_mode_of_their_prior(num_inputs: int) -> None:
     """log ℓ ~ N(m, s²) has its most probable ℓ at exp(m - s²): BoTorch's m = √2 + log(d)/2 for [0, 1], and s = √3."""
-    found = weighing.own_lengthscales(table(1, num_inputs), torch.ones(1, 1).double())
+    found = weighing.own_lengthscales(table(1, num_inputs), torch.ones(1, 1).double(), torch.ones(num_inputs))
     expected = 2 * math.exp(math.sqrt(2) - 3) * math.sqrt(num_inputs)
     assert found.tolist() == pytest.approx([expected] * num_inputs, rel=1e-4)

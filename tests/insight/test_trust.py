@@ -10,6 +10,7 @@ import pytest
 from support.builders import (
     SPACE,
     average_over,
+    flipped,
     observations_of,
     old_data,
     scaled,
@@ -129,9 +130,9 @@ def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
     assert lab["positive"] == pytest.approx(1 - plant["positive"], rel=1e-6)
 
 
-def test_trust_reads_as_two_tables() -> None:
+def test_trust_reads_as_a_sentence_and_two_tables() -> None:
     trust = told(Optimizer(SPACE, {"lab of 2019": old_data(rows=15)}), 2).trust
-    beliefs, relations = str(trust).split("\n\n")
+    _, beliefs, relations = str(trust).split("\n\n")
     assert beliefs.splitlines()[0].split() == ["old", "data", "belief", "trust"]
     assert len(beliefs.splitlines()) == 1 + len(trust.beliefs)
     assert relations.splitlines()[0].split() == ["old", "data", "trust", "slope", "positive"]
@@ -146,3 +147,23 @@ def test_without_an_average_there_is_no_trust(options: dict) -> None:
         InputError, match=f"prior='average'; this Optimizer has the one model {type(opt.surrogate).__name__}"
     ):
         opt.trust  # noqa: B018  # a property
+
+
+@pytest.mark.parametrize("response", [1.0, float("nan")], ids=["equal responses", "failed runs"])
+def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
+    opt = Optimizer(SPACE, old_data(smooth), seed=1)
+    before = opt.trust.relations.trust.tolist()
+    for setting in opt.space.sobol(8, seed=2):
+        opt.tell(setting, response)
+    assert opt.trust.relations.trust.tolist() == pytest.approx(before)
+    assert "neither helps nor hurts" in str(opt.trust)
+
+
+def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
+    opt = Optimizer(SPACE, old_data(flipped), seed=1)
+    assert opt.trust.sentences == ["old data: nothing was told yet, so nothing is known of how far it can be trusted."]
+    told(opt, 8)
+    said = repr(opt.trust)
+    assert said.startswith("old data is trusted (")
+    assert "the response falls with the old one" in said.splitlines()[0]
+    assert "<p>old data is trusted" in opt.trust._repr_html_()

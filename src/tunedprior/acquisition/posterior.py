@@ -5,16 +5,18 @@ from typing import Any
 import torch
 from botorch.models import SingleTaskGP
 from botorch.models.model import Model
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.models.fitting import LEAST_NOISE
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, quietly
+from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.observations import Observations
 
 _PREDICTED_AT_ONCE = 1024
+_ENOUGH_TO_JUDGE = 5  # observations
 
 
 def moments(
@@ -26,15 +28,36 @@ def moments(
         mean = torch.cat([part.mixture_mean for part in parts])
         return mean[:, 0, 0], torch.cat([part.mixture_variance for part in parts])[:, 0, 0]
     with quietly(NEGATIVE_VARIANCE):
-        posterior: Any = model.posterior(codes)  # BoTorch's own type does not promise a mean
-        variance = posterior.variance.squeeze(-1)
-        if measured and isinstance(model, SingleTaskGP):
-            # The noise where there are observations; with known noise it is the same for all of them.
-            variance = variance + model.likelihood.noise.mean()
-        elif measured:
-            with_noise: Any = model.posterior(codes, observation_noise=True)
-            variance = with_noise.variance.squeeze(-1)
-        return posterior.mean.squeeze(-1), variance
+        posterior: Any = model.posterior(codes, observation_noise=measured)  # BoTorch's type does not promise a mean
+        return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
+
+
+@torch.no_grad()
+def misjudged(model: Model) -> float:
+    """By how much a model's standard deviations are too small: √(Σ_i e_i²/σ_i² / n), or 1 if they are not.
+
+    e_i is the error of the observation i as predicted from all others, σ_i the standard deviation it had (with noise):
+    e_i = [R⁻¹y]_i/[R⁻¹]_ii and σ_i² = 1/[R⁻¹]_ii for a process whose observations have covariance R. For a mixture they
+    are those of the mixture. Models of other kinds are taken at their word.
+    """
+    if isinstance(model, MixtureOfProcesses):
+        factor, whitened, amplitude = model.factor, model.whitened, model.amplitude[:, None]
+        weights = torch.bincount(model.members, minlength=len(amplitude)).to(factor) / len(model.members)
+    elif isinstance(model, SingleTaskGP):
+        observed = model.likelihood(model.forward(model.train_inputs[0]), model.train_inputs[0])
+        factor = cholesky(observed.covariance_matrix)[None]
+        whitened = torch.linalg.solve_triangular(factor, (model.train_targets - observed.mean)[:, None], upper=False)
+        amplitude, weights = factor.new_ones(1, 1), factor.new_ones(1)
+    else:
+        return 1.0
+    if factor.shape[-1] < _ENOUGH_TO_JUDGE:
+        return 1.0
+    inverse = torch.linalg.solve_triangular(factor, torch.eye(factor.shape[-1]).to(factor), upper=False)
+    diagonal = inverse.square().sum(-2)
+    errors = (inverse.mT @ whitened).squeeze(-1) / diagonal
+    error = weights @ errors
+    variance = weights @ (amplitude / diagonal + errors.square()) - error.square()
+    return max(1.0, float((error.square() / variance).mean().sqrt()))
 
 
 def believing(
@@ -53,6 +76,6 @@ def believing(
         if not isinstance(model, SingleTaskGP):
             return surrogate(observations.supposing(pending, expected)), expected.squeeze(-1)
         noise = {}
-        if isinstance(model.likelihood, FixedNoiseGaussianLikelihood):  # known noise, one per point
-            noise["noise"] = model.likelihood.noise[:1].expand(len(pending))[:, None]
+        if observations.noise_std is not None:  # in units of y, as the model has a scale of its own
+            noise["noise"] = torch.full_like(expected, max(observations.noise_std**2, LEAST_NOISE))
         return model.condition_on_observations(pending, expected, **noise), expected.squeeze(-1)

@@ -20,7 +20,7 @@ from tunedprior.problem.box import Box
 _VANISHING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WeightPrior:
     """K^A₂(x, x') = Σ_jk α_j α_k K₄(a_j, a_k, x, x'), and all that is needed to use it on new settings.
 
@@ -43,6 +43,15 @@ class WeightPrior:
     reach: float = 1.0
     response_shift: float = 0.0
     response_scale: float = 1.0
+
+    def __repr__(self) -> str:
+        kernel = type(self.base).__name__
+        names = ", ".join(self.box.names)
+        vanishing = ", which vanishes" if self.vanishes else ""
+        return (
+            f"<WeightPrior for {names}: {kernel} re-weighted by {len(self.anchors)} old settings{vanishing}; "
+            f"{self.machine}, λ = {self.lam:.3g}, leave-one-out error {self.error:.3g}>"
+        )
 
     @property
     def base(self) -> FreeKernel:

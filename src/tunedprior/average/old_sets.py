@@ -40,11 +40,13 @@ class OldSet:
         name: What the user calls it; "old data" if there is one and it has no name.
         readings: Its fits, the most probable first.
         units: For each reading, the standard deviation of the responses, by which they were divided for it.
+        middle: The mean of the responses, which was subtracted for the first of them.
     """
 
     name: str
     readings: tuple[Fit, ...]
     units: tuple[float, ...]
+    middle: float = 0.0
 
 
 def named(old_data: Any) -> dict[str, OldData]:
@@ -130,7 +132,8 @@ def learn(old_data: Mapping[str, Read], space: Space, seed: int) -> tuple[Box, t
             sets = [ready if own == box else TrainingSet.of(tables[name], box).standardised()]
             sets = _without_doubtful(tables[name], box) + sets
             fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, scale)]
-            known.append(OldSet(name, tuple(fit for fit, _ in fits), tuple(unit for _, unit in fits)))
+            units = tuple(unit for _, unit in fits)
+            known.append(OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift))
     return box, tuple(known)
 
 
@@ -160,4 +163,4 @@ def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box,
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    return usable.box, (OldSet(name, (usable.fit,), (usable.response_scale,)),)
+    return usable.box, (OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift),)

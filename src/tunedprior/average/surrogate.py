@@ -66,6 +66,11 @@ class Average(CachingSurrogate):
             )
         return mixture, cache
 
+    def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations."""
+        weights = Weighed.beforehand(self.hypotheses).weights
+        return weights @ self.hypotheses.processes.variance(self.box.inputs(codes))
+
     def weigh(self, observations: Observations, cache: Seen | None = None) -> tuple[Weighed, Seen]:
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""
         noise_std = observations.noise_std

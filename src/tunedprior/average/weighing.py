@@ -91,16 +91,17 @@ def weigh(
     among = hypotheses if noise_variance is None else hypotheses.with_known_noise()
     stages = _stages(len(y), len(among))
     seen = _begun(hypotheses, among, noise_variance is None, cache).showing(x[: stages[0]])
-    if fit_lengthscales:
+    # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
+    varies = bool((y != y[0]).any())
+    if fit_lengthscales and varies:
         among = among.fitted(own_lengthscales(x, y, among.scale), len(y))
-    which, score, varies = torch.arange(len(among)), among.log_prior, bool((y != y[0]).any())
+    which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
             which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
         part = _with_noise(_part(among, which, x[:count], None if stage else seen), y[:count], noise_variance)
         factors = tuple(part.factors())
         evidence, amplitudes = part.evidence(factors, y[:count])
-        # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
         score = among.log_prior[which] + (evidence if varies else 0.0)
     weights, every = torch.zeros_like(among.log_prior), torch.ones_like(among.log_prior)
     noise = among.processes.noise.index_put((which,), part.processes.noise)

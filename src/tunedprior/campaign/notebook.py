@@ -57,7 +57,7 @@ class Notebook:
             note: Whatever is to be kept with it.
         """
         run = Run.of(setting, value, failed, trial, note, self._columns)
-        self._history = run.told_to(self._history, self._suggester.space, self._suggester.surrogate.box)  # or nothing
+        self._history = run.told_to(self._history, self._suggester.space, self._suggester.own_box)  # or nothing
 
     def amend(
         self,
@@ -90,7 +90,7 @@ class Notebook:
             if unknown:
                 raise InputError(f"Parameters are {listed(self._columns.parameters)}; got {listed(unknown)}.")
             right = {**wrong.setting, **setting}
-            codes_of_run([right], self._suggester.surrogate.box)  # refuses what lies outside
+            codes_of_run([right], self._suggester.own_box)  # refuses what lies outside
             changes["setting"] = as_given(right, self._suggester.space)
         self._history = self._history.amended(wrong, **changes)
 
@@ -119,7 +119,7 @@ class Notebook:
         """
         if self._history != History():
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
-        box = self._suggester.surrogate.box
+        box = self._suggester.own_box
         if isinstance(history, History):
             codes_of_run(settings_of(history.trials), box)  # refuses what lies outside
             self._history = history

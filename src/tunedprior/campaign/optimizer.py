@@ -6,14 +6,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-import torch
 
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.acquisition.posterior import moments
 from tunedprior.average.old_sets import OldData, named, read_all, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.notebook import Notebook
+from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
 from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
@@ -27,7 +26,6 @@ from tunedprior.files import write_atomically
 from tunedprior.insight.trust import Trust, TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.numerics.isolation import LARGE, computing
 from tunedprior.problem.box import as_table
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import Objective, codes_of_run
@@ -181,12 +179,15 @@ class Optimizer(Notebook):
 
     # -- asking ----------------------------------------------------------------------------------------
 
-    def ask(self, n: int | None = None, candidates: pd.DataFrame | Sequence[Setting] | None = None) -> Any:
+    def ask(self, n: int | None = None, candidates: Any = None) -> Any:
         """The next setting to try, or with `n` a list of n to try side by side.
+
+        Nothing is suggested twice while there is something else, unless the noise is known not to be zero; when all was
+        tried, an `ExhaustedWarning` says so.
 
         Args:
             n: How many; None for one, not in a list.
-            candidates: Pick from these settings only, such as a grid of feasible ones.
+            candidates: Pick from these settings only, such as a grid of feasible ones: a table, or a file with one.
         """
         if isinstance(n, pd.DataFrame | list):
             raise InputError("n is how many settings to give. Write ask(candidates=…) to pick from a list.")
@@ -204,11 +205,11 @@ class Optimizer(Notebook):
         self._history = history  # all or nothing
         return asked if n is not None else asked[0]
 
-    def shadow(self, setting: Setting, candidates: pd.DataFrame | Sequence[Setting] | None = None) -> Shadow:
+    def shadow(self, setting: Setting, candidates: Any = None) -> Shadow:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
 
-        It is asked with all that was told by now, the same acquisition function and box, and what was already pending
-        when this was asked for.
+        It is asked with all that was told by now, the same acquisition function, and what was already pending when
+        this was asked for.
         """
         trial = pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
         return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
@@ -216,15 +217,20 @@ class Optimizer(Notebook):
     # -- looking ---------------------------------------------------------------------------------------
 
     def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
-        """What the model expects: `mean` and `std` (its uncertainty, without measurement noise) for each setting."""
-        if not len(self._history):
-            raise InputError("There is nothing to predict from yet. Tell at least one result first.")
-        codes, fitted = codes_of_run(as_table(settings, self.space.names), self.surrogate.box), self._model()
-        with computing(len(self._history) >= LARGE), torch.no_grad():
-            mean, variance = moments(fitted.model, codes)
-        told, sign = fitted.observations, self._suggester.objective.sign
-        expected, std = told.shift + told.scale * mean.numpy(), told.scale * variance.sqrt().numpy()
-        return pd.DataFrame({"mean": sign * expected, "std": std})
+        """What the model expects at each setting, in the response's units, with the index of the table.
+
+        `mean`; `std`, its uncertainty; `measured_std`, the uncertainty of a measurement there, which has noise too: 95
+        of 100 measurements should lie within 1.96 of these. Before the first result nothing is known of the response's
+        units: with old data then, those of the old response stand for them.
+        """
+        table = as_table(settings, self.space.names)
+        codes = codes_of_run(table, self.surrogate.box)
+        index = settings.index if isinstance(settings, pd.DataFrame) else table.index
+        if len(self._history):
+            found = predicted(self._model(), codes, self._suggester.objective.sign)
+        else:
+            found = predicted_beforehand(self.surrogate, codes)
+        return found.set_axis(index)
 
     @property
     def trust(self) -> Trust:

@@ -1,10 +1,8 @@
 """What plain optimisation would have suggested instead."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-
-import pandas as pd
+from typing import Any
 
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.problem.space import Setting
@@ -17,7 +15,7 @@ class Shadow:
 
     Attributes:
         setting: Its suggestion.
-        distance: How far from it the real one is: 0 for the same, 1 from one corner of the box to the opposite one.
+        distance: How far from it the real one is: 0 for the same, 1 from one corner of the space to the opposite one.
     """
 
     setting: Setting
@@ -29,11 +27,11 @@ def shadow_of(
     history: History,
     trial: Trial,
     seed: int,
-    candidates: pd.DataFrame | Sequence[Setting] | None = None,
+    candidates: Any = None,
 ) -> Shadow:
     """The shadow of a pending trial: with all that was told, and what was already pending when it was asked for."""
     before = history.pending[: history.pending.index(trial)]
     instead = suggester.plain().suggest(history, settings_of(before), seed, candidates)
-    box = suggester.surrogate.box
+    box = suggester.own_box
     here, there = box.inputs(box.codes([trial.setting, instead]))
     return Shadow(instead, float((here - there).norm() / (2 * sqrt(len(here)))))

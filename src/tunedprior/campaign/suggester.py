@@ -4,25 +4,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pandas as pd
 import torch
 from botorch.models.model import Model
+from jaxtyping import Float
+from torch import Tensor
 
 from tunedprior.acquisition.functions import AcquisitionChoice, Situation, check_choice, make_acquisition
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import is_among, is_near, maximize
-from tunedprior.checks import listed, whole
-from tunedprior.errors import InputError
+from tunedprior.campaign.pool import Pool, pool_of
+from tunedprior.checks import warn, whole
+from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
-from tunedprior.problem.box import Box, as_table
+from tunedprior.problem.box import Box
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, as_given, settings_of
+from tunedprior.problem.trials import History, settings_of
 
 # How many more settings than known ones are drawn where the search led back to a known one.
 _FRESH = 256
@@ -60,6 +62,7 @@ class Suggester:
         beta: As for `Optimizer`.
         initial: How many points of a Sobol design come before the model; one more than there are parameters when left
             out.
+        own_box: The box of the search space alone, which says what lies outside of it and what is near.
         lattice: The allowed settings, made from the space.
 
     >>> from tunedprior.problem.box import Box
@@ -76,6 +79,7 @@ class Suggester:
     acquisition: AcquisitionChoice = "ei"
     beta: str | float = "brochu"
     initial: int | None = None
+    own_box: Box = field(init=False, repr=False)
     lattice: Lattice = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,6 +91,7 @@ class Suggester:
                 "its order, scales and bounds). Make it with Box.around(space, old_settings)."
             )
         object.__setattr__(self, "initial", initial)
+        object.__setattr__(self, "own_box", Box.around(self.space))
         object.__setattr__(self, "lattice", Lattice.of(self.space, self.surrogate.box))
         rehearse(self.acquisition, self.surrogate, self.lattice, self.beta)
 
@@ -95,7 +100,7 @@ class Suggester:
         history: History,
         pending: Sequence[Setting] | None = None,
         seed: int = 0,
-        candidates: pd.DataFrame | Sequence[Setting] | None = None,
+        candidates: Any = None,
         fitted: Fitted | None = None,
     ) -> Setting:
         """The next setting to try; it depends on the arguments and on nothing else.
@@ -109,11 +114,12 @@ class Suggester:
         """
         under_way = settings_of(history.pending) if pending is None else list(pending)
         pool = None if candidates is None else self.pool(candidates)
+        self._warn_if_exhausted(history, under_way, pool)
         if self.is_designing(history, under_way):
             return self._designed(history, under_way, seed, pool)
         if fitted is None or fitted.history.told != history.told:
             fitted = self.fit(history, seed)
-        return self._chosen(fitted, under_way, seed, pool)
+        return self._chosen(history, fitted, under_way, seed, pool)
 
     def is_designing(self, history: History, pending: Sequence[Setting]) -> bool:
         """Whether the next setting is one of the design that comes before the model.
@@ -136,43 +142,53 @@ class Suggester:
 
     def plain(self) -> "Suggester":
         """This suggester with the standard process instead of its surrogate, in the search space's own box."""
-        return replace(self, surrogate=Standard(Box.around(self.space)))
+        return replace(self, surrogate=Standard(self.own_box))
 
-    def pool(self, candidates: pd.DataFrame | Sequence[Setting]) -> list[Setting]:
-        """Candidates as settings of the space, or an `InputError` that says which are not."""
-        table = as_table(candidates, self.space.names)
-        if len(table) == 0:
-            raise InputError("candidates must hold at least one setting; got none.")
-        self.surrogate.box.codes(table)
-        pool = [as_given(row, self.space) for row in table.to_dict("records")]
-        outside = [row for row, setting in enumerate(pool) if not self.space.allows(setting)]
-        if outside:
-            raise InputError(
-                f"candidates must be settings of the search space; {len(outside)} of {len(pool)} are not "
-                f"(rows {listed(outside)}, such as {pool[outside[0]]}). Drop them, or widen the space."
-            )
-        return pool
+    def pool(self, candidates: Any) -> Pool:
+        """Candidates as different settings of the space, or an `InputError` that says which are not."""
+        return candidates if isinstance(candidates, Pool) else pool_of(candidates, self.space, self.own_box)
 
-    def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: list[Setting] | None) -> Setting:
+    def _warn_if_exhausted(self, history: History, pending: Sequence[Setting], pool: Pool | None) -> None:
+        """Say that there is nothing left that was not tried; where the noise is known, repeating is no surprise."""
+        box = self.surrogate.box
+        choices = self.lattice.every() if pool is None else box.codes(pool.settings)
+        if choices is None or self.objective.noise_std or len(history.trials) + len(pending) < len(choices):
+            return
+        if is_among(choices, self._known(history, pending)).all():
+            what = f"All {len(choices)} {'settings of the search space' if pool is None else 'candidates'}"
+            said = f"{what} were tried, are under way or were cancelled: what is suggested now repeats."
+            warn(said, ExhaustedWarning)
+
+    def _known(self, history: History, pending: Sequence[Setting]) -> Float[Tensor, "n k"]:
+        """Codes of settings that were tried, are under way or were cancelled."""
+        tried = [*settings_of(history.told), *settings_of(history.cancelled_ones), *pending]
+        return codes_of_run(tried, self.surrogate.box)
+
+    def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
         """The Sobol point to begin with at this position; from a pool, the untried candidate nearest to it."""
-        box, position = self.surrogate.box, len(history) + len(pending)
+        box, position = self.surrogate.box, len(history) + len(pending) + len(history.set_aside)
         sobol = self.space.sobol(position + 1, seed)
-        wanted = sobol[position % len(sobol)]
+        known = self._known(history, pending)
         if pool is None:
-            return wanted
-        tried = codes_of_run([*settings_of(history.told), *pending], box)
-        offered = box.codes(pool)
+            first = position % len(sobol)
+            in_turn = [*sobol[first:], *sobol[:first]]
+            fresh = (~is_among(box.codes(in_turn), known)).nonzero().flatten().tolist()
+            return in_turn[fresh[0] if fresh else 0]
+        wanted, offered = sobol[position % len(sobol)], box.codes(pool.settings)
         distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
-        fresh = ~is_among(offered, tried)
-        return dict(pool[int(distances.where(fresh if fresh.any() else ~fresh, torch.inf).argmin())])
+        untried = ~is_among(offered, known)
+        return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
 
-    def _chosen(self, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: list[Setting] | None) -> Setting:
+    def _chosen(
+        self, history: History, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: Pool | None
+    ) -> Setting:
         """The setting with the largest acquisition value under the fitted model, pending settings accounted for."""
         box, observations, steps = self.surrogate.box, fitted.observations, len(fitted.history)
         under_way = codes_of_run(pending, box)
-        choices = None if pool is None else box.codes(pool)
+        choices = None if pool is None else box.codes(pool.settings)
         # Repeating a setting can pay only where the noise is known not to be zero.
-        avoid = under_way if self.objective.noise_std else torch.cat([observations.codes, under_way])
+        again = codes_of_run(settings_of(history.cancelled_ones), box)
+        avoid = torch.cat([again, under_way] if self.objective.noise_std else [observations.codes, again, under_way])
         seed = child_seed(seed, steps, 1 + len(pending))
         model, best = fitted.model, observations.y.max()
         with computing(steps >= LARGE):
@@ -184,7 +200,7 @@ class Suggester:
             codes=torch.cat([observations.codes, under_way]),
             step=steps + 1,
             num_inputs=len(box.axes),
-            num_choices=self.space.size if pool is None else len(pool),
+            num_choices=self.space.size if pool is None else len(pool.settings),
             seed=seed,
             bounds=self.lattice.bounds,
         )
@@ -192,7 +208,7 @@ class Suggester:
             acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
-                return dict(pool[int(((choices - found) ** 2).sum(-1).argmin())])
+                return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])
             setting = box.settings(found[None], self.space)[0]
             at = box.codes([setting])
             if is_among(at, avoid)[0] or is_near(at, under_way, self.lattice)[0]:

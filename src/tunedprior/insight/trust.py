@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from math import isnan
 from operator import is_
 from typing import Any
 
@@ -15,11 +17,13 @@ from tunedprior.problem.objective import Objective
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.trials import Trial
 
+# Trust above and below which a sentence says that old data is trusted, or is not borne out.
+_TRUSTED, _DOUBTED = 0.8, 0.25
 # Hypotheses with less than this share of their belief's weight change no digit that is shown.
 _LEAST_SHARE = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trust:
     """Posterior probabilities of the beliefs about old data, and the relation of the objective to it.
 
@@ -36,8 +40,39 @@ class Trust:
     relations: pd.DataFrame
     history: pd.DataFrame
 
+    @property
+    def sentences(self) -> list[str]:
+        """What the figures come to, a sentence for each old data set."""
+        count = len(self.history) - 1
+        rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
+        return [_in_words(name, trust, slope, positive, count) for name, trust, slope, positive in rows]
+
     def __str__(self) -> str:
-        return f"{self.beliefs.round(3).to_string(index=False)}\n\n{self.relations.round(3).to_string(index=False)}"
+        said = "\n".join(self.sentences)
+        tables = (self.beliefs.round(3).to_string(index=False), self.relations.round(3).to_string(index=False))
+        return "\n\n".join((said, *tables))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        tables = (self.beliefs.round(3).to_html(index=False), self.relations.round(3).to_html(index=False))
+        return said + "".join(tables)
+
+
+def _in_words(name: str, trust: float, slope: float, positive: float, count: int) -> str:
+    """A sentence about one old data set, after so many results."""
+    if isnan(slope):
+        return f"{name}: nothing was told yet, so nothing is known of how far it can be trusted."
+    after = f"after {count} result{'s' if count != 1 else ''}"
+    if trust >= _TRUSTED:
+        way = "rises" if positive >= 0.5 else "falls"
+        sure = max(positive, 1 - positive)
+        said = "is trusted" if sure >= _TRUSTED else "is trusted for its shape"
+        return f"{name} {said} ({trust:.0%}) {after}: the response {way} with the old one ({sure:.0%} sure)."
+    if trust <= _DOUBTED:
+        return f"{name} is not borne out ({trust:.0%}) {after}: suggestions hardly depend on it."
+    return f"{name} neither helps nor hurts so far ({trust:.0%}) {after}."
 
 
 @dataclass(frozen=True, eq=False)

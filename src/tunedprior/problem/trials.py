@@ -95,6 +95,11 @@ class History:
         return (*self.told, *self.pending, *self.set_aside)
 
     @property
+    def cancelled_ones(self) -> tuple[Trial, ...]:
+        """Suggestions that were cancelled; those who cancel one do not want to see it again."""
+        return tuple(trial for trial in self.set_aside if trial.set_aside == CANCELLED)
+
+    @property
     def next_id(self) -> int:
         """The number of the next trial; no number is given twice, not even that of a trial that was set aside."""
         return 1 + max((trial.id for trial in self.trials), default=0)
