@@ -15,7 +15,7 @@ _NO_POWER = -1  # in every input: the "multi-index" of the feature that is 1 eve
 
 
 class WithBias(FreeKernel):
-    """K_m + 1 for every even m, with the features [ϑ; 1] and the weights [τ; 1]. A footnote of section 3.3.
+    """K_m + 1 for every even m, with features [ϑ; 1] and weights [τ; 1]. Footnote to the paper's equation 6.
 
     A machine without a bias learns one with it: g = Σ_j α_j (K₂(a_j, x) + 1), so that b = Σ_j α_j. Re-weighted, the
     constant has the weight b: K^A_m + b². For kernels of a series, whose constant feature is 1 already, it adds 1 to τ₀²
