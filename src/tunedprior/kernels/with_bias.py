@@ -18,8 +18,8 @@ class WithBias(FreeKernel):
     """K_m + 1 for every even m, with features [ϑ; 1] and weights [τ; 1]. Footnote to the paper's equation 6.
 
     A machine without a bias learns one with it: g = Σ_j α_j (K₂(a_j, x) + 1), so that b = Σ_j α_j. Re-weighted, the
-    constant has the weight b: K^A_m + b². For kernels of a series, whose constant feature is 1 already, it adds 1 to τ₀²
-    under a second index; `SquaredExponential` has no constant feature of its own.
+    constant has the weight b: K^A_m + b². For kernels of a series, whose constant feature is 1 already, it adds 1 to
+    τ₀² under a second index; `SquaredExponential` has no constant feature of its own.
 
     Args:
         base: The free kernel K_m; its tuned parameter stays the one that `select` tunes.
