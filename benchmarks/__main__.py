@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from benchmarks.studies import beliefs, demo, flipped, lambda_floor, paper, repeat, trust
+from benchmarks.studies import as_printed, beliefs, demo, flipped, lambda_floor, paper, repeat, trust
 from benchmarks.studies.speed import command as speed
 from tunedprior.errors import InputError
 
@@ -11,6 +11,7 @@ _BENCHMARKS = {
     "beliefs": beliefs,
     "trust": trust,
     "paper": paper,
+    "as-printed": as_printed,
     "flipped": flipped,
     "lambda-floor": lambda_floor,
     "repeat": repeat,

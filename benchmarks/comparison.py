@@ -13,7 +13,8 @@ from benchmarks.problems.kinds import FLIPPED, KINDS
 from benchmarks.problems.pairs import PAIRS
 
 _RESAMPLES = 2000
-_LEAST_REGRET = 1e-3  # of the range: smaller mean regrets are all the same to us, and to the logarithm
+#: Of the range: smaller mean regrets are all the same to us, and to the logarithm.
+LEAST_REGRET = 1e-3
 #: The kind of old data that the baseline was run with; it sees none, so one kind is enough.
 BASELINE_KIND = FLIPPED
 
@@ -52,7 +53,7 @@ def ratio(
     shared = pd.concat([own, base]).dropna(axis="columns").columns
     if seeds is not None:
         shared = shared[shared.isin(list(seeds))]
-    return paired_ratio(own[shared].to_numpy(), base[shared].to_numpy(), least=_LEAST_REGRET)
+    return paired_ratio(own[shared].to_numpy(), base[shared].to_numpy(), least=LEAST_REGRET)
 
 
 def paired_ratio(own: np.ndarray, base: np.ndarray, least: float) -> Estimate:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -41,12 +42,10 @@ class OldData:
         return Source.read(self.table, self.space, self.direction)
 
 
-def _tuned_prior(old: OldData, unit_diagonal: bool) -> Surrogate:
+def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = False, **options: Any) -> Surrogate:
     space = Space.parse(old.space)
-    prior = pretrain_or_warn(
-        old.table, space, kernel=None, ard=False, target="y", direction=old.direction, seed=old.seed
-    )
-    return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal)
+    prior = pretrain_or_warn(old.table, space, direction=old.direction, seed=old.seed, as_printed=as_printed, **options)
+    return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal, as_printed)
 
 
 def _average(old: OldData) -> Surrogate:
@@ -78,7 +77,7 @@ _FAMILIES: dict[str, tuple[str | None, str | None, Callable[[OldData], Surrogate
     "DT-MKL": ("DT-MKL-EI", "DT-MKL-GPUCB", lambda old: LearntKernel.learn(old.source, mixture)),
     "envGP": ("envEI", "envGPUCB", lambda old: Envelope(old.source)),
     "diffGP": ("diffEI", "diffGPUCB", lambda old: Difference(old.source)),
-    "tuned prior": ("TP-EI-BO", "TP-GPUCB-BO", lambda old: _tuned_prior(old, unit_diagonal=False)),
+    "tuned prior": ("TP-EI-BO", "TP-GPUCB-BO", _tuned_prior),
     "tuned prior, unit diagonal": (
         "TP-EI-BO (unit diagonal)", "TP-GPUCB-BO (unit diagonal)", lambda old: _tuned_prior(old, unit_diagonal=True),
     ),
@@ -100,3 +99,17 @@ BASELINE = "standard-EI"
 RIVAL = "MTGP-EI (free sign)"
 #: This project's default.
 AVERAGE = "average-EI"
+#: Algorithm 1 with one thing changed, and to the letter: what the project's own version of it was chosen among.
+TUNED_PRIOR = "TP-EI-BO"
+UNCENTRED, AS_PRINTED = "TP-EI-BO (uncentred)", "TP-EI-BO (as printed)"
+_NO_FLOOR = {"lam_bounds": (1e-8, 100.0)}
+VARIANTS = {
+    name: Method(name, "tuned prior", "ei", partial(_tuned_prior, **options))
+    for name, options in {
+        UNCENTRED: {"centred": False},
+        "TP-EI-BO (no floor)": _NO_FLOOR,
+        "TP-EI-BO (uncentred, no floor)": {"centred": False} | _NO_FLOOR,
+        AS_PRINTED: {"as_printed": True},
+    }.items()
+}
+ALL_METHODS = METHODS | VARIANTS

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from benchmarks.methods.by_name import METHODS, OldData
+from benchmarks.methods.by_name import ALL_METHODS, OldData
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.problem.space import Setting
@@ -44,7 +44,7 @@ def campaign_in_box(method: str, old: OldData, respond: Callable[[Setting], floa
 
 def optimizer_for(method: str, old: OldData) -> Optimizer:
     """An optimiser that has learnt what the method makes of the old data."""
-    chosen = METHODS[method]
+    chosen = ALL_METHODS[method]
     return Optimizer(
         old.space,
         direction=old.direction,

@@ -163,13 +163,13 @@ def test_the_mixture_predicts_old_data_better_than_its_parts(source: Source) -> 
 def test_envelope(source: Source, observations: Observations) -> None:
     rival = Envelope(source)
     inner = rival(observations).inner
-    # σ² = β/(α + 1) by hand, from the old data's own process.
+    # s² = β/(α + 1) by hand, from the old data's own process.
     of_source = posterior_of(source.model, squared_exponential(source.model))
     old, new = source.y.tolist(), numbers(observations.shift + observations.scale * observations.y)
     spread, centre, std = max(old) - min(old), float(np.mean(old)), float(np.std(old))
     inputs = ((1 + observations.codes) / 2).tolist()
     gaps = [(y - (centre + std * of_source(x)[0])) / spread for x, y in zip(inputs, new, strict=True)]
-    variance = (1.0 + sum(gap**2 for gap in gaps) / 2) / (0.1 + len(new) / 2 + 1) * (spread / observations.scale) ** 2
+    variance = (1e-4 + sum(gap**2 for gap in gaps) / 2) / (0.1 + len(new) / 2 + 1) * (spread / observations.scale) ** 2
     joined = [(y - observations.shift) / observations.scale for y in new + old]
     assert told(inner) == pytest.approx(joined)
     learnt = inner.likelihood.second_noise.item()

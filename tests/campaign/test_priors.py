@@ -38,7 +38,7 @@ POOL = Space.parse(SPACE).sobol(200, seed=3)
 @pytest.mark.parametrize("prior", prior_names())
 def test_every_prior_suggests(prior: str) -> None:
     opt = told(Optimizer(SPACE, old_data(flipped, rows=15), prior=prior, seed=1), 4)
-    kinds = {"average": Average, "uninformed": Standard, "reweighted": TunedPrior}
+    kinds = {"average": Average, "uninformed": Standard, "reweighted": TunedPrior, "as printed": TunedPrior}
     assert isinstance(opt.surrogate, kinds.get(prior, Average))
     if prior not in kinds:
         assert {label.belief for label in opt.surrogate.hypotheses.labels} == {prior}

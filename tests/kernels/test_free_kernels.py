@@ -146,9 +146,11 @@ def test_parameters_are_learnable_and_positive(case: Case) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Polynomial(0), "whole number, 1 or more; got 0"),
+        (lambda: Polynomial(-1), "whole number, 0 or more; got -1"),
         (lambda: Polynomial(2, -1.0), "offset must be a finite number above 0; got -1"),
-        (lambda: Exponential(0.0), "scale must be a finite number above 0; got 0"),
+        (lambda: Exponential(torch.tensor([0.0, 1.0])), "scale must be a finite number above 0; got 0"),
+        (lambda: SquaredExponential(math.inf), r"Use Exponential\(0.0\), which is the same"),
+        (lambda: Linear(num_inputs=2).implied_features(table(2, 2), 1, m=3), "m must be even, 2 or more; got 3"),
         (lambda: SquaredExponential(-0.1), "above 0; got -0.1"),
         (lambda: SquaredExponential([0.5, float("nan")]), "lengthscale must be finite"),
         (lambda: DotProduct([1.0, -1.0]), "none below 0"),
@@ -240,3 +242,13 @@ def test_dtypes_of_points_and_parameters_may_differ() -> None:
         torch.testing.assert_close(
             case.make()(x.float()).to_dense().double(), case.make()(x).to_dense(), rtol=1e-4, atol=1e-5
         )
+
+
+@pytest.mark.parametrize("m", [2, 4, 6])
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_implied_features_make_the_m_kernel(case: Case, m: int) -> None:
+    xs, kernel = [table(2, 2, seed=k, low=-0.5, high=0.5) for k in range(m)], case.make(num_inputs=2)
+    total = torch.ones(1, dtype=torch.float64)
+    for x in xs:
+        total = total[..., None, :] * kernel.implied_features(x, case.max_degree, m)
+    torch.testing.assert_close(total.sum(-1), kernel.m_kernel(*xs), rtol=1e-6, atol=1e-8)

@@ -110,6 +110,10 @@ def test_xor_kernel_is_half_the_product_of_products() -> None:
     torch.testing.assert_close(kernel(x, diag=True), product**2 / 2)
     expected = torch.tensor([0, 0, 0, 0, -(0.5**0.5), 0], dtype=torch.float64)
     torch.testing.assert_close(kernel.weights(2), expected)
+    # The paper's middle expression, (1/64) Σ_ij (1 + xᵀ(x_i x_jᵀ)x')², is another kernel (docs/notation.md).
+    one = torch.ones(2, dtype=torch.float64)
+    printed = (1 + torch.outer(corners @ one, corners @ one)).square().sum() / 64
+    assert (printed.item(), kernel(one[None]).to_dense().item()) == pytest.approx((1.25, 0.5))
 
 
 # BoTorch advises against float32; people use it all the same.

@@ -7,8 +7,9 @@ from botorch.models import SingleTaskGP
 from gpytorch.kernels import Kernel
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.errors import InputError
 from tunedprior.kernels.box_means import mean_variance
-from tunedprior.models.covariances import KernelInputs, UnitDiagonal, with_amplitude
+from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, with_amplitude
 from tunedprior.models.fitting import fitted_process
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
@@ -18,14 +19,27 @@ from tunedprior.problem.observations import Observations
 class TunedPrior:
     """f ~ GP(m, σ_f² K^A₂): a process with the re-weighted kernel, its m, σ_f and noise fitted to observations D.
 
+    As printed it is f ~ GP(0, K^A₂) in the units of the response, without m and σ_f. The paper does not say where the
+    noise variance comes from: where it is not known it is fitted, with BoTorch's prior.
+
     Attributes:
         prior: The weight prior learnt from old data.
         unit_diagonal: Whether the kernel is normalised to K^A₂(x, x')/√(K^A₂(x, x) K^A₂(x', x')), as the paper's
             published program does. The prior variance is then the same everywhere, and only correlations are learnt.
+        as_printed: Whether the process is that of Algorithm 1 to the letter; the weight prior must be so as well.
     """
 
     prior: WeightPrior
     unit_diagonal: bool = False
+    as_printed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.as_printed and (self.prior.response_shift, self.prior.response_scale) != (0.0, 1.0):
+            raise InputError(
+                "A process as printed needs a weight prior learnt from responses as they are; those of this one were "
+                f"shifted by {self.prior.response_shift:g} and divided by {self.prior.response_scale:g}. "
+                "Learn it with pretrain(…, as_printed=True)."
+            )
 
     @property
     def box(self) -> Box:
@@ -34,9 +48,11 @@ class TunedPrior:
 
     def __call__(self, observations: Observations) -> SingleTaskGP:
         """The process fitted to these observations."""
-        reach = self.prior.reach
-        covariance = with_amplitude(self._kernel(), self._mean_variance)
-        return fitted_process(observations, KernelInputs(self.box, -reach, reach), covariance)
+        inputs = KernelInputs(self.box, -self.prior.reach, self.prior.reach)
+        if self.as_printed:  # zero, and the kernel as it is, in units of the observations' y
+            shift, scale = observations.shift, observations.scale
+            return fitted_process(observations, inputs, UnitMeanVariance(self._kernel(), scale**2), -shift / scale)
+        return fitted_process(observations, inputs, with_amplitude(self._kernel(), self._mean_variance))
 
     def _kernel(self) -> Kernel:
         kernel = self.prior.kernel()

@@ -14,7 +14,8 @@ from tunedprior.checks import Numbers, positive
 from tunedprior.errors import InputError
 from tunedprior.kernels.anchors import OnAnchors, checked_anchors
 from tunedprior.kernels.bessel import squared_exponential_l4
-from tunedprior.kernels.features.certificate import features_that_matter, has_features
+from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.features.certificate import OPEN_REACH, features_that_matter, has_features
 from tunedprior.kernels.features.explicit import Explicit
 from tunedprior.kernels.fixed import FixedKernel
 from tunedprior.kernels.free_kernel import Product
@@ -23,6 +24,8 @@ from tunedprior.kernels.table1 import SquaredExponential
 
 # With more features a kernel takes longer than all other hypotheses of an average together.
 _FEW_FEATURES = 2048
+# Of the sum over pairs: the rounding error, as a share of the mean variance, from which it is refused; points checked.
+_LEAST_DIGITS, _CHECKED = 1e-3, 7
 
 
 class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
@@ -58,6 +61,8 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
                 f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
                 "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
+        if self.explicit is None:
+            self._check_digits()
 
     @property
     def is_cheap(self) -> bool:
@@ -68,6 +73,35 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
     def missing(self) -> float:
         """Upper bound on the variance, anywhere in the box, of the features left out."""
         return 0.0 if self.explicit is None else self.explicit.missing
+
+    def _check_digits(self) -> None:
+        """Raise an error if so much cancels in the sum over pairs that rounding alone would spoil the variances.
+
+        The rounding error is estimated as ε Σ_jk |S_jk| L, with L the summand at the absolute values of its arguments,
+        where no term of its series is negative. It is largest where x is, so a corner and a few points will do.
+        """
+        points = self._check_points()
+        with torch.no_grad():
+            at, anchors, four = self.product(points), self.product(self.anchors.abs()), self._four_arguments()
+            assert four is not None  # __init__ saw to it
+            squares = at.rowwise(at)
+            sums = sum_over_pairs(
+                four, anchors, self._shares().abs(), squares, squares.empty_product(), self.batch_shape
+            )
+            error = torch.finfo(torch.float64).eps * float(sums.max())
+            size = float(self.diagonal_of(at, at).abs().mean())
+        if error > _LEAST_DIGITS * size > 0:
+            raise InputError(
+                f"The sum over pairs of old settings cancels: its terms add up to {error:.1g} of rounding error, where "
+                f"variances are about {size:.1g} in size. Use explicit features (by_features=True, with a larger "
+                "tolerance if need be), or a larger λ."
+            )
+
+    def _check_points(self) -> Float[Tensor, "n d"]:
+        """A corner of the box, and a few points in it."""
+        reach = OPEN_REACH if self.base.open_domain else 1.0
+        sample = box_sample(self.anchors.shape[1], reach, _CHECKED)
+        return torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
 
     @abstractmethod
     def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
@@ -92,11 +126,17 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
         """K(left row, right row) for all pairs of rows."""
         if self.explicit is not None:
             return self.explicit.matrix_of(left, right)
-        root, four = self._anchors.inverse_root, self._four_arguments()
+        four = self._four_arguments()
         assert four is not None  # __init__ saw to it
-        shares = torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
-        sums = sum_over_pairs(four, self.product(self.anchors), shares, left, right, self.batch_shape)
-        return sums + self._anchors.variance * self.base.cross(left, right) if len(root) else sums
+        sums = sum_over_pairs(four, self.product(self.anchors), self._shares(), left, right, self.batch_shape)
+        if len(self._anchors.inverse_root) == 0:
+            return sums
+        return sums + self._anchors.variance * self.base.cross(left, right)
+
+    def _shares(self) -> Float[Tensor, "a a"]:
+        """S_jk of the exact sum over pairs: α_jα_k, less s_f² M_jk where there is a λ."""
+        root = self._anchors.inverse_root
+        return torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
 
     def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""

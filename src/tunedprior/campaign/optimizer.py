@@ -59,8 +59,8 @@ class Optimizer(Notebook):
         initial: How many points of a Sobol design come before the model; one more than there are parameters when left
             out. Observations that are told before asking replace them.
         prior: What to make of old data. `"average"` holds many beliefs and trusts each as far as observations bear it
-            out; `"reweighted"` is the paper's Algorithm 1; `"aligned"`, `"matched"` and `"uncertain"` are single
-            beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
+            out; `"reweighted"` is the paper's Algorithm 1, and `"as printed"` is that to the letter; `"aligned"`,
+            `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
         kernel: The free kernel that learns from old data. Default: `SquaredExponential`.
         ard: Whether the kernel of `"reweighted"` has one length-scale per input.
         model: How observations become a model, instead of all that is learnt from old data: a `Surrogate`, such as

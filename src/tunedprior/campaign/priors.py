@@ -18,11 +18,13 @@ from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
 AVERAGE = "average"
+#: The paper's Algorithm 1 to the letter; "reweighted" is the same with the changes that docs/algorithm1.md lists.
+AS_PRINTED = "as printed"
 
 
 def prior_names() -> tuple[str, ...]:
     """What `Optimizer(prior=…)` takes."""
-    return (AVERAGE, *(one.name for one in beliefs() if one.stands_alone))
+    return (AVERAGE, *(one.name for one in beliefs() if one.stands_alone), AS_PRINTED)
 
 
 def surrogate_for(
@@ -41,7 +43,8 @@ def surrogate_for(
         old: Old data sets by name, as `read_all` gives them.
         space: What may be set on the new device.
         kernel: The free kernel that learns; None: `SquaredExponential`, for the average at several length-scales.
-        ard: Whether the kernel of "reweighted" has one length-scale per input. The average always tries both.
+        ard: Whether the kernel of "reweighted" (or "as printed") has one length-scale per input. The average always
+            tries both.
         seed: Of random choices of rows.
     """
     if prior not in prior_names():
@@ -49,16 +52,17 @@ def surrogate_for(
     plain = Standard(Box.around(space))
     if not old or prior == UninformedBelief.name:
         return plain
-    if prior == ReweightedBelief.name or kernel is not None:
+    as_printed = prior == AS_PRINTED
+    if as_printed or prior == ReweightedBelief.name or kernel is not None:
         one = _the_only(old, prior, kernel is not None)
         if isinstance(one, WeightPrior):
             learnt = usable_or_warn(one, space)
         else:
-            learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, seed=seed)
+            learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, as_printed=as_printed, seed=seed)
         if learnt is None:
             return plain
-        if prior == ReweightedBelief.name:
-            return TunedPrior(learnt)
+        if as_printed or prior == ReweightedBelief.name:
+            return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
     box, known = learn(old, space, seed)
     if not known:

@@ -4,6 +4,7 @@ from tunedprior.kernels.free_kernel import FreeKernel
 from tunedprior.kernels.series import DirectProduct, DotProduct
 from tunedprior.kernels.table1 import Exponential, Linear, LogRatio, Polynomial, Sinh, SquaredExponential
 from tunedprior.kernels.theorem import Reweighted
+from tunedprior.kernels.with_bias import WithBias
 
 __all__ = [
     "DirectProduct",
@@ -16,4 +17,5 @@ __all__ = [
     "Reweighted",
     "Sinh",
     "SquaredExponential",
+    "WithBias",
 ]

@@ -1,4 +1,4 @@
-"""Free kernels (Definition 2 of the paper): one family K₂, K₄, K₆, … with one feature map."""
+"""Free kernels (Definition 1 of the paper): one family K₂, K₄, K₆, … with one feature map."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class Product(NamedTuple):
 class FreeKernel(Kernel, ABC):
     """K_m(x₁, …, x_m) = Σ_i τ_i² ϑ_i(x₁)⋯ϑ_i(x_m) for every even m, with τ and ϑ independent of m.
 
-    As a `gpytorch.kernels.Kernel` it is K₂. Definition 2 of the paper.
+    As a `gpytorch.kernels.Kernel` it is K₂. Definition 1 of the paper.
 
     Args:
         num_inputs: The number of inputs d. Only `weights` and `multi_indices` need it, and only where it does not
@@ -163,6 +163,17 @@ class FreeKernel(Kernel, ABC):
         x = self.select_columns(x)
         return self.features_at(self.product(x), multi_indices(x.shape[-1], max_degree))
 
+    def implied_features(self, x: Float[Tensor, "*batch n d"], max_degree: int, m: int) -> Float[Tensor, "*batch2 n p"]:
+        """φ_m(x) = |τ|^{2/m} ⊙ ϑ(x), the paper's implied feature map: K_m = Σ_i φ_m,i(x₁)⋯φ_m,i(x_m). Equation 3.
+
+        For m = 2 it is φ = τ ⊙ ϑ, up to the signs that τ of a re-weighted kernel may have.
+        """
+        if m < 2 or m % 2:
+            raise InputError(f"m must be even, 2 or more; got {m!r}.")
+        features = self.features(x, max_degree)
+        weights = self.weights(max_degree, self.select_columns(x).shape[-1]).to(features)
+        return features * weights.abs()[..., None, :] ** (2 / m)
+
     def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, "*batch p"]:
         """τ, in the order of `multi_indices`. Re-weighted kernels have entries of either sign."""
         return self.weights_at(self.multi_indices(max_degree, num_inputs))
@@ -247,7 +258,8 @@ class FreeKernel(Kernel, ABC):
         """Register a learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
 
         k is 1, or the length of a tensor of values. Tensors pass on their dtype and device; a Python number
-        takes torch's default dtype, as `torch.tensor(number)` would.
+        takes torch's default dtype, as `torch.tensor(number)` would. The tuned parameter may also be 0: a kernel of its
+        own, whose zero nothing tunes or learns, as no gradient leads away from it in the parameter's logarithm.
         """
         like = as_float_tensor(value, name)
         like = like if isinstance(value, Tensor) else like.to(torch.get_default_dtype())
@@ -255,7 +267,11 @@ class FreeKernel(Kernel, ABC):
         raw = torch.nn.Parameter(like.new_zeros(*self.batch_shape, size))
         self.register_parameter(f"raw_{name}", raw)
         self.register_constraint(f"raw_{name}", Positive())
-        self._set_positive(name, value)
+        if name == self.tuned_parameter and not like.any():
+            raw.requires_grad_(False).fill_(-torch.inf)  # what the constraint's transform takes to 0
+            self.tuned_parameter = None
+        else:
+            self._set_positive(name, value)
 
     def _get_positive(self, name: str) -> Float[Tensor, "*batch k"]:
         constraint = getattr(self, f"raw_{name}_constraint")

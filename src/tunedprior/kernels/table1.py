@@ -1,7 +1,7 @@
 """Table 1 of the paper: the named free kernels."""
 
 from collections.abc import Sequence
-from math import comb, log
+from math import comb, inf, log
 from typing import Any
 
 import torch
@@ -66,12 +66,18 @@ class Linear(_WithoutParameters, DotProductKernel):
         return torch.tensor([0.0 if q == 1 else -torch.inf for q in range(max_degree + 1)], dtype=torch.float64)
 
 
+def _log_of_power(power: float | Tensor, base: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """log(base^power), 0 for 0⁰."""
+    result: Tensor = torch.special.xlogy(power, base)
+    return result
+
+
 class Polynomial(DotProductKernel):
     """K_m = (Σ_d x₁_d⋯x_m_d + ν)^p, with ξ_q = C(p, q) ν^{p-q}. Table 1.
 
     Args:
-        degree: p, 1 or more.
-        offset: ν > 0; learnable.
+        degree: p, 0 or more.
+        offset: ν ≥ 0; learnable, and tuned by `select`, unless it is 0 (the homogeneous polynomial), which stays 0.
         **kernel_options: As for `FreeKernel`.
     """
 
@@ -79,8 +85,8 @@ class Polynomial(DotProductKernel):
 
     def __init__(self, degree: int, offset: float | Tensor = 1.0, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
-        if int(degree) != degree or degree < 1:
-            raise InputError(f"A polynomial's degree must be a whole number, 1 or more; got {degree!r}.")
+        if int(degree) != degree or degree < 0:
+            raise InputError(f"A polynomial's degree must be a whole number, 0 or more; got {degree!r}.")
         self.degree = int(degree)
         self._register_positive("offset", offset)
 
@@ -97,12 +103,12 @@ class Polynomial(DotProductKernel):
         return (chi + self.offset[..., None]) ** self.degree
 
     def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        log_offset = self.offset.log()
+        offset = self.offset
         return torch.cat(
             [
-                log(comb(self.degree, q)) + (self.degree - q) * log_offset
+                log(comb(self.degree, q)) + _log_of_power(self.degree - q, offset)
                 if q <= self.degree
-                else torch.full_like(log_offset, -torch.inf)
+                else torch.full_like(offset, -torch.inf)
                 for q in range(max_degree + 1)
             ],
             dim=-1,
@@ -110,7 +116,12 @@ class Polynomial(DotProductKernel):
 
 
 class _ScaledSeries(DotProductKernel):
-    """A dot-product kernel k(νχ), so that log ξ_q = q log ν + a constant of the series; ν is `scale`."""
+    """A dot-product kernel k(νχ), so that log ξ_q = q log ν + a constant of the series.
+
+    Args:
+        scale: ν ≥ 0; learnable, and tuned by `select`, unless it is 0, which stays 0: then K_m is constant.
+        **kernel_options: As for `FreeKernel`.
+    """
 
     tuned_parameter = "scale"
 
@@ -130,7 +141,7 @@ class _ScaledSeries(DotProductKernel):
     def _log_exponential_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
         """log(ν^q/q!) for q = 0 … max_degree."""
         q = torch.arange(max_degree + 1).to(self.scale)
-        return q * self.scale.log() - torch.lgamma(q + 1)
+        return _log_of_power(q, self.scale) - torch.lgamma(q + 1)
 
 
 class Sinh(_ScaledSeries):
@@ -190,6 +201,8 @@ class SquaredExponential(FreeKernel):
 
     def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
         values = as_float_tensor(lengthscale, "lengthscale")
+        if (values == inf).all():
+            raise InputError("An infinite length-scale (ν = 0) makes K_m = 1. Use Exponential(0.0), which is the same.")
         finite_rows(values.reshape(1, -1), "lengthscale")
         if not (values > 0).all():
             raise InputError(f"Length-scales must be above 0; got {listed(values.flatten().tolist())}.")

@@ -27,7 +27,7 @@ def weight_posterior(
 ) -> GaussianPosterior:
     """m_v = µ + Σ_τ Θ (Θᵀ Σ_τ Θ + σ²I)⁻¹ (y - Θᵀµ) and Σ_v = Σ_τ - Σ_τ Θ (Θᵀ Σ_τ Θ + σ²I)⁻¹ Θᵀ Σ_τ.
 
-    Equation 10 of the paper, with Σ_τ = diag(τ²). The paper prints y where y - Θᵀµ must stand: as printed, the
+    Equation 12 of the paper, with Σ_τ = diag(τ²). The paper prints y where y - Θᵀµ must stand: as printed, the
     posterior agrees with the function-space view only when µ = 0.
 
     Args:
@@ -59,7 +59,7 @@ def weight_posterior(
 
 
 def function_posterior(posterior: GaussianPosterior, features: Float[Tensor, "k p"]) -> GaussianPosterior:
-    """m_f(x) = m_vᵀ ϑ(x) and Σ_f(x, x') = ϑ(x)ᵀ Σ_v ϑ(x'): equation 11 of the paper, at the rows of `features`."""
+    """m_f(x) = m_vᵀ ϑ(x) and Σ_f(x, x') = ϑ(x)ᵀ Σ_v ϑ(x'): equation 13 of the paper, at the rows of `features`."""
     return GaussianPosterior(
         mean=features @ posterior.mean,
         covariance=features @ posterior.covariance @ features.mT,

@@ -1,6 +1,6 @@
 """Fitting the parameters of a Gaussian process to observations."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from botorch.exceptions.errors import ModelFittingError
@@ -10,6 +10,7 @@ from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
 from gpytorch.kernels import Kernel
+from gpytorch.means import ConstantMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from tunedprior.checks import warn
@@ -24,15 +25,22 @@ ModelT = TypeVar("ModelT", bound=GPyTorchModel)
 
 
 def fitted_process(
-    observations: Observations, transform: InputTransform, covariance: Kernel | None = None
+    observations: Observations, transform: InputTransform, covariance: Kernel | None = None, mean: float | None = None
 ) -> SingleTaskGP:
-    """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations."""
-    noise = None
+    """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations.
+
+    With a `mean`, that is the prior mean, and y is taken in the units it has; otherwise the mean is fitted too.
+    """
+    noise, fixed = None, dict[str, Any]()
     if observations.noise_std is not None:
         noise = torch.full_like(observations.y, max(observations.noise_std**2, LEAST_NOISE))
+    if mean is not None:
+        constant = ConstantMean()
+        constant.constant.requires_grad_(False).fill_(mean)
+        fixed = {"mean_module": constant, "outcome_transform": None}
     with quietly(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
         model = SingleTaskGP(
-            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform
+            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform, **fixed
         )
     return fit(model)
 
@@ -42,6 +50,8 @@ def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
 
     With `max_steps` the search for them ends after so many steps, and can be taken up again.
     """
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        return model.eval()  # BoTorch would not know what to do without any
     options = None if max_steps is None else {"options": {"maxiter": max_steps}}
     # [-1, 1] is where free kernels live; BoTorch's settings, like its warnings, are those of the whole process.
     with quietly(ENDED_EARLY), torch.enable_grad(), validate_input_scaling(False):
