@@ -2,8 +2,8 @@
 
     python -m benchmarks as-printed [--smoke]
 
-The paper's six functions with flipped old data, in pools, as in `python -m benchmarks paper`, and for the variants that
-do best the shifted copies, on two sets of 20 seeds that nothing else uses: one to choose by, one to confirm the choice.
+The paper's six functions with flipped old data, in pools, as in `python -m benchmarks paper`, and for three of
+the variants the shifted copies, on two sets of 20 seeds that no other study uses: one to choose by, one to confirm.
 """
 
 import argparse

@@ -18,7 +18,7 @@ from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
 from tunedprior.campaign.suggester import Fitted, Suggester
-from tunedprior.campaign.summary import as_html, as_text, summary
+from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
 from tunedprior.checks import renamed, whole
 from tunedprior.errors import InputError
@@ -246,10 +246,10 @@ class Optimizer(Notebook):
         return self._trust.trust
 
     def __repr__(self) -> str:
-        return as_text(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+        return as_text(type(self).__name__, summarised(self._suggester, self._history, self._made_with))
 
     def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, summary(self._suggester, self._history, self._made_with))
+        return as_html(type(self).__name__, summarised(self._suggester, self._history, self._made_with))
 
     # -- a whole campaign in one file ------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from tunedprior.models.standard import Standard
 from tunedprior.problem.trials import History, in_words
 
 
-def summary(suggester: Suggester, history: History, made: MadeWith) -> dict[str, str]:
+def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[str, str]:
     """What there is to say, by what it is about."""
     space, objective = suggester.space, suggester.objective
     count = "any number of" if space.size is None else f"{space.size:,}"

@@ -63,8 +63,9 @@ def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | Non
     """Words for the factor of ten or the offset that would turn the old range into the search space's; or None."""
     low, high, bulk = parameter.low, parameter.high, _bulk(values)
     first, last = float(bulk.min()), float(bulk.max())
-    width = high - low
-    if width <= 0 or last <= first or _mismatch(first, last, low, high) < _DIFFERENT:
+    if high <= low or last <= first:
+        return None
+    if _mismatch(first, last, low, high) < _DIFFERENT or _mismatch(values.min(), values.max(), low, high) < _DIFFERENT:
         return None
     for offset, units in _OFFSETS.items():
         if _mismatch(first - offset, last - offset, low, high) < _MATCHING:
