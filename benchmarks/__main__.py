@@ -3,7 +3,18 @@
 import argparse
 import sys
 
-from benchmarks.studies import as_printed, beliefs, demo, flipped, lambda_floor, paper, repeat, trust
+from benchmarks.studies import (
+    as_printed,
+    batches,
+    beliefs,
+    demo,
+    flipped,
+    lambda_floor,
+    mistakes,
+    paper,
+    repeat,
+    trust,
+)
 from benchmarks.studies.speed import command as speed
 from tunedprior.errors import InputError
 
@@ -14,6 +25,8 @@ _BENCHMARKS = {
     "as-printed": as_printed,
     "flipped": flipped,
     "lambda-floor": lambda_floor,
+    "mistakes": mistakes,
+    "batches": batches,
     "repeat": repeat,
     "speed": speed,
     "demo": demo,
