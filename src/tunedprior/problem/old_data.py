@@ -148,11 +148,14 @@ class _Reading:
         ranges = (
             f"{name!r} goes from {seen.min():g} to {seen.max():g} in old data, from {low:g} to {high:g} in the space"
         )
+        if units and reach.apart:
+            # What is learnt from a wrong column misleads, and the user can put it right.
+            said = f"{ranges}; {units}. Nothing is learnt from it until the column is corrected, or the space is."
+            self.findings.append(Finding("other units", name, (), said))
+            self.kept[:] = False
+            return values
         if not reach.meets:
-            units = f": {units}" if units else ""
-            said = (
-                f"{ranges}, which do not meet{units}. Old data is taken to say nothing about {name!r}; check its units."
-            )
+            said = f"{ranges}, which do not meet. Old data is taken to say nothing about {name!r}; check its units."
             self.findings.append(Finding("no overlap", name, (), said))
             self._says_nothing.append(name)
             return np.asarray(values.clip(low, high))

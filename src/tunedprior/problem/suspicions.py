@@ -30,11 +30,13 @@ class Reach:
         low: The least value that is of use.
         high: The largest.
         meets: Whether the bulk of the old values comes anywhere near the search space.
+        apart: Whether all of the bulk lies outside of it.
     """
 
     low: float
     high: float
     meets: bool
+    apart: bool
 
     def holds(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
         """Which values (on the parameter's scale) are of use."""
@@ -56,7 +58,7 @@ def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
     if meets:
         low, high = min(low, least), max(high, most)
     width = max(high - low, log(10) if parameter.log else 0.0)
-    return Reach(low - width, high + width, meets)
+    return Reach(low - width, high + width, meets, gap > 0)
 
 
 def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | None:
