@@ -40,7 +40,7 @@ mutants: $(INSTALLED)
 	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
 
 campaigns: $(INSTALLED)
-	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m nets.odd_campaigns
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m nets.odd_campaigns $(if $(JOBS),--jobs $(JOBS))
 
 fuzz: $(INSTALLED)
 	TUNEDPRIOR_FUZZ=$(or $(EXAMPLES),500) $(BIN)/python -m pytest -n auto tests/nets

@@ -12,7 +12,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -159,22 +161,28 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--inputs", type=int, nargs="+", default=INPUTS, choices=INPUTS)
     parser.add_argument("--only", nargs="+", default=tuple(RESPONSES), choices=tuple(RESPONSES))
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     chosen = [one for one in every_campaign() if one.inputs in arguments.inputs and one.name in arguments.only]
     print("| response | inputs | old data | results | suggestions | slowest | minutes | memory | problems |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for one in chosen:
-        one.run(arguments.steps)
-        print(
-            f"| {one.name} | {one.inputs} | {'yes' if one.with_old else 'no'} | {one.steps} | {one.asks} | "
-            f"{one.slowest:.1f} s | {one.seconds / 60:.1f} | {one.memory:.0f} MiB | {len(one.problems)} |",
-            flush=True,
-        )
-        for problem in one.problems:
-            print(f"  {problem}", flush=True)
-    print(f"{sum(one.steps for one in chosen)} results, {sum(one.asks for one in chosen)} suggestions, "
-          f"{sum(len(one.problems) for one in chosen)} problems")  # fmt: skip
-    return int(any(one.problems for one in chosen))
+    done = []
+    # Each in a process of its own, whose memory is then that campaign's.
+    workers = ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1)
+    with workers:
+        for found in as_completed(workers.submit(one.run, arguments.steps) for one in chosen):
+            one = found.result()
+            done.append(one)
+            print(
+                f"| {one.name} | {one.inputs} | {'yes' if one.with_old else 'no'} | {one.steps} | {one.asks} | "
+                f"{one.slowest:.1f} s | {one.seconds / 60:.1f} | {one.memory:.0f} MiB | {len(one.problems)} |",
+                flush=True,
+            )
+            for problem in one.problems:
+                print(f"  {problem}", flush=True)
+    print(f"{sum(one.steps for one in done)} results, {sum(one.asks for one in done)} suggestions, "
+          f"{sum(len(one.problems) for one in done)} problems")  # fmt: skip
+    return int(any(one.problems for one in done))
 
 
 if __name__ == "__main__":
