@@ -238,3 +238,10 @@ def test_bad_input_says_what_to_do(make, message: str) -> None:
 def test_anchors_must_lie_in_the_domain() -> None:
     with pytest.raises(DomainError, match="1 of 1 points lie outside"):
         Reweighted(SquaredExponential(1.0), [[2.0, 0.0]], [1.0])
+
+
+def test_features_are_those_of_the_columns_that_the_kernel_sees() -> None:
+    anchors, alpha, x = table(3, 2, seed=1), table(3, seed=2), table(4, 5, seed=3)
+    tuned = Reweighted(Polynomial(2, number(1.0)), anchors, alpha, active_dims=(3, 1))
+    plain = Reweighted(Polynomial(2, number(1.0)), anchors, alpha)
+    torch.testing.assert_close(tuned.features(x, 2), plain.features(x[:, [3, 1]], 2), rtol=0, atol=0)

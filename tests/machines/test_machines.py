@@ -122,7 +122,7 @@ def test_leave_one_out_predictions_are_refits_when_all_vectors_are_bound(kind, l
         assert predictions[row].item() == pytest.approx(refit, abs=1e-4)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), lengthscale=st.floats(0.2, 4.0), lam=st.sampled_from([0.01, 0.1, 1.0, 10.0]))
 def test_settled_rows_of_the_classifier_are_settled_rightly(seed: int, lengthscale: float, lam: float) -> None:
     _, X, y = problem(15, seed=seed)
@@ -253,3 +253,14 @@ def test_leave_one_out_refits_every_row_where_no_free_vector_determines_the_bias
                 expected = (gram[row, others] @ refit).item() + bias
                 assert predictions[row].item() == pytest.approx(expected, abs=1e-5)
     assert found > 0
+
+
+def test_leave_one_out_predictions_of_least_squares_are_refits() -> None:
+    kernel, X, _ = problem(7)
+    y, gram, machine = table(7, seed=9), kernel(X).to_dense().detach(), LeastSquares(0.1)
+    predictions = machine.leave_one_out(gram, y)
+    for row in range(7):
+        others = torch.arange(7) != row
+        refit, bias = machine.solve(gram[others][:, others], y[others])
+        assert bias == 0
+        assert predictions[row].item() == pytest.approx((gram[row, others] @ refit).item(), rel=1e-9)

@@ -21,8 +21,9 @@ from tunedprior.machines import (
     SupportVectorRegressor,
     leave_one_out_error,
     select,
+    selection,
 )
-from tunedprior.machines.selection import PARAMETER_BOUNDS
+from tunedprior.machines.selection import PARAMETER_BOUNDS, Selection
 
 
 def wave(rows: int = 40, inputs: int = 2) -> tuple[torch.Tensor, torch.Tensor]:
@@ -171,3 +172,16 @@ def test_ard_needs_lengthscales() -> None:
         select(LeastSquares(1.0), Linear(), *wave(10), ard=True)
     with pytest.raises(InputError, match=r"needs a kernel of tunedprior\.kernels; got RBFKernel"):
         select(LeastSquares(1.0), RBFKernel(), *wave(10))
+
+
+def test_the_best_of_the_grid_stands_where_no_descent_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = wave(15)
+    monkeypatch.setattr(selection, "_descend", lambda kernel, lam, *_: Selection(LeastSquares(lam), kernel, np.inf))
+    chosen = select(LeastSquares(1.0), SquaredExponential(1.0), X, y)
+    grid = {
+        (ell, lam): leave_one_out_error(LeastSquares(lam), SquaredExponential(number(ell)), X, y)
+        for ell in np.geomspace(0.05, 10.0, 13)
+        for lam in np.geomspace(1e-6, 10.0, 8)
+    }
+    assert chosen.error == pytest.approx(min(grid.values()), rel=1e-9)
+    assert (chosen.kernel.lengthscale.item(), chosen.machine.lam) == pytest.approx(min(grid, key=grid.get), rel=1e-9)

@@ -10,7 +10,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # read when NumPy and PyTorch are imported; children share the cores among them
 
 from tools.mutants.report import accepted, report  # noqa: E402  # after the variables
-from tools.mutants.session import TESTS, Run  # noqa: E402  # after the variables
+from tools.mutants.session import TESTS, Run, key_of  # noqa: E402  # after the variables
 from tools.mutants.sites import Mutant, mutants  # noqa: E402  # after the variables
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def main() -> int:
         _import_others()
         run.try_all(untried)
     found = run.results()
-    lines = [found[one.path, one.number] for one in chosen if (one.path, one.number) in found]
+    lines = [found[key_of(one)] for one in chosen if key_of(one) in found]
     text = report(lines, accepted(ACCEPTED))
     print(text)
     return 0

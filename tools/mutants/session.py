@@ -46,28 +46,28 @@ class Run:
     again: bool = False
     tests: tuple[str, ...] = TESTS
 
-    def results(self) -> dict[tuple[str, int], dict[str, Any]]:
+    def results(self) -> dict[tuple[int, str], dict[str, Any]]:
         """The last line of the record for each mutant of a module that has not changed since."""
         lines = self.record.read_text().splitlines() if self.record.exists() else []
         found = {}
         for line in map(json.loads, lines):
             file = self.root / line["path"]
             if file.exists() and line["source"] == digest([file]):
-                found[line["path"], line["number"]] = line
+                found[line["line"], line["name"]] = line
         return found
 
     def untried(self, mutants: list[Mutant]) -> list[Mutant]:
         """Those that the record does not answer for."""
         known = self.results()
         done = {key for key, line in known.items() if not (self.again and line["state"] in ("survived", "uncovered"))}
-        return [one for one in mutants if (one.path, one.number) not in done]
+        return [one for one in mutants if key_of(one) not in done]
 
     def try_all(self, mutants: list[Mutant]) -> None:
         """Functions first, in a process that has imported and collected everything; then what needs a fresh import."""
         _in_child(lambda: self._collected([one for one in mutants if one.where]))
         tests = self._near(TestMap(self.store, self.root).tests())
         states = {key: line["state"] for key, line in self.results().items()}
-        rest = [one for one in mutants if not one.where or states.get((one.path, one.number)) == "unpatched"]
+        rest = [one for one in mutants if not one.where or states.get(key_of(one)) == "unpatched"]
         seconds = {name: test["seconds"] for name, test in tests.items()}
         self._pool(rest, tests, lambda one, names: try_afresh(one, names, seconds, self.root), 60.0)
 
@@ -121,7 +121,7 @@ class Run:
                 print(f"{count} of {len(covered)} after {time.monotonic() - start:.0f} s", flush=True)
 
     def _note(self, one: Mutant, found: dict[str, Any]) -> None:
-        line = {"path": one.path, "number": one.number, "line": one.lines[0], "name": one.name,
+        line = {"path": one.path, "line": one.lines[0], "name": one.name,
                 "source": digest([self.root / one.path]), **found}  # fmt: skip
         with self.record.open("a") as file:
             file.write(json.dumps(line) + "\n")
@@ -141,6 +141,11 @@ class _Loop:
         """Nothing is left for pytest to run."""
         self.run.loop(session, self.mutants)
         return True
+
+
+def key_of(one: Mutant) -> tuple[int, str]:
+    """What a mutant has in the record: its line and its name."""
+    return one.lines[0], one.name
 
 
 def _in_child(work: Callable[[], None]) -> None:
