@@ -45,6 +45,10 @@ class FileFormatError(TunedPriorError, ValueError):
     """A file is damaged, of another kind, or of a newer version."""
 
 
+class OddResultWarning(UserWarning):
+    """A result that was told looks like a slip."""
+
+
 class ExhaustedWarning(UserWarning):
     """Everything there is to try was tried."""
 

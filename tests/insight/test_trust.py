@@ -156,7 +156,7 @@ def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
     for setting in opt.space.sobol(8, seed=2):
         opt.tell(setting, response)
     assert opt.trust.relations.trust.tolist() == pytest.approx(before)
-    assert "neither helps nor hurts" in str(opt.trust)
+    assert "undecided after 8 results" in str(opt.trust)
 
 
 def test_trust_is_said_in_words_before_it_is_tabulated() -> None:

@@ -46,7 +46,7 @@ def test_on_a_logarithmic_scale_a_factor_of_ten_is_near() -> None:
         (np.linspace(1, 8, 20), None),
         (np.linspace(0, 1, 20), "about 10 times too small"),
         (np.linspace(0, 1e4, 20), "about 1,000 times too large"),
-        (np.linspace(0, 10, 20) - 273.15, "+ 273.15 would fit"),
+        (np.linspace(0, 10, 20) - 273.15, "°C and the other in K"),
         (np.linspace(3, 4, 20), None),
         (np.array([0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0]), None),  # from one end to the other, if mostly near one
         (np.full(20, 500.0), None),

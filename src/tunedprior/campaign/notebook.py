@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, number_of, pending_trial
 from tunedprior.campaign.values import told_values
@@ -57,7 +58,9 @@ class Notebook:
             note: Whatever is to be kept with it.
         """
         run = Run.of(setting, value, failed, trial, note, self._columns)
-        self._history = run.told_to(self._history, self._suggester.space, self._suggester.own_box)  # or nothing
+        before = self._history
+        self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
+        warn_of_odd_results(before.told, self._history.told[len(before) :])
 
     def amend(
         self,
@@ -133,6 +136,7 @@ class Notebook:
                 self._suggester.objective.direction,
                 lambda settings: codes_of_run(settings, box),
             )
+        warn_of_odd_results((), self._history.told)
         return self
 
     # -- looking ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import OldData, named, read_all, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
+from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
@@ -117,6 +118,7 @@ class Optimizer(Notebook):
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history, self._report = History(), OldDataReport()
         self._columns = Columns.of(suggester.space, suggester.objective.target)
+        self._file = KnownFile()
         self._fitted: Fitted | None = None
         self._trust: TrustSoFar | None = None
 
@@ -253,13 +255,19 @@ class Optimizer(Notebook):
 
     # -- a whole campaign in one file ------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
 
         The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
         file or the new one. Kernels, models, acquisition classes and suggesters are not in it: give them to `load`.
+
+        A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
+        results may be in it. That is an `InputError`, unless `overwrite` is true.
         """
-        write_atomically(path, encoded(self._suggester, self._seed, self._made_with, self._history, path))
+        content = encoded(self._suggester, self._seed, self._made_with, self._history, path)
+        self._file.refuse_unknown(path, overwrite)
+        write_atomically(path, content)
+        self._file = KnownFile.of(path, content)
 
     @classmethod
     def load(
@@ -278,11 +286,12 @@ class Optimizer(Notebook):
             **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
                 arguments of `Optimizer` that are to be changed.
         """
-        saved = loaded.read(path)
+        known, saved = KnownFile.of(path), loaded.read(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
+        made._file = known
         return made.resume(history)
 
     # -- how it is done --------------------------------------------------------------------------------

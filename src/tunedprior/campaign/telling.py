@@ -85,6 +85,7 @@ class Run:
         if isinstance(value, Mapping) and not isinstance(setting, Mapping):
             raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
         given = settings_given(setting)
+        _refuse_other_rows(given, value)
         table = as_table(given, columns.parameters)
         count = len(table)
         if trial is not None and count != 1:
@@ -104,6 +105,7 @@ class Run:
             extras = [{str(name): row[name] for name in names if not is_missing(row[name])} for row in rows]
         else:
             suggestions = [one if isinstance(one, Suggestion) else None for one in given]
+            extras = [{name: one[name] for name in columns.extra(one) if not is_missing(one[name])} for one in given]
         return cls(table, told_values(value, failed, count), suggestions, numbers, trial is not None, extras, notes)
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
@@ -182,6 +184,16 @@ def _trial_in(cell: Any) -> int | None:
         return as_trial_number(cell)
     except InputError as error:
         raise InputError(f"The trial's number {error}.") from None
+
+
+def _refuse_other_rows(settings: Any, values: Any) -> None:
+    """Refuse a table and values that belong to other rows of one, by their index."""
+    tables = isinstance(settings, pd.DataFrame) and isinstance(values, pd.DataFrame | pd.Series)
+    if tables and len(settings) == len(values) and not settings.index.equals(values.index):
+        raise InputError(
+            "The settings and their values have different indices, so they may belong to different rows. Take both "
+            "from the same rows of a table, or pass values.to_numpy() if they are in the same order."
+        )
 
 
 def _refuse_dates(column: "pd.Series[Any]") -> None:

@@ -72,7 +72,7 @@ def _in_words(name: str, trust: float, slope: float, positive: float, count: int
         return f"{name} {said} ({trust:.0%}) {after}: the response {way} with the old one ({sure:.0%} sure)."
     if trust <= _DOUBTED:
         return f"{name} is not borne out ({trust:.0%}) {after}: suggestions hardly depend on it."
-    return f"{name} neither helps nor hurts so far ({trust:.0%}) {after}."
+    return f"{name} may help or not: undecided {after} (trust {trust:.0%}; near one half it neither helps nor hurts)."
 
 
 @dataclass(frozen=True, eq=False)

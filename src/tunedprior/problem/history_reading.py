@@ -115,8 +115,10 @@ class _Reader:
         columns = self.columns
         self._check_direction(row.get(columns.direction))
         setting = self._setting(row, {name: name for name in columns.parameters})
-        value = None if is_blank(row[columns.response]) else _of(columns.response, as_number, row[columns.response])
-        written = _of(columns.state, _state, row[columns.state])
+        cell, written = row[columns.response], _of(columns.state, _state, row[columns.state])
+        if STATES.get(str(cell).strip().casefold()) == FAILED and written in ("", PENDING, FAILED):
+            cell, written = None, FAILED  # the word stands where the value would
+        value = None if is_blank(cell) else _of(columns.response, as_number, cell)
         flag = _of(columns.asked, as_flag, row[columns.asked])
         state = self._state(written, value, flag)
         # Only what was asked for can be under way or be cancelled; and the setting that was asked for tells it too.

@@ -20,8 +20,8 @@ from tunedprior.problem.parameters import Categorical, Numeric, position_among
 from tunedprior.problem.space import Space
 from tunedprior.problem.suspicions import isolated, other_units, reach_of, sentinels
 
-_PASS = {"pass", "passed", "ok", "good", "yes", "true", "success"}
-_FAIL = {"fail", "failed", "nok", "bad", "no", "false", "failure"}
+_PASS = {"pass", "passed", "ok", "good", "yes", "true", "success", "i.o.", "ja", "gut", "oui"}
+_FAIL = {"fail", "failed", "nok", "not ok", "bad", "no", "false", "failure", "n.i.o.", "nein", "schlecht", "non"}
 
 #: The name of an old data set that has none of its own.
 UNNAMED = "old data"
@@ -107,7 +107,6 @@ class _Reading:
         self._where: Callable[[int], str] = read.where
         self.kept = np.ones(len(read.table), dtype=bool)
         self.findings = [Finding("read", "", (), sentence) for sentence in read.said]
-        self._says_nothing: list[str] = []
 
     def match(self, space: Space, target: str) -> None:
         """Refuse a table that lacks columns; note those that are too many."""
@@ -130,7 +129,7 @@ class _Reading:
         if isinstance(parameter, Categorical):
             return self._categories(column, parameter)
         values = self._numbers(column)
-        self._leave_out("blank", parameter.name, np.isnan(values), "blank, so their rows are left out")
+        self._leave_out("blank", parameter.name, np.isnan(values), "blank and left out")
         self._leave_out("sentinel", parameter.name, sentinels(values), "taken to mean 'not measured'", values)
         if parameter.log:
             positive = ~(values <= 0)
@@ -155,11 +154,14 @@ class _Reading:
             self.kept[:] = False
             return values
         if not reach.meets:
-            said = f"{ranges}, which do not meet. Old data is taken to say nothing about {name!r}; check its units."
+            said = f"{ranges}, far apart. Nothing is learnt from it until the column is corrected, or the space is."
             self.findings.append(Finding("no overlap", name, (), said))
-            self._says_nothing.append(name)
-            return np.asarray(values.clip(low, high))
-        if units:
+            self.kept[:] = False
+            return values
+        if reach.apart:
+            said = f"{ranges}, which do not meet: what was learnt there helps less. Check the units of {name!r}."
+            self.findings.append(Finding("no overlap", name, (), said))
+        elif units:
             self.findings.append(Finding("other units", name, (), f"{ranges}; {units}. Check the units of {name!r}."))
         with np.errstate(invalid="ignore", divide="ignore"):
             inside = reach.holds(np.log(values) if parameter.log else values)
@@ -172,7 +174,7 @@ class _Reading:
         distinct = list(column[blank].unique())
         meant = [value for value in distinct if position_among(value, parameter.choices) is not None]
         blank = blank & ~column.isin(meant).to_numpy() & ~(column.isna().to_numpy() & any(map(pd.isna, meant)))
-        self._leave_out("blank", parameter.name, blank, "blank, so their rows are left out")
+        self._leave_out("blank", parameter.name, blank, "blank and left out")
         known = column[self.kept].unique()
         unknown = [value for value in known if position_among(value, parameter.choices) is None]
         if unknown:
@@ -196,7 +198,7 @@ class _Reading:
             )
         if (passed | failed)[told].all():
             return np.where(passed, 1.0, -1.0), True, "pass and fail"
-        values = self._numbers(column.where(~failed, np.nan))
+        values = self._numbers(column.where(~failed, np.nan), " Or say pass or fail in every row.")
         marked = sentinels(values)
         self._leave_out("sentinel", target, marked, "taken to mean 'not measured' and left out", values)
         measured = told & ~failed & ~marked
@@ -209,7 +211,7 @@ class _Reading:
         if failed.any():
             worst = values[measured].min() if direction == "maximize" else values[measured].max()
             values[failed] = worst
-            among = f"numbers, where {int(failed.sum())} failed runs count as the worst ({worst:g})"
+            among = f"numbers, where failed runs ({int(failed.sum())}) count as the worst ({worst:g})"
         return values, False, among
 
     def note_doubtful(self, doubtful: Bool[ndarray, " n"], response: Float64[ndarray, " n"], target: str) -> None:
@@ -225,16 +227,12 @@ class _Reading:
 
     def note_constant(self, settings: pd.DataFrame) -> None:
         """Say which inputs never vary."""
-        constant = [
-            str(name)
-            for name in settings
-            if len(settings) > 1 and settings[name].nunique(dropna=False) == 1 and name not in self._says_nothing
-        ]
+        constant = [str(name) for name in settings if len(settings) > 1 and settings[name].nunique(dropna=False) == 1]
         if constant:
             said = f"Old data says nothing about {listed(constant)}: the value never changes."
             self.findings.append(Finding("constant", constant[0], (), said))
 
-    def _numbers(self, column: "pd.Series[Any]") -> Float64[ndarray, " n"]:
+    def _numbers(self, column: "pd.Series[Any]", advice: str = "") -> Float64[ndarray, " n"]:
         values, wrong = numbers(column)
         if wrong:
             cells = listed(repr(column.iloc[row]) for row in wrong)
@@ -242,6 +240,7 @@ class _Reading:
             raise InputError(
                 f"{self.what}'s {column.name!r} must be numbers; {len(wrong)} of {len(column)} are "
                 f"{'dates' if dates else 'not'} ({self._named(wrong)}: {cells}). Correct them, or leave them blank."
+                + advice
             )
         return values
 

@@ -18,8 +18,18 @@ _WIDEST = 10.0
 _ISOLATED = 3.0
 _FEW = 0.02  # the part of the rows that may be isolated; more of them are a feature of the response
 # Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
-_MATCHING, _DIFFERENT = 0.1, 0.3
-_OFFSETS = {273.15: "K and °C", -273.15: "°C and K"}
+_MATCHING, _DIFFERENT = 0.2, 0.3
+#: Units that people mix up, besides those that are powers of ten apart: x is (x - offset)·factor in the space's.
+_MIXED_UP = (
+    (273.15, 1.0, "K and °C"),
+    (-273.15, 1.0, "°C and K"),
+    (32.0, 1 / 1.8, "°F and °C"),
+    (-17.78, 1.8, "°C and °F"),
+    (0.0, 60.0, "minutes and seconds, or hours and minutes"),
+    (0.0, 1 / 60, "seconds and minutes, or minutes and hours"),
+    (0.0, 3600.0, "hours and seconds"),
+    (0.0, 1 / 3600, "seconds and hours"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,17 +72,16 @@ def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
 
 
 def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | None:
-    """Words for the factor of ten or the offset that would turn the old range into the search space's; or None."""
+    """Words for the units that would turn the old range into the search space's, if there are any; or None."""
     low, high, bulk = parameter.low, parameter.high, _bulk(values)
     first, last = float(bulk.min()), float(bulk.max())
     if high <= low or last <= first:
         return None
     if _mismatch(first, last, low, high) < _DIFFERENT or _mismatch(values.min(), values.max(), low, high) < _DIFFERENT:
         return None
-    for offset, units in _OFFSETS.items():
-        if _mismatch(first - offset, last - offset, low, high) < _MATCHING:
-            sign = "-" if offset > 0 else "+"
-            return f"{sign} {abs(offset)} would fit (are they in {units}?)"
+    for offset, factor, units in _MIXED_UP:
+        if _mismatch((first - offset) * factor, (last - offset) * factor, low, high) < _MATCHING:
+            return f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
     size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
     if size > 0 and wanted > 0:
         power = round(log10(wanted / size))
