@@ -15,6 +15,7 @@ from tests.support.measures import (
     over_all_kinds,
     over_rival,
     repeated,
+    repeated_lately,
     suggestion,
     wiggles_of_levi,
     worst,
@@ -217,6 +218,7 @@ CLAIMS = [
         ],
     ),
     Claim(EXPERIMENTS, "{79} of {80} have the same curve to 1e-6.", lambda: repeated()[:2]),
+    Claim(EXPERIMENTS, "{28} of them were repeated since", lambda: [repeated_lately()]),
     Claim(EXPERIMENTS, "differs by {0.051} from the fifth step on.", lambda: repeated()[2:]),
     Claim(
         PERFORMANCE,
