@@ -24,6 +24,7 @@ from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import Box
+from tunedprior.problem.old_data import read_old_data
 from tunedprior.problem.space import Space
 
 
@@ -44,7 +45,8 @@ class OldData:
 
 def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = False, **options: Any) -> Surrogate:
     space = Space.parse(old.space)
-    prior = pretrain_or_warn(old.table, space, direction=old.direction, seed=old.seed, as_printed=as_printed, **options)
+    table = read_old_data(old.table, space, direction=old.direction)
+    prior = pretrain_or_warn(table, space, seed=old.seed, as_printed=as_printed, **options)
     return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal, as_printed)
 
 

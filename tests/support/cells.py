@@ -35,9 +35,9 @@ def marked_agrees(cell: str, estimate: Estimate) -> bool:
     mark, middle, low, high = found.groups()
     if not interval_agrees(middle, low, high, estimate):
         return False
-    if float(high) < 1 and low != high:
+    if float(high) < 1:
         return mark == "**"
-    if float(low) > 1 and low != high:
+    if float(low) > 1:
         return mark == "*"
     # An end that is printed as 1.00 may be on either side.
     return mark == "" or (mark == "**" and high == "1.00") or (mark == "*" and low == "1.00")
@@ -64,3 +64,20 @@ def time_agrees(cell: str, seconds: float | None) -> bool:
         return False
     number, unit = found.groups()
     return abs(float(number) * _UNITS[unit] / seconds - 1) < 0.0051
+
+
+def methods_in(document: str, name: str) -> list[str]:
+    """The first column of a table."""
+    return [row[0] for row in tables(document)[name][1]]
+
+
+def wrong_cells(document: str, name: str, expected: dict[str, dict[str, Estimate]]) -> list[str]:
+    """Those that are not as expected, of a table with a row for each method (or function) and a column for each."""
+    head, rows = tables(document)[name]
+    assert [row[0] for row in rows] == list(expected)
+    return [
+        f"{row[0]}, {column}: {cell}"
+        for row in rows
+        for column, cell in zip(head[1:], row[1:], strict=True)
+        if not marked_agrees(cell, expected[row[0]][column])
+    ]

@@ -80,6 +80,12 @@ def repeated() -> list[Value]:
     return [float(same.sum()), float(len(found)), float(found["difference"].max())]
 
 
+def repeated_lately() -> float:
+    """How many of them were run with later code than most."""
+    code = pd.read_csv(RESULTS / "repeat.csv")["code"]
+    return float((code != code.mode()[0]).sum())
+
+
 def mean_seconds(study: str, method: str) -> float:
     """Of a campaign, on the seeds that the rival was run with."""
     found = runs(study)

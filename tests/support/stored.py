@@ -32,7 +32,7 @@ PAIRS = (
 )  # fmt: skip
 
 #: Evaluations that all methods share, and that do not count, in each study.
-_SHARED = {"functions": 3, "fibre": 6}
+_SHARED = {"functions": 3, "as_printed": 3, "fibre": 6}
 _LEAST = 1e-3
 _RESAMPLES = 20_000
 # A report's interval comes from 2,000 resamples: its ends are quantiles of some other chance than 2.5 %, by four

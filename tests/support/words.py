@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.support.cells import tables
+from tests.support.claims_as_printed import AS_PRINTED, NO_FLOOR, UNCENTRED, WITHOUT_ACKLEY, on_both
 from tests.support.measures import (
     ALGORITHM1,
     ALL,
@@ -17,7 +19,18 @@ from tests.support.measures import (
     of_kind,
 )
 from tests.support.prose import Exempt
-from tests.support.stored import AVERAGE, KINDS, PAPER, RIVAL, Estimate, ratio, runs
+from tests.support.stored import (
+    AVERAGE,
+    KINDS,
+    PAPER,
+    RIVAL,
+    SHIFTED,
+    STANDARD,
+    TUNED,
+    Estimate,
+    ratio,
+    runs,
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,18 @@ def level(estimate: Estimate) -> bool:
 OF_THE_PAPER = (
     "EI", "GPUCB", "ARD-EI", "ARD-GPUCB", "DT-MKL-EI", "DT-MKL-GPUCB", "envEI", "envGPUCB", "diffEI", "diffGPUCB",
 )  # fmt: skip
+
+
+def count_of_intervals() -> int:
+    """How many intervals from resampled seeds the tables of experiments.md hold."""
+    found = [
+        cell
+        for name, (_, rows) in tables(EXPERIMENTS).items()
+        for row in rows
+        for cell in (row[-1:] if name == "fibre simulated" else [] if name.startswith("medians") else row[1:])
+    ]
+    return sum("–" in cell for cell in found)
+
 
 SAID = [
     Said(
@@ -97,6 +122,39 @@ SAID = [
         ),
     ),
     Said(
+        EXPERIMENTS,
+        "is level on shifted data and on labels, and loses on both kinds of flipped data, on another function and on "
+        "noise",
+        lambda: (
+            all(level(of_kind(kind, "envEI")) for kind in ("shifted", "binary labels"))
+            and all(above(of_kind(kind, "envEI")) for kind in ("flipped", "noisy flip", *KINDS[6:]))
+            and all(level(of_kind("same", "envEI", to)) for to in (AVERAGE, "diffEI"))
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "regret on Himmelblau and on Styblinski-Tang is more than twice as large on both sets of seeds",
+        lambda: all(
+            one.middle > 2 for name in ("Himmelblau", "Styblinski-Tang") for one in on_both([name], NO_FLOOR, TUNED)
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "then 1.33 with an interval above 1",
+        lambda: [above(one) for one in on_both(SHIFTED, UNCENTRED, TUNED)] == [False, True],
+    ),
+    Said(EXPERIMENTS, "both intervals hold 1", lambda: all(map(level, on_both(WITHOUT_ACKLEY, UNCENTRED, TUNED)))),
+    Said(
+        EXPERIMENTS,
+        "and behind on the shifted copies. On the Hölder table and on eggholder it has less regret than TP-EI-BO.",
+        lambda: (
+            all(map(level, on_both(PAPER, AS_PRINTED, STANDARD)))
+            and all(map(above, on_both(SHIFTED, AS_PRINTED, STANDARD)))
+            and all(one.middle < 1 for name in PAPER[::4] for one in on_both([name], AS_PRINTED, TUNED))
+        ),
+    ),
+    Said(EXPERIMENTS, "the tables hold some five hundred of them", lambda: 450 < count_of_intervals() < 550),
+    Said(
         BELIEFS,
         "the average is ahead on noisy, pass/fail and unrelated data, each within its interval",
         lambda: all(
@@ -106,8 +164,8 @@ SAID = [
     ),
     Said(
         BELIEFS,
-        "On the pairs it took fourteen times as long for each campaign.",
-        lambda: round(mean_seconds("beliefs_pairs", RIVAL) / mean_seconds("beliefs_pairs", AVERAGE)) == 14,
+        "On the pairs it took more than ten times as long for each campaign.",
+        lambda: 10 < mean_seconds("beliefs_pairs", RIVAL) / mean_seconds("beliefs_pairs", AVERAGE) < 15,
     ),
     Said(
         README,
@@ -129,6 +187,7 @@ EXEMPT = [
     Exempt(ALGORITHM1, "with a 95 % bootstrap interval", "a definition"),
     Exempt(ALGORITHM1, "thousands of times larger", "no figure"),
     Exempt(ALGORITHM1, "With the floor at 1 %", "a setting"),
+    Exempt(ALGORITHM1, "by more than 1 % of some parameter's range", "a setting"),
     Exempt(BELIEFS, "(50, 10 or 1 % of the variance)", "a setting"),
     Exempt(BELIEFS, "aligned has 0.40, shape 0.15 and uninformed 0.45", "settings"),
     Exempt(BELIEFS, "trust near 0.5 means", "a definition"),
@@ -145,6 +204,7 @@ EXEMPT = [
     Exempt(EXPERIMENTS, "moved by (0.3, -0.4)", "a definition"),
     Exempt(EXPERIMENTS, "with noise of standard deviation 0.1; *shifted*: f moved by 0.15", "definitions"),
     Exempt(EXPERIMENTS, "the same curve to 1e-6", "a tolerance"),
+    Exempt(EXPERIMENTS, "λ may fall to 1e-8", "a setting"),
     Exempt(PERFORMANCE, "Together that may be 1e-6 of the trace", "a setting"),
     Exempt(PERFORMANCE, "every line has 10 % more observations", "a definition"),
     Exempt(PERFORMANCE, "(together less than 1e-12 of the probability)", "a setting"),
