@@ -121,10 +121,6 @@ def test_old_data_that_was_no_file_is_given_again(tmp_path) -> None:
         Optimizer.load(path, old_data=sets | {"B": sets["B"].assign(y=-sets["B"]["y"])})
 
 
-def test_old_data_that_is_not_looked_at_need_not_be_there(tmp_path) -> None:
-    assert Optimizer(SPACE, tmp_path / "none.csv", prior="uninformed").old_sources[0].path == str(tmp_path / "none.csv")
-
-
 def test_a_learnt_prior_has_a_fingerprint_too(tmp_path) -> None:
     prior = pretrain(old(), SPACE)
     prior.save(tmp_path / "a.prior")
@@ -146,13 +142,13 @@ def test_objects_are_given_again(tmp_path) -> None:
         {"acquisition": UpperConfidenceBound},
         {"kernel": SquaredExponential(), "old_data": old()},
     ):
-        Optimizer(SPACE, seed=3, **options).save(path)
+        Optimizer(SPACE, seed=3, **options).save(path, overwrite=True)
         name = next(iter(options))
         with pytest.raises(InputError, match=f"Give them again: .*{name}=…"):
             Optimizer.load(path, old_data=options.get("old_data"))
         assert Optimizer.load(path, **options).seed == 3
     shared = Optimizer(SPACE, direction="minimize").suggester
-    Optimizer.of(shared, seed=4).save(path)
+    Optimizer.of(shared, seed=4).save(path, overwrite=True)
     assert Optimizer.load(path, suggester=shared).seed == 4
     with pytest.raises(InputError, match="suggester has another space"):
         Optimizer.load(path, suggester=Optimizer(SPACE).suggester)
@@ -273,3 +269,29 @@ def test_a_kill_while_saving_loses_nothing() -> None:
     run = subprocess.run([sys.executable, str(tool), "5"], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("5 kills, ")
+
+
+# -- nobody's results are replaced ---------------------------------------------------------------------
+
+
+def test_two_sessions_do_not_replace_each_others_results(tmp_path) -> None:
+    path = tmp_path / "campaign.json"
+    Optimizer(SPACE, seed=1).save(path)
+    mine, theirs = Optimizer.load(path), Optimizer.load(path)
+    mine.tell(mine.ask(), 77.7)
+    mine.save(path)
+    mine.save(path)  # as often as one likes
+    theirs.tell(theirs.ask(), 1.0)
+    with pytest.raises(InputError, match="was changed since"):
+        theirs.save(path)
+    assert Optimizer.load(path).best.value == 77.7
+    theirs.save(path, overwrite=True)
+    assert Optimizer.load(path).best.value == 1.0
+
+
+def test_a_file_of_another_kind_is_not_replaced(tmp_path) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text("my notebook")
+    with pytest.raises(InputError, match="neither saved nor loaded"):
+        Optimizer(SPACE).save(path)
+    assert path.read_text() == "my notebook"

@@ -1,0 +1,79 @@
+"""Results that look like slips are taken, and said to; settings and values of different rows are refused."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support.builders import SPACE, smooth
+from tunedprior import Optimizer
+from tunedprior.errors import InputError, OddResultWarning
+from tunedprior.problem.space import Space
+
+SETTINGS = Space.parse(SPACE).sobol(9, seed=1)
+
+
+def told_some() -> Optimizer:
+    opt = Optimizer(SPACE, seed=1)
+    for setting in SETTINGS[:7]:
+        opt.tell(setting, smooth(setting))
+    return opt
+
+
+@pytest.mark.parametrize("value", [-9999.0, 4000.0, -1e9])
+def test_a_result_far_from_all_others_is_said_to_be_and_can_be_amended(value: float) -> None:
+    opt = told_some()
+    with pytest.warns(OddResultWarning, match=rf"{re.escape(f'{value:g}')} \(trial 8\).*amend\(trial, value\)"):
+        opt.tell(SETTINGS[7], value)
+    assert len(opt.trials) == 8
+    opt.amend(8, smooth(SETTINGS[7]))
+    opt.tell(SETTINGS[8], smooth(SETTINGS[8]))  # says nothing more
+
+
+def test_what_was_odd_before_is_not_said_again() -> None:
+    opt = told_some()
+    with pytest.warns(OddResultWarning):
+        opt.tell(SETTINGS[7], 4000.0)
+    opt.tell(SETTINGS[8], smooth(SETTINGS[8]))
+
+
+def test_a_sentinel_typed_into_a_history_is_said_to_be() -> None:
+    table = told_some().history
+    table.loc[3, "y"] = -9999.0
+    with pytest.warns(OddResultWarning, match=r"-9999 \(trial 4\)"):
+        Optimizer(SPACE, seed=1).resume(table)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_results_of_any_size_are_no_slips(scale: float) -> None:
+    opt = Optimizer(SPACE, seed=1)
+    for setting in SETTINGS:
+        opt.tell(setting, scale * smooth(setting))
+
+
+def test_values_of_other_rows_are_refused() -> None:
+    table = pd.DataFrame(SETTINGS).assign(y=np.arange(9.0))
+    opt, names = Optimizer(SPACE), list(SPACE)
+    with pytest.raises(InputError, match="different indices"):
+        opt.tell(table[names].head(4), table["y"].sort_values(ascending=False).head(4))
+    opt.tell(table[names].head(4), table["y"].head(4))
+    opt.tell(table[names].tail(2), table["y"].tail(2).to_numpy())
+    assert opt.history["y"].tolist() == [0.0, 1.0, 2.0, 3.0, 7.0, 8.0]
+
+
+def test_what_else_a_setting_says_is_kept() -> None:
+    opt = Optimizer(SPACE)
+    opt.tell({**SETTINGS[0], "bottle": "B7"}, 1.0)
+    assert opt.history["bottle"].tolist() == ["B7"]
+
+
+def test_the_word_failed_in_the_place_of_a_value_is_a_failed_run() -> None:
+    opt = Optimizer(SPACE, seed=1)
+    opt.tell(SETTINGS[0], 1.0)
+    opt.ask()
+    table = opt.history.astype({"y": object})
+    table.loc[1, "y"] = "failed"
+    again = Optimizer(SPACE, seed=1).resume(table)
+    assert [trial.state for trial in again.trials.told] == ["complete", "failed"]
+    assert not again.pending
