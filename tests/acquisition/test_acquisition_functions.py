@@ -18,7 +18,7 @@ from support.builders import SPACE, assert_allowed, mixed, told_what_it_asked
 from support.cases import table
 from support.mixtures import BOUNDS, mixture_of_many
 from tunedprior import Optimizer
-from tunedprior.acquisition.functions import Situation, confidence_width, make_acquisition
+from tunedprior.acquisition.functions import Situation, _sobol, confidence_width, make_acquisition
 from tunedprior.errors import InputError
 
 
@@ -83,3 +83,12 @@ def test_classes_are_given_what_they_name() -> None:
         assert make_acquisition(choice, model, situation, "fixed").best_f.item() == pytest.approx(0.7, rel=1e-6)
     assert make_acquisition(UpperConfidenceBound, model, situation, 9.0).beta.item() == 9.0
     assert make_acquisition("ucb", model, situation, 9.0).beta.item() == 9.0
+
+
+def test_samples_of_the_space_are_settings_of_it() -> None:
+    bounds = BOUNDS * torch.tensor([0.5, 1.0]).double()
+    situation = Situation(0.7, table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=bounds)
+    sample = _sobol(situation, 64)
+    assert sample.shape == (64, 2)
+    assert sample[:, 0].abs().max() <= 0.5 < sample[:, 1].abs().max() <= 1
+    assert torch.equal(sample, _sobol(situation, 64))

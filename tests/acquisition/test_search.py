@@ -2,14 +2,15 @@
 
 import pytest
 import torch
-from botorch.acquisition import LogExpectedImprovement, UpperConfidenceBound
+from botorch.acquisition import LogExpectedImprovement, PosteriorMean, UpperConfidenceBound
+from botorch.models.deterministic import GenericDeterministicModel
 from botorch.optim import optimize_acqf
 
 from support.builders import SPACE, average_over, flipped, told
 from support.mixtures import mixture_of_many
 from tunedprior import Optimizer
 from tunedprior.acquisition.lattice import Lattice
-from tunedprior.acquisition.search import maximize
+from tunedprior.acquisition.search import _starts, is_among, maximize
 from tunedprior.average.acquisition import MixtureAcquisition
 
 
@@ -35,3 +36,19 @@ def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.Mo
         opt = told(Optimizer(SPACE, model=average, seed=1), 6, seed=1)
         suggestions.append([list(setting.values()) for setting in opt.ask(3)])
     torch.testing.assert_close(torch.tensor(suggestions[0]), torch.tensor(suggestions[1]), rtol=0, atol=1e-4)
+
+
+def test_a_setting_is_among_others_if_it_equals_one_of_them_in_every_code() -> None:
+    codes = torch.tensor([[0.1, 0.2], [0.1, 0.5], [0.3, 0.2], [0.1 + 1e-10, 0.2]]).double()
+    others = torch.tensor([[0.1, 0.2], [0.3, 0.5]]).double()
+    assert is_among(codes, others).tolist() == [True, False, False, True]
+    assert is_among(codes, others[:0]).tolist() == [False] * 4
+
+
+def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
+    lattice = Lattice(torch.tensor([[-0.5, 0.0], [0.5, 0.0]]).double(), {}, {}, {1: 0.0})
+    starts = _starts(PosteriorMean(GenericDeterministicModel(lambda x: 0 * x[..., :1])), lattice, seed=3)
+    assert starts.shape == (8, 1, 2)
+    assert starts[..., 0].abs().max() <= 0.5
+    assert starts[..., 0].unique().numel() == 8
+    assert (starts[..., 1] == 0).all()

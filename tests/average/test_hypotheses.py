@@ -72,3 +72,9 @@ def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest
     found = all_hypotheses(known, 2, [belief("aligned")])
     assert {label.belief for label in found.labels} == {"uninformed"}
     assert len(found) > 3 * 13  # they are there beside the plain ones, under another name
+
+
+def test_shares_and_prior_probabilities_sum_to_one() -> None:
+    found = average_over().hypotheses
+    torch.testing.assert_close(found.processes.shares.sum(1), torch.ones(len(found)).double())
+    assert found.log_prior.exp().sum().item() == pytest.approx(1.0)

@@ -147,3 +147,10 @@ def test_there_is_none_for_other_acquisitions_and_models() -> None:
         LogExpectedImprovement(model.condition_on_observations(table(2, 1, 2), table(2, 1, 1)), best_f=0.0),
     ):
         assert MixtureAcquisition.of(acquisition) is None
+
+
+@pytest.mark.parametrize("edge", [-100.0, 30.0])
+def test_improvement_is_continuous_where_its_series_begin(edge: float) -> None:
+    inside, outside = (_improvement(torch.tensor([edge * factor]).double()) for factor in (1 - 1e-12, 1 + 1e-12))
+    for left, right in zip(inside, outside, strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-12)

@@ -55,3 +55,12 @@ def test_columns_and_rows_are_one_table_and_not_several() -> None:
 def test_old_data_sets_need_names() -> None:
     with pytest.raises(InputError, match="need names"):
         Optimizer(SPACE, {"": old_data()})
+
+
+def test_every_set_is_read_in_the_box_that_all_share() -> None:
+    wide = old_data(rows=8).assign(b=lambda t: t["b"] * 1.2)
+    average = average_of(old_data(rows=8), wide)
+    for known, table in zip(average.known, (old_data(rows=8), wide), strict=True):
+        expected = average.box.inputs(average.box.codes(table[list(SPACE)]))
+        for reading in known.readings:
+            assert sorted(reading.anchors.tolist()) == sorted(expected.tolist())

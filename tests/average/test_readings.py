@@ -70,3 +70,16 @@ def test_fixed_length_scales_grow_with_the_diagonal_of_the_box(num_inputs: int, 
     x = table(12, num_inputs, seed=3)
     found = [lengthscale_of(one, num_inputs).tolist() for one in read(x, standardised(x[:, 0]))[1:]]
     assert found == [pytest.approx([factor * fixed] * num_inputs) for fixed in (0.3, 0.6, 1.2)]
+
+
+def test_the_most_probable_length_scales_have_the_prior_of_their_number_of_inputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, original = [], readings_module.most_probable
+    monkeypatch.setattr(readings_module, "most_probable", lambda *given: seen.append(given) or original(*given))
+    x = table(6, 3, seed=3)
+    read(x, standardised(x[:, 0]))
+    ((_, _, starts, prior, noise),) = seen
+    assert prior == pytest.approx((2**0.5 + np.log(3) / 2 + np.log(2), 3**0.5))
+    assert noise == (-4.0, 3.0)
+    assert len(starts) == 6
