@@ -72,13 +72,24 @@ def listed(items: Iterable[object]) -> str:
     return ", ".join(texts[:_NAMED]) + (", …" if len(texts) > _NAMED else "")
 
 
+def shown(value: object, most: int = 60) -> str:
+    """A value in a message: as Python writes it, but without NumPy's types, in one line, and not too long."""
+    if isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64):
+        value = value.item()
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a whole number of thousands of digits, or whatever an object of theirs does
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else text[:most] + "…"
+
+
 def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
     """Tensors keep their floating dtype and device; everything else becomes float64."""
     if isinstance(values, Tensor):
         return values if values.is_floating_point() else values.to(torch.float64)
     try:
         return torch.as_tensor(np.array(values, dtype=np.float64))  # a copy: later changes of theirs are not ours
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"{name} must be numbers; got {type(values).__name__}: {error}. Encode categories as numbers first."
         ) from error
@@ -87,20 +98,43 @@ def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
 def positive(value: float, name: str) -> float:
     """`value` as a float, if it is finite and above zero."""
     try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a number above 0; got {value!r}.") from error
+        number = float(value) if not isinstance(value, bool | np.bool_) else math.nan
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be a number above 0; got {shown(value)}.") from error
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a finite number above 0; got {number:g}. Try 1e-3 if unsure.")
+        raise InputError(f"{name} must be a finite number above 0; got {shown(value)}. Try 1e-3 if unsure.")
     return number
 
 
 def whole(value: int, name: str) -> int:
     """`value`, if it is a whole number of at least 1."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or value % 1 != 0 or value < 1:
-        got = repr(value) if isinstance(value, numbers.Number | str) else type(value).__name__
+        got = shown(value) if isinstance(value, numbers.Number | str) else type(value).__name__
         raise InputError(f"{name} must be a whole number, 1 or more; got {got}.")
     return int(value)
+
+
+def flag(value: bool, name: str) -> bool:
+    """`value`, if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False; got {shown(value)}.")
+    return bool(value)
+
+
+def seeded(seed: int, name: str = "seed") -> int:
+    """`seed`, if it is a whole number of at least 0."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool | np.timedelta64) or seed < 0:
+        raise InputError(f"{name} must be a whole number, 0 or more; got {shown(seed)}.")
+    return int(seed)
+
+
+def refuse_other_types(value: Any, kind: type, name: str, wanted: str) -> None:
+    """An `InputError` for anything but an instance of `kind`; for a class instead of an instance it says so."""
+    if isinstance(value, kind) and not isinstance(value, type):
+        return
+    if isinstance(value, type) and issubclass(value, kind):
+        raise InputError(f"{name} must be an instance; got the class {value.__name__}. Write {value.__name__}(…).")
+    raise InputError(f"{name} must be {wanted}; got {type(value).__name__} {shown(value)}.")
 
 
 def finite_rows(rows: Float[Tensor, "..."], name: str) -> None:

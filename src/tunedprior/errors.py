@@ -33,6 +33,10 @@ class VanishingKernelWarning(UserWarning):
     """What a machine learnt is zero, and so is the kernel re-weighted with it."""
 
 
+class SpaceWarning(UserWarning):
+    """A search space that may not be what was meant."""
+
+
 class OldDataWarning(UserWarning):
     """Old data that can be used only in part, or not at all."""
 

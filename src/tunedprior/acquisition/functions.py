@@ -123,9 +123,13 @@ def make_acquisition(
 
 def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
     """Refuse a class with required arguments that are not in `_KNOWN`."""
+    try:
+        parameters = inspect.signature(choice).parameters.values()
+    except (TypeError, ValueError) as error:  # built-in types have no signature
+        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.") from error
     lacking = [
         p.name
-        for p in inspect.signature(choice).parameters.values()
+        for p in parameters
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in _KNOWN
     ]
     if lacking:

@@ -12,12 +12,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import renamed, warn, whole
+from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, warn, whole
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features
+from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, Machine, Selection, SupportVectorClassifier, select
-from tunedprior.machines.selection import SUPPORT_VECTOR_LAMBDAS
+from tunedprior.machines.selection import SUPPORT_VECTOR_LAMBDAS, refuse_other_bounds
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.box import Box
@@ -121,6 +122,14 @@ def pretrain(
         NothingToLearnError: If there are fewer than two different settings, or a response that never varies.
     """
     space, rows_with_alpha = Space.parse(space), whole(rows_with_alpha, "rows_with_alpha")
+    seed, ard = seeded(seed), flag(ard, "ard")
+    if kernel is not None:
+        refuse_other_kernels(kernel)
+    if machine is not None:
+        refuse_other_types(machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)")
+    if lam_bounds is not None:
+        refuse_other_bounds(lam_bounds)
+    _refuse_other_devices(device)
     data = read_old_data(old_data, space, target, direction)
     with computing():
         how = _How(centred and not as_printed, as_printed, lam_bounds)
@@ -161,6 +170,15 @@ def _learnt(
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
+
+
+def _refuse_other_devices(device: Any) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise InputError(
+            f"device must be one that PyTorch has here, such as 'cpu' or 'cuda'; got {shown(device)}."
+        ) from error
 
 
 def _fit_without_alpha(

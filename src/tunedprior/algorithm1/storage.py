@@ -17,7 +17,7 @@ from tunedprior import kernels
 from tunedprior.algorithm1.archive import arrays_in, packed
 from tunedprior.algorithm1.schema import ARGUMENTS, FORMAT, VERSION, AxisEntry, parsed
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
-from tunedprior.files import write_atomically
+from tunedprior.files import name_of_file, write_atomically
 from tunedprior.kernels import FreeKernel
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
@@ -63,12 +63,12 @@ def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
     """The fields of the `WeightPrior` that `write` stored in this file."""
-    file = Path(path)
+    file = Path(name_of_file(path))
     try:
         if file.is_dir():
             raise InputError(f"{os.fspath(path)!r} is a folder. Name the file that prior.save(path) wrote.")
         if not file.is_file():
-            raise InputError(f"There is no file {os.fspath(path)!r}.")
+            raise InputError(f"There is no file {os.fspath(path)!r}. Name one that prior.save(path) wrote.")
         size = file.stat().st_size
         data = file.read_bytes() if size <= _MOST_BYTES else b""
     except InputError:

@@ -13,7 +13,7 @@ from tunedprior.algorithm1.pretraining import usable_or_warn
 from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.average.readings import several_fits
-from tunedprior.checks import listed, warn
+from tunedprior.checks import listed, shown, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.machines.fit import Fit
 from tunedprior.numerics.isolation import computing
@@ -58,8 +58,19 @@ def named(old_data: Any) -> dict[str, OldData]:
         return {}
     if isinstance(old_data, Mapping):
         if not all(isinstance(name, str) and name for name in old_data):
-            raise InputError(f"Old data sets need names to tell them apart; got {listed(map(repr, old_data))}.")
-        columns = [isinstance(one, _COLUMNS) and not _are_records(one) for one in old_data.values()]
+            raise InputError(
+                f"Old data sets need names, as text, to tell them apart; got {listed(map(shown, old_data))}."
+            )
+        if any(map(_is_number, old_data.values())):  # no data set is a number: it is one row of a table
+            return {UNNAMED: [old_data]}
+        if old_data and all(
+            isinstance(one, Mapping) and not any(map(_is_column, one.values())) for one in old_data.values()
+        ):
+            raise InputError(
+                "Old data must be a dict of lists; got one of dicts, as table.to_dict() gives. Pass the table itself, "
+                "or table.to_dict('list')."
+            )
+        columns = [_is_column(one) for one in old_data.values()]
         if old_data and all(columns):
             return {UNNAMED: old_data}
         if any(columns):
@@ -71,8 +82,18 @@ def named(old_data: Any) -> dict[str, OldData]:
     if not isinstance(old_data, list | tuple) or _are_records(old_data):
         return {UNNAMED: old_data}
     if any(isinstance(one, int | float) for one in old_data):
-        raise InputError(f"Old data must be a table, or several of them; got a list of numbers {listed(old_data)}.")
+        raise InputError(
+            f"Old data must be a table, or several of them; got a list with a number ({listed(map(shown, old_data))})."
+        )
     return {f"{UNNAMED} {position}": one for position, one in enumerate(old_data, start=1)}
+
+
+def _is_number(one: Any) -> bool:
+    return isinstance(one, int | float | np.number)
+
+
+def _is_column(one: Any) -> bool:
+    return isinstance(one, _COLUMNS) and not _are_records(one)
 
 
 def _are_records(data: Any) -> bool:

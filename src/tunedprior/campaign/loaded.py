@@ -22,8 +22,10 @@ from tunedprior.campaign.saved_form import (
     restored_cell,
 )
 from tunedprior.campaign.sources import OldSource
-from tunedprior.checks import listed, warn
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.checks import listed, refuse_other_types, warn
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
+from tunedprior.files import name_of_file
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
@@ -35,9 +37,11 @@ _FIXED = ("space", "direction", "target")
 
 def read(path: str | PathLike[str]) -> SavedCampaign:
     """What the file says, its form checked; a `FileFormatError` if it is no campaign or damaged."""
-    given, file = str(path), Path(path)
+    given = name_of_file(path)
+    file = Path(given)
     if not file.is_file():
-        raise InputError(f"There is no file {given!r}.")
+        what = "is a folder" if file.is_dir() else "is no file"
+        raise InputError(f"{given!r} {what}. Name one that opt.save(path) wrote.")
     if file.stat().st_size > _MOST_BYTES:
         raise FileFormatError(f"{given!r} is too large for a campaign.")
     data = file.read_bytes()
@@ -51,7 +55,9 @@ def read(path: str | PathLike[str]) -> SavedCampaign:
             )
         return msgspec.json.decode(data, type=SavedCampaign)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
-        raise FileFormatError(f"{given!r} is not a campaign, or is damaged: {error}.") from error
+        raise FileFormatError(
+            f"{given!r} is not a campaign that opt.save(path) wrote, or is damaged: {error}."
+        ) from error
 
 
 def arguments_of(
@@ -69,6 +75,8 @@ def arguments_of(
         )
     own, space = saved.arguments, space_of(saved, path)
     shared = options.get("suggester")
+    if shared is not None:
+        refuse_other_types(shared, Suggester, "suggester", "a Suggester, such as opt.suggester")
     if shared is not None and (
         (shared.space, shared.objective.direction, shared.objective.target) != (space, own.direction, own.target)
     ):
@@ -87,7 +95,11 @@ def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> di
         found = dict(zip(known, found.values(), strict=True))  # the only one, whatever it is called now
     unknown = [name for name in found if name not in known]
     if unknown:
-        raise InputError(f"The campaign's old data is called {listed(known) or 'nothing'}; got {listed(unknown)}.")
+        raise InputError(
+            f"The campaign's old data is called {listed(known)}; got {listed(unknown)}. Give it by these names."
+            if known
+            else "The campaign had no old data, and what was told would not fit to it now. Make a new Optimizer."
+        )
     for name, one in known.items():
         if name in found:
             continue
@@ -116,7 +128,7 @@ def space_of(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
     wrong = [
         parameter.name
         for parameter in space.parameters
-        if (isinstance(parameter, Categorical) and not parameter.choices)
+        if (isinstance(parameter, Categorical) and len(set(map(repr, parameter.choices))) < max(1, parameter.count))
         or (isinstance(parameter, Numeric) and not _is_sound(parameter))
     ]
     if wrong or not space.parameters or len(set(space.names)) < len(space.names):

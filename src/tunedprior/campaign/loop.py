@@ -9,9 +9,9 @@ from tqdm import tqdm
 
 from tunedprior.average.old_sets import OldData
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.simulation import simulate
+from tunedprior.campaign.simulation import refuse_if_not_callable, simulate
 from tunedprior.campaign.values import told_values
-from tunedprior.checks import renamed, whole
+from tunedprior.checks import renamed, shown, whole
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
@@ -24,7 +24,7 @@ def optimize(
     n_trials: int,
     old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
     *,
-    catch: tuple[type[Exception], ...] = (),
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
     progress: bool = True,
     **options: Any,
 ) -> Optimizer:
@@ -44,7 +44,8 @@ def optimize(
     >>> abs(result.best.setting["x"] - 0.3) < 0.02
     True
     """
-    n_trials = whole(n_trials, "n_trials")
+    n_trials, catch = whole(n_trials, "n_trials"), _exceptions(catch)
+    refuse_if_not_callable(function, "function")
     optimizer = Optimizer(space, old_data, **options)
 
     def respond(setting: Setting) -> float:
@@ -69,6 +70,13 @@ def optimize(
     return optimizer
 
 
+def _exceptions(catch: Any) -> tuple[type[Exception], ...]:
+    each = tuple(catch) if isinstance(catch, tuple | list | set) else (catch,)
+    if not all(isinstance(one, type) and issubclass(one, Exception) for one in each):
+        raise InputError(f"catch must be exceptions, such as (ValueError, ArithmeticError); got {shown(catch)}.")
+    return each
+
+
 def _response(answer: Any, function: Callable[[Setting], float]) -> float:
     """The number that the user's function gave, or an `InputError` that says what it gave instead."""
     try:
@@ -79,7 +87,7 @@ def _response(answer: Any, function: Callable[[Setting], float]) -> float:
         name = getattr(function, "__name__", type(function).__name__)
         raise InputError(
             f"The function to optimize must return one number, or NaN for a failed run; {name} returned "
-            f"{type(answer).__name__} {answer!r}."
+            f"{type(answer).__name__} {shown(answer)}."
         ) from error
 
 

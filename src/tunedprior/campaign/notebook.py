@@ -1,6 +1,6 @@
 """What was told, what is pending and what was set aside: the part of an optimiser that keeps the record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, TypeVar
@@ -9,9 +9,9 @@ import pandas as pd
 
 from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.campaign.telling import Run, Suggestion, number_of, pending_trial
+from tunedprior.campaign.telling import Run, Suggestion, as_note, number_of, pending_trial, refuse_dates
 from tunedprior.campaign.values import told_values
-from tunedprior.checks import Numbers, listed
+from tunedprior.checks import Numbers, flag, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files import read_table
 from tunedprior.problem.history_reading import from_table
@@ -83,16 +83,22 @@ class Notebook:
         wrong = self._told_as(trial)
         if value is None and not failed and setting is None and note is None:
             raise InputError("amend needs the right value, setting or note, or failed=True; got none of them.")
-        if value is not None and failed is not False:
-            raise InputError("A result has a value, or it failed; got both.")
-        changes: dict[str, Any] = {} if note is None else {"note": str(note)}
+        if value is not None and flag(failed, "failed"):
+            raise InputError("A result has a value, or it failed; got both. Leave one of them out.")
+        changes: dict[str, Any] = {} if note is None else {"note": as_note(note)}
         if value is not None or failed:
             changes["value"] = told_values(value, failed, 1)[0]
         if setting is not None:
-            unknown = [name for name in setting if name not in self._columns.parameters]
+            if not isinstance(setting, Mapping | pd.Series) or not len(setting):
+                raise InputError(
+                    f"setting must be a dict of what was really run, such as {{{self._columns.parameters[0]!r}: …}}; "
+                    f"got {type(setting).__name__} {shown(setting)}."
+                )
+            right = {**wrong.setting, **dict(setting)}
+            unknown = [name for name in right if name not in self._columns.parameters]
             if unknown:
                 raise InputError(f"Parameters are {listed(self._columns.parameters)}; got {listed(unknown)}.")
-            right = {**wrong.setting, **setting}
+            refuse_dates(pd.DataFrame([right], dtype=object), self._suggester.space)
             codes_of_run([right], self._suggester.own_box)  # refuses what lies outside
             changes["setting"] = as_given(right, self._suggester.space)
         self._history = self._history.amended(wrong, **changes)
@@ -104,7 +110,7 @@ class Notebook:
             trial: Its number in `history`, or the trial.
             note: Why; it replaces the note that was told.
         """
-        self._history = self._history.withdrawn(self._told_as(trial), str(note))
+        self._history = self._history.withdrawn(self._told_as(trial), as_note(note))
 
     def cancel(self, setting: Setting | Sequence[Setting] | int | Trial) -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""

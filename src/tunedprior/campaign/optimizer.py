@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from tunedprior.acquisition.functions import AcquisitionChoice
@@ -21,7 +20,7 @@ from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
 from tunedprior.campaign.suggester import Fitted, Suggester
 from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
-from tunedprior.checks import renamed, whole
+from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
 from tunedprior.errors import InputError
 from tunedprior.files import write_atomically
 from tunedprior.insight.trust import Trust, TrustSoFar
@@ -92,26 +91,31 @@ class Optimizer(Notebook):
         ard: bool = False,
         model: Surrogate | None = None,
     ) -> None:
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise InputError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+        seed, ard = seeded(seed), flag(ard, "ard")
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
         sets, objects = named(old_data), given(kernel=kernel, model=model)
         old = read_all(sets, space, target, direction)
         if model is None:
             model = surrogate_for(prior, old, space, kernel=kernel, ard=ard, seed=seed)
+        elif not isinstance(model, Surrogate) or isinstance(model, type):
+            raise InputError(
+                "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
+                f"observations, such as TunedPrior(prior); got {type(model).__name__} {shown(model)}."
+            )
         elif old or (prior, kernel, ard) != (AVERAGE, None, False):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
         made_with = MadeWith(prior, ard, sources_of(sets, old), objects)
-        self._start(Suggester(space, model, objective, acquisition, beta, initial), int(seed), made_with)
+        self._start(Suggester(space, model, objective, acquisition, beta, initial), seed, made_with)
         self._report = report_of(old)
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
         """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
+        refuse_other_types(suggester, Suggester, "suggester", "a Suggester, such as opt.suggester")
         made = cls.__new__(cls)
-        made._start(suggester, seed, MadeWith(AVERAGE, objects=("suggester",)))
+        made._start(suggester, seeded(seed), MadeWith(AVERAGE, objects=("suggester",)))
         return made
 
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:

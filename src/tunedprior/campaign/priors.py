@@ -9,9 +9,10 @@ from tunedprior.average.old_sets import Read, learn
 from tunedprior.average.surrogate import Average
 from tunedprior.beliefs import UninformedBelief, beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
+from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import Box
@@ -47,8 +48,10 @@ def surrogate_for(
             tries both.
         seed: Of random choices of rows.
     """
-    if prior not in prior_names():
-        raise InputError(f"prior must be one of {', '.join(prior_names())}; got {prior!r}.")
+    if not isinstance(prior, str) or prior not in prior_names():
+        raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
+    if kernel is not None:
+        refuse_other_kernels(kernel)
     plain = Standard(Box.around(space))
     if not old or prior == UninformedBelief.name:
         return plain

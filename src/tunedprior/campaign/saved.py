@@ -28,6 +28,8 @@ from tunedprior.campaign.saved_form import (
 )
 from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
+from tunedprior.errors import InputError
+from tunedprior.files import name_of_file
 from tunedprior.problem.parameters import Categorical, Parameter
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
@@ -54,11 +56,14 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
-    folder = Path(path).resolve().parent
+    folder = Path(name_of_file(path)).resolve().parent
     old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
     trials = [_saved_trial(trial, suggester.space) for trial in history.trials]
     content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials)
-    return msgspec.json.format(msgspec.json.encode(content), indent=1)
+    try:
+        return msgspec.json.format(msgspec.json.encode(content), indent=1)
+    except UnicodeError as error:
+        raise InputError(f"The campaign has text that is no Unicode, so it cannot be saved: {error}.") from error
 
 
 def _seen_from(folder: Path, path: str | None) -> str | None:

@@ -1,10 +1,14 @@
 """The one loop of asking, running and telling, for a function that can be called."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.checks import refuse_other_types, shown, whole
+from tunedprior.errors import InputError
+from tunedprior.problem.box import as_table
 from tunedprior.problem.space import Setting
 
 
@@ -31,6 +35,14 @@ def simulate(
     >>> len(curve), curve == sorted(curve)
     (3, True)
     """
+    refuse_other_types(optimizer, Optimizer, "optimizer", "an Optimizer")
+    refuse_if_not_callable(respond, "respond")
+    if after is not None:
+        refuse_if_not_callable(after, "after")
+    n_trials = whole(n_trials, "n_trials")
+    first = as_table(first, optimizer.space.names).to_dict("records") if isinstance(first, pd.DataFrame) else first
+    if not isinstance(first, list | tuple) or not all(isinstance(one, Mapping) for one in first):
+        raise InputError(f"first must be a list of settings, each a dict; got {type(first).__name__} {shown(first)}.")
     pool = None if candidates is None else optimizer.suggester.pool(candidates)
     curve = []
     for step in range(n_trials):
@@ -40,3 +52,11 @@ def simulate(
         if after is not None:
             after(optimizer)
     return curve
+
+
+def refuse_if_not_callable(function: Any, name: str) -> None:
+    """An `InputError` for what cannot be called."""
+    if not callable(function):
+        raise InputError(
+            f"{name} must be a function, such as lambda setting: …; got {type(function).__name__} {shown(function)}."
+        )

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import torch
 
 from tunedprior.campaign.values import settings_given, told_values
-from tunedprior.checks import Numbers, listed
+from tunedprior.checks import Numbers, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.box import Box, as_table
 from tunedprior.problem.cells import FLAGS, as_trial_number, is_blank
@@ -80,8 +81,6 @@ class Run:
         columns: Columns,
     ) -> "Run":
         """From the arguments of `Optimizer.tell`."""
-        if not isinstance(note, str):
-            raise InputError(f"note must be text; got {type(note).__name__} {note!r}.")
         if isinstance(value, Mapping) and not isinstance(setting, Mapping):
             raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
         given = settings_given(setting)
@@ -93,7 +92,7 @@ class Run:
         numbers: list[int | None] = [None if trial is None else number_of(trial)] * count
         extras: list[dict[str, Any]] = [{}] * count
         suggestions: list[Suggestion | None] = [None] * count
-        notes = [note] * count
+        notes = [as_note(note)] * count
         if isinstance(given, pd.DataFrame):
             if trial is None and columns.trial in given.columns:
                 numbers = [_trial_in(cell) for cell in given[columns.trial]]
@@ -105,14 +104,14 @@ class Run:
             extras = [{str(name): row[name] for name in names if not is_missing(row[name])} for row in rows]
         else:
             suggestions = [one if isinstance(one, Suggestion) else None for one in given]
-            extras = [{name: one[name] for name in columns.extra(one) if not is_missing(one[name])} for one in given]
+            extras = [
+                {str(name): one[name] for name in columns.extra(one) if not is_missing(one[name])} for one in given
+            ]
         return cls(table, told_values(value, failed, count), suggestions, numbers, trial is not None, extras, notes)
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""
-        for parameter in space.parameters:
-            if isinstance(parameter, Numeric):
-                _refuse_dates(self.settings[parameter.name])
+        refuse_dates(self.settings, space)
         codes = codes_of_run(self.settings, box)  # refuses what lies outside
         for row, told in enumerate(self.settings.to_dict("records")):
             setting = as_given(told, space)
@@ -157,11 +156,12 @@ def pending_trial(setting: Any, history: History, space: Space, what: str) -> Tr
     elif isinstance(setting, Trial | int | np.integer):
         found = pending.get(number_of(setting))
     if found is None and isinstance(setting, Mapping | pd.Series) and all(name in setting for name in space.names):
-        meant = as_given(dict(setting), space)
-        found = next((trial for trial in history.pending if same_setting(trial.setting, meant)), None)
+        with suppress(TypeError, ValueError, OverflowError):  # no number where one should be: not among them
+            meant = as_given(dict(setting), space)
+            found = next((trial for trial in history.pending if same_setting(trial.setting, meant)), None)
     if found is None:
         known = "; ".join(f"{number}: {in_words(trial.setting)}" for number, trial in list(pending.items())[:5])
-        raise InputError(f"{what}; {setting!r} is not among them ({known or 'nothing is pending'}).")
+        raise InputError(f"{what}; {shown(setting, 200)} is not among them ({known or 'nothing is pending'}).")
     return found
 
 
@@ -175,7 +175,7 @@ def number_of(trial: Any) -> int:
         return int(trial)
     raise InputError(
         f"A trial is given by its number (opt.history has a column of them), as a Trial, or as what ask returned; "
-        f"got {type(trial).__name__} {trial!r}."
+        f"got {type(trial).__name__} {shown(trial)}."
     )
 
 
@@ -196,10 +196,20 @@ def _refuse_other_rows(settings: Any, values: Any) -> None:
         )
 
 
-def _refuse_dates(column: "pd.Series[Any]") -> None:
-    wrong = next((cell for cell in column if isinstance(cell, _DATES)), None)
-    if wrong is not None:
-        raise InputError(f"{column.name!r} must be numbers; got the date or duration {wrong!r}.")
+def refuse_dates(settings: pd.DataFrame, space: Space) -> None:
+    """An `InputError` for a date or a duration where a number should be: NumPy would make one of it."""
+    for parameter in space.parameters:
+        cells = settings[parameter.name] if isinstance(parameter, Numeric) else ()
+        wrong = next((cell for cell in cells if isinstance(cell, _DATES)), None)
+        if wrong is not None:
+            raise InputError(f"{parameter.name!r} must be numbers; got the date or duration {wrong!r}.")
+
+
+def as_note(note: str) -> str:
+    """The note, if it is text."""
+    if not isinstance(note, str):
+        raise InputError(f"note must be text; got {type(note).__name__} {shown(note)}.")
+    return note
 
 
 def _refuse_misnamed(table: pd.DataFrame, columns: Columns) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from tunedprior.checks import shown
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
@@ -25,11 +26,11 @@ def settings_given(given: Any) -> pd.DataFrame | list[Setting]:
     if not isinstance(each, Sequence) or isinstance(each, str | bytes):
         raise InputError(
             "A setting is a dict of names and values, as ask returns it; several are a list of them or a table; got "
-            f"{type(given).__name__} {given!r}."
+            f"{type(given).__name__} {shown(given)}."
         )
-    wrong = next((one for one in each if not isinstance(one, Mapping | pd.Series)), None)
-    if wrong is not None:
-        raise InputError(f"Each setting must be a dict of names and values; got {type(wrong).__name__} {wrong!r}.")
+    for one in each:
+        if not isinstance(one, Mapping | pd.Series):
+            raise InputError(f"Each setting must be a dict of names and values; got {type(one).__name__} {shown(one)}.")
     return [one if isinstance(one, dict) else dict(one) for one in each]
 
 
@@ -48,7 +49,7 @@ def told_values(value: Any, failed: Any, count: int) -> list[float]:
 
 def as_response(cell: Any) -> float:
     """A finite number as it is, NaN and None as NaN; an `InputError` for all else, text and dates among it."""
-    if is_missing(cell) or (isinstance(cell, Decimal) and cell.is_nan()):
+    if is_missing(cell) or cell is np.ma.masked or (isinstance(cell, Decimal) and cell.is_nan()):
         return nan
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0:
         cell = cell.item()
@@ -57,7 +58,7 @@ def as_response(cell: Any) -> float:
     # A flag is 0 or 1. np.timedelta64 counts itself among the whole numbers.
     real = isinstance(cell, numbers.Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64)
     if not real:
-        raise InputError(f"Values must be numbers, or NaN for a failed run; got {type(cell).__name__} {cell!r}.")
+        raise InputError(f"Values must be numbers, or NaN for a failed run; got {type(cell).__name__} {shown(cell)}.")
     try:
         number = float(cell)
     except OverflowError:
@@ -70,7 +71,8 @@ def as_response(cell: Any) -> float:
 def _column(given: Any, what: str) -> list[Any]:
     """The cells of one number, a list, an array, a tensor, a Series, or a table with one column."""
     if isinstance(given, Tensor):
-        given = given.detach().cpu().numpy()
+        given = given.detach().cpu()
+        given = (given.double() if given.is_floating_point() else given).numpy()  # NumPy has no bfloat16
     if isinstance(given, pd.DataFrame | np.ndarray):
         shape = given.shape
         if len(shape) > 2 or (len(shape) == 2 and shape[1] != 1):

@@ -5,9 +5,27 @@ import secrets
 import stat
 from contextlib import suppress
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
+from tunedprior.checks import shown
 from tunedprior.errors import InputError
+
+_LONGEST = 255  # characters in the name of a file, on every usual system
+
+
+def name_of_file(path: Any) -> str:
+    """The path as text; an `InputError` for what can be no file's name."""
+    given = os.fspath(path) if isinstance(path, str | PathLike) else path
+    if not isinstance(given, str):
+        raise InputError(
+            f"There must be the name of a file, as text or a Path; got {type(path).__name__} {shown(path)}."
+        )
+    if not given.strip():
+        raise InputError(f"There must be the name of a file; got {given!r}.")
+    if "\0" in given or len(PurePath(given).name) > _LONGEST:
+        raise InputError(f"{shown(given)} cannot be the name of a file. Choose a shorter one, of letters and digits.")
+    return given
 
 
 def write_atomically(path: str | PathLike[str], data: bytes) -> None:
@@ -16,9 +34,7 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
     An existing file keeps its mode; a new one gets the usual mode. A link is followed, as `open` would. After an error
     (a full disk, an interrupt) nothing is left behind, and what `path` held before is still there.
     """
-    if not os.fspath(path):
-        raise InputError("There must be the name of a file to write to; got ''.")
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(name_of_file(path)))
     if target.is_dir():
         raise InputError(f"{os.fspath(path)!r} is a folder. Name a file to write to.")
     if not target.parent.is_dir():

@@ -1,6 +1,7 @@
 """Text out of bytes: UTF-8, UTF-16 with or without a mark, else cp1252, the encoding of old Windows programs."""
 
 import codecs
+import re
 
 from tunedprior.errors import InputError
 
@@ -11,6 +12,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: ("utf-16", "UTF-16"),
     codecs.BOM_UTF16_BE: ("utf-16", "UTF-16"),
 }
+# What no text holds: control characters other than tabs and ends of lines, and halves of characters.
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1f\ud800-\udfff\ufefd-\ufefe\uffff]")
 _ENOUGH = 4096  # bytes that decide
 #: A file of UTF-16 has a zero in at least this share of its high bytes; text in others has none.
 _ZEROS = 0.3
@@ -27,7 +30,7 @@ def decoded(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
             text = data.decode(codec)
         except UnicodeDecodeError:
             continue
-        if "\0" in text:
+        if _CONTROLS.search(text[:_ENOUGH]):
             break
         return text, [f"The encoding is {known_as}."] if known_as else []
     raise InputError(

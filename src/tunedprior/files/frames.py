@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.names import matched, refuse_duplicates, renamings
@@ -82,5 +82,7 @@ def _column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
             cells = np.char.decode(cells, "utf-8", "replace")
         return pd.Series(cells.astype(cells.dtype.newbyteorder("=")))
     if isinstance(cells, str | bytes) or not isinstance(cells, Sequence | pd.Index):
-        raise InputError(f"{what}: column {name!r} must be a list of values; got {type(cells).__name__}, {cells!r}.")
+        raise InputError(
+            f"{what}: column {name!r} must be a list of values; got {type(cells).__name__}, {shown(cells)}."
+        )
     return pd.Series(list(cells), dtype=object)

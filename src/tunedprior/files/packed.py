@@ -31,6 +31,16 @@ _BEGINNINGS = {
     b"PAR1": "Parquet",
     b"\xd0\xcf\x11\xe0": "Excel",
 }
+#: What people take for tables; by how it begins, in small letters.
+_OTHERS = {
+    b"%pdf": "a PDF document",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "XML",
+    b'{"': "JSON",
+    b"{\n": "JSON",
+    b"[{": "JSON",
+}
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, RuntimeError, MemoryError)
 _OPENERS: dict[str, Callable[[BytesIO], Any]] = {
     "gzip": gzip.open,
@@ -44,6 +54,11 @@ def kind_of(data: bytes, origin: str) -> str:
     kind = next((kind for beginning, kind in _BEGINNINGS.items() if data.startswith(beginning)), "text")
     if data.startswith(b"PK"):
         kind = _kind_of_zip(data, origin)
+    other = next((what for beginning, what in _OTHERS.items() if data.lstrip()[:99].lower().startswith(beginning)), "")
+    if other:
+        raise FileFormatError(
+            f"{origin!r} is {other}, not a table. Save it as CSV, or read it yourself and pass a pandas.DataFrame."
+        )
     ending = PurePath(origin).suffix.lower()
     promised = next((one for one, endings in _ENDINGS.items() if ending in endings), kind)
     if promised != kind:

@@ -11,7 +11,7 @@ import pandas as pd
 from optuna.study import Study
 from torch import Tensor
 
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decoding import decoded
@@ -56,6 +56,11 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
         return _read_path(source, names, what)
     if isinstance(source, Study):
         return read_study(source, names, what)
+    if isinstance(source, pd.Series) and not set(map(str, source.index)) & set(names):
+        raise InputError(
+            f"{what} must be a table with the columns {listed(names)}; got a Series, which is one column or one row, "
+            "with none of these names. Pass the table that it comes from."
+        )
     if isinstance(source, pd.Series):
         return from_records([{str(key): cell for key, cell in source.items()}], names, what, "the row")
     if isinstance(source, np.ndarray | np.void) and source.dtype.names is not None:
@@ -75,12 +80,14 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
             f"{f' of shape {tuple(source.shape)}' if isinstance(source, np.ndarray | Tensor) else ''}. "
             f"Write pandas.DataFrame(array, columns=[{columns}]), with the columns in that order."
         )
-    shown = "an empty one" if isinstance(source, list | tuple) else repr(source)[:60]
-    raise InputError(f"{what} must be {_KINDS}; got {type(source).__name__}, {shown}.")
+    seen = "an empty one" if isinstance(source, list | tuple) else shown(source)
+    raise InputError(f"{what} must be {_KINDS}; got {type(source).__name__}, {seen}.")
 
 
 def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) -> ReadTable:
     given = os.fsdecode(source)
+    if not given.strip():
+        raise InputError(f"{what} must be {_KINDS}; got {given!r}, which is no file's name.")
     try:
         path = Path(given)
         if path.is_dir():
@@ -92,7 +99,8 @@ def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) 
     except InputError:
         raise
     except (OSError, ValueError) as error:  # no permission, a name too long, a zero in it
-        raise InputError(f"{what}: {_short(given)} cannot be read: {error}.") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{what}: {_short(given)} cannot be read: {reason}. Name another file.") from error
     return _read_bytes(data, names, what, path.name)
 
 
@@ -122,7 +130,9 @@ def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
     try:
         content = source.read(MOST_BYTES + 1)
     except (OSError, ValueError, TypeError) as error:  # closed, opened for writing, of another encoding
-        raise InputError(f"{what}: the open file cannot be read: {error}. Pass its path instead.") from error
+        raise InputError(
+            f"{what}: the open file cannot be read: {str(error).rstrip('.')}. Pass its path instead."
+        ) from error
     if not isinstance(content, str | bytes):
         raise InputError(f"{what}: reading the open file must give text or bytes; got {type(content).__name__}.")
     refuse_large(len(content), origin)

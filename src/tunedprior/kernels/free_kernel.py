@@ -11,7 +11,7 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, positive
+from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, positive, refuse_other_types
 from tunedprior.errors import DomainError, InputError
 from tunedprior.kernels.features.multi_index import monomials, multi_indices
 
@@ -284,3 +284,8 @@ class FreeKernel(Kernel, ABC):
         positive(float(values.min()), name)
         inverse = getattr(self, f"raw_{name}_constraint").inverse_transform
         self.initialize(**{f"raw_{name}": inverse(values.to(raw)).expand_as(raw)})
+
+
+def refuse_other_kernels(kernel: Any) -> None:
+    """An `InputError` for anything but a free kernel."""
+    refuse_other_types(kernel, FreeKernel, "kernel", "one of tunedprior.kernels, such as SquaredExponential()")

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from math import comb, inf, log
+from numbers import Real
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.checks import as_float_tensor, finite_rows, listed
+from tunedprior.checks import as_float_tensor, finite_rows, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.series import DirectProductKernel, DotProductKernel, SeriesKernel
@@ -85,9 +86,9 @@ class Polynomial(DotProductKernel):
 
     def __init__(self, degree: int, offset: float | Tensor = 1.0, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
-        if int(degree) != degree or degree < 0:
-            raise InputError(f"A polynomial's degree must be a whole number, 0 or more; got {degree!r}.")
-        self.degree = int(degree)
+        if not isinstance(degree, Real) or isinstance(degree, bool) or degree % 1 != 0 or degree < 0:
+            raise InputError(f"A polynomial's degree must be a whole number, 0 or more; got {shown(degree)}.")
+        self.degree: int = int(degree)
         self._register_positive("offset", offset)
 
     @property
@@ -201,6 +202,10 @@ class SquaredExponential(FreeKernel):
 
     def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
         values = as_float_tensor(lengthscale, "lengthscale")
+        if values.numel() == 0 or (values.ndim > 1 and not isinstance(lengthscale, Tensor)):
+            raise InputError(
+                f"lengthscale must be one number, or a list with one for each input; got {shown(lengthscale)}."
+            )
         if (values == inf).all():
             raise InputError("An infinite length-scale (ν = 0) makes K_m = 1. Use Exponential(0.0), which is the same.")
         finite_rows(values.reshape(1, -1), "lengthscale")

@@ -2,7 +2,7 @@
 
 from gpytorch.kernels import Kernel
 
-from tunedprior.checks import Numbers
+from tunedprior.checks import Numbers, refuse_other_types
 from tunedprior.machines.machine import Machine, gram_matrix
 
 
@@ -12,5 +12,6 @@ def leave_one_out_error(machine: Machine, kernel: Kernel, X: Numbers, y: Numbers
     E is the squared residual for regressors and 0 or 1 (right or wrong side) for classifiers. In closed form
     for least squares, by exact refits for support vector machines.
     """
+    refuse_other_types(machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)")
     X, y = machine.check(kernel, X, y)
     return float(machine.leave_one_out_losses(gram_matrix(kernel, X), y.double()).mean())

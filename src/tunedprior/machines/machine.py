@@ -9,7 +9,7 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import Numbers, positive, warn
+from tunedprior.checks import Numbers, positive, refuse_other_types, warn
 from tunedprior.errors import VanishingKernelWarning
 from tunedprior.kernels import FreeKernel
 from tunedprior.machines.fit import AlphaFit
@@ -44,6 +44,7 @@ class Machine(ABC):
     def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
         """X and y as tensors; an `InputError` if the machine cannot be trained on them."""
         # With active_dims a kernel's inputs are not the table's columns: GPyTorch picks them later.
+        refuse_other_types(kernel, Kernel, "kernel", "a GPyTorch kernel, such as SquaredExponential()")
         whole = isinstance(kernel, FreeKernel) and kernel.active_dims is None
         return distinct_rows(X, y, num_inputs=kernel.num_inputs if whole else None)
 

@@ -1,7 +1,9 @@
 """Selection of the kernel's parameter(s) and λ by leave-one-out error on old data."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +13,7 @@ from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
-from tunedprior.checks import Numbers
+from tunedprior.checks import Numbers, positive, refuse_other_types, shown
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.machines.least_squares import LeastSquares, leave_one_out_residuals
@@ -37,6 +39,15 @@ class Selection:
     machine: Machine
     kernel: FreeKernel
     error: float
+
+
+def refuse_other_bounds(lam_bounds: Any) -> None:
+    """An `InputError` for anything but two numbers above 0, the lower one first."""
+    if not isinstance(lam_bounds, Sequence | np.ndarray) or isinstance(lam_bounds, str) or len(lam_bounds) != 2:
+        raise InputError(f"lam_bounds must be (low, high), such as (0.01, 10.0); got {shown(lam_bounds)}.")
+    low, high = (positive(bound, "Each of lam_bounds") for bound in lam_bounds)
+    if low > high:
+        raise InputError(f"lam_bounds must be (low, high), the lower one first; got {shown(lam_bounds)}.")
 
 
 @dataclass(frozen=True, order=True)
@@ -77,6 +88,9 @@ def select(
     """
     if not isinstance(kernel, FreeKernel):
         raise InputError(f"select needs a kernel of tunedprior.kernels; got {type(kernel).__name__}.")
+    refuse_other_types(machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)")
+    if lam_bounds is not None:
+        refuse_other_bounds(lam_bounds)
     X, y = machine.check(kernel, X, y)
     like = X
     X, y = X.detach().cpu().double(), y.detach().cpu().double()

@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.checks import Numbers, labels
+from tunedprior.checks import Numbers, flag, labels
 from tunedprior.errors import ConvergenceError, InputError
 from tunedprior.machines.box_qp import solve_box_qp
 from tunedprior.machines.machine import Machine
@@ -27,6 +27,10 @@ class _SupportVectorMachine(Machine):
     """The base of classifier and regressor: |α_j| ≤ 1/λ, and g does not depend on rows with α_j = 0."""
 
     bias: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "bias", flag(self.bias, "bias"))
 
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
         """α and the bias, from the Gram matrix of K₂."""

@@ -10,13 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
 from tunedprior.problem.space import Setting, Space
 
 # A setting may miss the edge of the box by rounding.
 _SLACK = 1e-9
+_NOTHING = object()
 # Old categories that the space does not offer take an input each, up to so many; the rest of them share one.
 _MOST_UNSEEN = 8
 _UNSEEN = "other old ones"
@@ -48,8 +49,10 @@ class Axis:
             return self._positions(column)
         try:
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{self.name!r} must be numbers; got {listed(column.unique())}.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"{self.name!r} must be numbers; got {listed(dict.fromkeys(map(shown, column)))}."
+            ) from error
         if np.isnan(values).any():
             rows = listed(np.flatnonzero(np.isnan(values)))
             raise InputError(f"Every setting needs a number for {self.name!r}; rows {rows} have none.")
@@ -78,13 +81,17 @@ class Axis:
 
     def _positions(self, column: "pd.Series[Any]") -> Float[np.ndarray, " n"]:
         choices = self.choices or ()
-        number, distinct = pd.factorize(column, use_na_sentinel=False)
+        try:
+            number, distinct = pd.factorize(column, use_na_sentinel=False)
+        except TypeError as error:  # lists, dicts, arrays
+            cells = listed(dict.fromkeys(map(shown, column)))
+            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {cells}.") from error
         positions = [position_among(value, choices) for value in distinct]
         if _UNSEEN in choices:
             positions = [choices.index(_UNSEEN) if position is None else position for position in positions]
         unknown = [value for value, position in zip(distinct, positions, strict=True) if position is None]
         if unknown:
-            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {listed(map(repr, unknown))}.")
+            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {listed(map(shown, unknown))}.")
         return np.array(positions, dtype=np.float64)[number]
 
 
@@ -177,15 +184,36 @@ class Box:
 
 def as_table(settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
     """Settings as a table with one column per name, numbered from 0; missing names are an error."""
-    if isinstance(settings, Mapping):
+    if isinstance(settings, Mapping | pd.Series):
         settings = [dict(settings)]
+    if not isinstance(settings, pd.DataFrame | Sequence) or isinstance(settings, str | bytes):
+        raise InputError(
+            f"Settings must be a dict of {listed(names)}, a list of such dicts, or a table; got "
+            f"{type(settings).__name__} {shown(settings)}."
+        )
+    if not isinstance(settings, pd.DataFrame):
+        wrong = next((one for one in settings if not isinstance(one, Mapping | pd.Series)), _NOTHING)
+        if wrong is not _NOTHING:
+            raise InputError(
+                f"Each setting must be a dict of {listed(names)}; got {type(wrong).__name__} {shown(wrong)}."
+            )
     # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
-    table = settings if isinstance(settings, pd.DataFrame) else pd.DataFrame(list(settings), dtype=object)
+    table = settings if isinstance(settings, pd.DataFrame) else pd.DataFrame(list(map(_plain, settings)), dtype=object)
     table = table.reset_index(drop=True)
+    twice = [name for name in names if list(table.columns).count(name) > 1]
+    if twice:
+        raise InputError(f"Settings must name {listed(names)} once; there are several columns {listed(twice)}.")
     missing = [name for name in names if name not in table.columns]
     if missing and len(table):
         raise InputError(f"Settings must name {listed(names)}; {listed(missing)} is missing.")
     return table.reindex(columns=list(names))
+
+
+def _plain(setting: Any) -> dict[Any, Any]:
+    """As a dict, with numbers instead of tensors that hold one."""
+    return {
+        name: cell.item() if isinstance(cell, Tensor) and cell.ndim == 0 else cell for name, cell in setting.items()
+    }
 
 
 def _axis(parameter: Parameter, old: "pd.Series[Any] | None") -> Axis:

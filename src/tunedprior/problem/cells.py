@@ -2,9 +2,10 @@
 
 import numbers
 from decimal import Decimal
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
+from tunedprior.checks import shown
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import BLANKS, Categorical, Parameter, is_missing
 
@@ -23,13 +24,16 @@ def as_number(cell: Any) -> float:
         try:
             number = float(cell if "_" not in cell else "")  # 1_000 is Python, and not a number in a table
         except ValueError:
-            raise InputError(f"is {cell!r}, which is no number") from None
+            raise InputError(f"is {shown(cell)}, which is no number") from None
     elif isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool):
-        number = float(cell)
+        try:
+            number = float(cell)
+        except OverflowError:  # a whole number with hundreds of digits
+            number = inf
     else:
-        raise InputError(f"is {cell!r} ({type(cell).__name__}), which is no number")
+        raise InputError(f"is {shown(cell)} ({type(cell).__name__}), which is no number")
     if not isfinite(number):
-        raise InputError(f"is {cell}, which is not finite")
+        raise InputError(f"is {shown(cell)}, which is not finite")
     return number
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank, numbers
 from tunedprior.files.content import ReadTable
@@ -79,6 +79,10 @@ def read_old_data(
     """
     if isinstance(data, OldTable):
         return data
+    if not isinstance(target, str):
+        raise InputError(f"target must be the name of the response, as text; got {shown(target)}.")
+    if direction not in ("maximize", "minimize"):
+        raise InputError(f"direction must be 'maximize' or 'minimize'; got {shown(direction)}.")
     if target in space.names:
         raise InputError(
             f"{target!r} is a parameter, so it cannot be the response too. Name the response with target=."
@@ -113,15 +117,22 @@ class _Reading:
         columns, wanted = list(self.table.columns), [*space.names, target]
         missing = [name for name in wanted if name not in columns]
         if missing:
+            there = f"there are {listed(map(shown, columns))}" if columns else "there are none"
             raise InputError(
                 f"{self.what} must have the columns {listed(wanted)}; {listed(missing)} is missing "
-                f"(there are {listed(map(repr, columns))}). Rename columns, name the response with target=, or add a "
-                "column with the value the old device had."
+                f"({there}). {self._advice(columns, missing == wanted)}Rename columns, name the response with target=, "
+                "or add a column with the value the old device had."
             )
         extra = [str(name) for name in columns if name not in wanted]
         if extra:
             said = f"Columns that the search space does not name are ignored: {listed(extra)}."
             self.findings.append(Finding("extra columns", "", (), said))
+
+    def _advice(self, columns: list[Any], all_missing: bool) -> str:
+        """What may be wrong with a table that has not a single column that was hoped for."""
+        if all_missing and not np.isnan(numbers(pd.Series(columns, dtype=object))[0]).all():
+            return "The first line must hold the columns' names. "
+        return ""
 
     def inputs(self, parameter: Numeric | Categorical) -> "pd.Series[Any]":
         """The parameter's column, as numbers or as categories; rows that cannot be used are no longer kept."""
@@ -170,6 +181,13 @@ class _Reading:
         return values
 
     def _categories(self, column: "pd.Series[Any]", parameter: Categorical) -> "pd.Series[Any]":
+        column = column.astype(object) if pd.api.types.is_bool_dtype(column) else column  # True, not np.True_
+        rows = [row for row, cell in enumerate(column) if isinstance(cell, list | dict | set | ndarray)]
+        if rows:
+            raise InputError(
+                f"{self.what}'s {parameter.name!r} must be single values, text or numbers; {len(rows)} of "
+                f"{len(column)} are not ({self._named(rows)}: {listed(shown(column.iloc[row]) for row in rows)})."
+            )
         blank = column.map(is_blank).to_numpy(dtype=bool)
         distinct = list(column[blank].unique())
         meant = [value for value in distinct if position_among(value, parameter.choices) is not None]
@@ -179,7 +197,7 @@ class _Reading:
         unknown = [value for value in known if position_among(value, parameter.choices) is None]
         if unknown:
             said = (
-                f"{parameter.name!r} has {listed(map(repr, unknown))} in old data, which the search space does not "
+                f"{parameter.name!r} has {listed(map(shown, unknown))} in old data, which the search space does not "
                 f"offer ({listed(map(repr, parameter.choices))}); what was learnt there helps less."
             )
             self.findings.append(Finding("unknown category", parameter.name, (), said))
@@ -235,7 +253,7 @@ class _Reading:
     def _numbers(self, column: "pd.Series[Any]", advice: str = "") -> Float64[ndarray, " n"]:
         values, wrong = numbers(column)
         if wrong:
-            cells = listed(repr(column.iloc[row]) for row in wrong)
+            cells = listed(shown(column.iloc[row]) for row in wrong)
             dates = pd.api.types.is_datetime64_any_dtype(column)
             raise InputError(
                 f"{self.what}'s {column.name!r} must be numbers; {len(wrong)} of {len(column)} are "

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from tunedprior.checks import listed
-from tunedprior.errors import InputError
+from tunedprior.checks import listed, shown, warn
+from tunedprior.errors import InputError, SpaceWarning
 
 #: How a parameter may be described.
 Description = BaseDistribution | tuple[float, float] | Sequence[Any] | np.ndarray | pd.Series
@@ -155,8 +155,9 @@ def _looks_missing(choice: Any) -> bool:
 def _only(value: Any, choices: Sequence[Any], found: list[int]) -> int | None:
     if len(found) > 1:
         raise InputError(
-            f"{value!r} may be any of the choices {listed(repr(choices[k]) for k in found)}. Read the file as text, "
-            "with pandas.read_csv(path, dtype=str, keep_default_na=False), or name choices that no program confuses."
+            f"{shown(value)} may be any of the choices {listed(repr(choices[k]) for k in found)}. Read the file as "
+            "text, with pandas.read_csv(path, dtype=str, keep_default_na=False), or name choices that no program "
+            "confuses."
         )
     return found[0] if found else None
 
@@ -200,38 +201,60 @@ def parameter_from(name: str, given: Description) -> Parameter:
         return Categorical(name, tuple(given.choices))
     if isinstance(given, tuple):
         return _range(name, given)
-    if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str):
+    if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes | bytearray):
         return _choices(name, [value.item() if isinstance(value, np.generic) else value for value in given])
     raise InputError(
         f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
-        f"got {type(given).__name__} {given!r}."
+        f"got {type(given).__name__} {shown(given)}."
     )
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.timedelta64)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number with hundreds of digits
+        return False
 
 
 def _range(name: str, given: tuple[Any, ...]) -> Numeric:
-    if len(given) != 2 or not all(_is_number(edge) and isfinite(edge) for edge in given):
+    if len(given) != 2 or not all(_is_number(edge) and _is_finite(edge) for edge in given):
         raise InputError(
-            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {given!r}. "
+            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
             "Write a list for discrete levels."
         )
     low, high = map(float, given)
     if low > high:
         raise InputError(f"Parameter {name!r}: low must not be above high; got {given!r}.")
+    if not isfinite(2 * (high - low)):
+        raise InputError(f"Parameter {name!r}: high - low must be a number too; {given!r} is too wide. Narrow it.")
     return Numeric(name, low, high)
 
 
 def _choices(name: str, given: Sequence[Any]) -> Parameter:
     if not given:
         raise InputError(f"Parameter {name!r}: a list of values must not be empty.")
-    if len(set(given)) < len(given):
+    try:
+        distinct = set(given)
+    except TypeError as error:  # lists, dicts, arrays
+        raise InputError(
+            f"Parameter {name!r}: a list must hold single values, text or numbers; got {listed(map(shown, given))}."
+        ) from error
+    if len(distinct) < len(given):
         raise InputError(f"Parameter {name!r}: values must differ; got {listed(given)}.")
     if all(_is_number(value) for value in given):
-        if not all(isfinite(value) for value in given):
-            raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(given)}.")
+        if not all(map(_is_finite, given)):
+            raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(map(shown, given))}.")
+        if len(given) == 2 and all(isinstance(value, float) for value in given):
+            low, high = sorted(given)
+            warn(
+                f"Parameter {name!r} may be {low!r} or {high!r} and nothing between, as a list says. Write "
+                f"({low!r}, {high!r}) for all that lies between.",
+                SpaceWarning,
+            )
         levels = tuple(sorted(given))
         return Numeric(name, levels[0], levels[-1], levels=levels)
     return Categorical(name, tuple(given))

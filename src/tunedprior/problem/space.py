@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Description, Parameter, parameter_from
+
+# Sobol sequences have no more dimensions.
+_MOST_PARAMETERS = 21_201
 
 #: One setting of every parameter, by name.
 Setting = dict[str, Any]
@@ -41,7 +45,7 @@ class Space:
             )
         if not description:
             raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
-        space = cls(tuple(parameter_from(str(name), given) for name, given in description.items()))
+        space = cls(tuple(parameter_from(name, given) for name, given in _named(description).items()))
         if space.size == 1:
             raise InputError("A search space needs a parameter that can change; every one given has a single value.")
         return space
@@ -78,3 +82,21 @@ class Space:
         if len(found) < count and self.size is not None:  # a small space: the sequence met some settings often
             found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.every_setting())]))
         return [dict(zip(self.names, values, strict=True)) for values in found[:count]]
+
+
+def _named(description: Mapping[Any, Description]) -> dict[str, Description]:
+    """By names that are text, none of them blank, and that files can tell apart."""
+    if len(description) > _MOST_PARAMETERS:
+        raise InputError(f"A search space has {_MOST_PARAMETERS:,} parameters at most; got {len(description):,}.")
+    wrong = [
+        name
+        for name in description
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool) or not str(name).strip()
+    ]
+    if wrong:
+        raise InputError(f"Parameters must have names, as text; got {listed(map(shown, wrong))}.")
+    names = [str(name).strip() for name in description]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(f"Parameters must have different names; {listed(map(repr, twice))} is there more than once.")
+    return {str(name): given for name, given in description.items()}

@@ -106,6 +106,7 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
 def isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which of the values, one in fifty at most, are farther from all others than three times the others' range."""
     most = max(1, int(_FEW * len(values)))
+    values = values / (np.abs(values).max(initial=0.0) or 1.0)  # first, so that no difference is infinite
     order = np.argsort(values, kind="stable")
     found = np.zeros(len(values), dtype=bool)
     for ends in (order, order[::-1]):  # a few at the lower end, or at the upper one

@@ -1,0 +1,95 @@
+"""Bad inputs, as users, reviewers and attackers type them, each with its verdict.
+
+In every part `REFUSED` has the words that the message must hold, in that order with anything for ` … `, and pieces of
+code that are refused with it; `WARNED` the same for code that works with a warning of ours; `TAKEN` code that works
+without a word, with assertions where they are cheap. What the code may use is in `runner.py`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from support.bad_inputs import (
+    arguments,
+    asking,
+    correcting,
+    kernels_and_machines,
+    learning,
+    loops,
+    old_files,
+    old_tables,
+    resuming,
+    saving,
+    spaces,
+    telling,
+)
+
+PARTS: tuple[ModuleType, ...] = (
+    spaces,
+    arguments,
+    old_tables,
+    old_files,
+    asking,
+    telling,
+    correcting,
+    resuming,
+    saving,
+    loops,
+    learning,
+    kernels_and_machines,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A piece of code, and what must come of it: "refused", "warned" or "taken", and the words to be said."""
+
+    part: str
+    code: str
+    verdict: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.part.rsplit('.')[-1]}: {self.code[:100]}"
+
+
+def _cases(part: ModuleType) -> list[Case]:
+    name = part.__name__
+    said = [("refused", part.REFUSED), ("warned", part.WARNED)]
+    found = [Case(name, code, verdict, words) for verdict, by in said for words, codes in by.items() for code in codes]
+    return found + [Case(name, code, "taken") for code in part.TAKEN]
+
+
+CASES = tuple(case for part in PARTS for case in _cases(part))
+
+
+def says(text: str, words: str) -> bool:
+    """Whether the text holds the words, in order, with anything for ` … `."""
+    at = 0
+    for fragment in words.split(" … "):
+        at = text.find(fragment, at)
+        if at < 0:
+            return False
+        at += len(fragment)
+    return True
+
+
+def outcomes() -> dict[str, Any]:
+    """What came of each piece of code, all in one process of its own, without the type checks of the tests."""
+    codes = [case.code for case in CASES]
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *(folder for folder in sys.path if folder)])
+    run = subprocess.run(
+        [sys.executable, "-m", "support.bad_inputs.runner"],
+        input=json.dumps(codes),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    return dict(zip(codes, map(json.loads, run.stdout.splitlines()), strict=True))

@@ -1,0 +1,194 @@
+"""`resume`: histories, damaged in every way."""
+
+REFUSED: dict[str, tuple[str, ...]] = {
+    "must be a pandas.DataFrame, the path of a file … ; got ": (
+        "Optimizer(SPACE).resume(None)",
+        "Optimizer(SPACE).resume(3)",
+        "Optimizer(SPACE).resume([])",
+        "Optimizer(SPACE).resume(opt)",
+    ),
+    "there is no file … (Looked for in ": ('Optimizer(SPACE).resume("nosuch.csv")',),
+    "is a folder. Name a file in it": ("Optimizer(SPACE).resume(folder)",),
+    "The history must have columns (temp, gas": ("Optimizer(SPACE).resume({})",),
+    "Write pandas.DataFrame(array, columns=['temp', ": ("Optimizer(SPACE).resume(OLD.to_numpy())",),
+    "resume needs an Optimizer that was told nothing yet. Make a new one": (
+        "opt.resume(told.history)",
+        "told.resume(told.history)",
+    ),
+    "is empty. A line with the columns' names comes first": ('Optimizer(SPACE).resume(csv(""))',),
+    "A history has the columns that opt.history has … A table of results alone goes to tell": (
+        r'Optimizer(SPACE).resume(csv("temp,gas,y\n"))',
+        "Optimizer(SPACE).resume(pd.DataFrame())",
+        "Optimizer(SPACE).resume(OLD)",
+        'Optimizer(SPACE).resume(told.history.drop(columns="y"))',
+        'Optimizer(SPACE).resume(told.history.drop(columns="temp"))',
+        'Optimizer(SPACE).resume(told.history.drop(columns="state"))',
+        'Optimizer(SPACE).resume(told.history.drop(columns="asked"))',
+        'Optimizer(SPACE).resume(told.history.rename(columns={"y": "yield"}))',
+        'Optimizer({"x": (0.0, 1.0)}).resume(told.history)',
+    ),
+    "is not a text file (nor Excel or Parquet), or it is damaged. Save it as CSV in UTF-8": (
+        r'Optimizer(SPACE).resume(csv(b"\x00\x01\x02" * 50))',
+    ),
+    "direction is  … Make one with the direction of the history": (
+        'Optimizer(SPACE, direction="minimize").resume(told.history)',
+        'Optimizer(SPACE).resume(told.history.assign(direction="north"))',
+    ),
+    "'temp' must lie between  … Widen the search space": (
+        'Optimizer({"temp": (0.0, 10.0), "gas": ["air", "argon"]}).resume(told.history)',
+        "Optimizer(SPACE).resume(told.history.assign(temp=400.0))",
+    ),
+    "'gas' must be one of air; got 'argon'": (
+        'Optimizer({"temp": (30.0, 90.0), "gas": ["air"]}).resume(told.history)',
+    ),
+    "so nothing was: … row 0: y is  … which is no": (
+        'Optimizer(SPACE).resume(told.history.assign(y="high"))',
+        "Optimizer(SPACE).resume(told.history.assign(y=inf))",
+        "Optimizer(SPACE).resume(told.history.assign(y=10**400))",
+        'Optimizer(SPACE).resume(told.history.assign(y=pd.Timestamp("2020-01-01")))',
+        "Optimizer(SPACE).resume(told.history.assign(y=True))",
+        "Optimizer(SPACE).resume(told.history.assign(y=[[1.0]] * 4))",
+        'Optimizer(SPACE).resume(opt.history.assign(y=["1,5", ""]))',
+        'Optimizer(SPACE).resume(opt.history.assign(y=["failed", ""]))',
+    ),
+    " is complete, but y is blank. Fill it in": ("Optimizer(SPACE).resume(told.history.assign(y=nan))",),
+    "so nothing was: … row 0: temp is  … which is no": (
+        'Optimizer(SPACE).resume(told.history.assign(temp="warm"))',
+        "Optimizer(SPACE).resume(told.history.assign(temp=10**400))",
+        'Optimizer(SPACE).resume(told.history.assign(temp=pd.Timestamp("2020-01-01")))',
+    ),
+    "so nothing was: … row 0: temp is blank": ("Optimizer(SPACE).resume(told.history.assign(temp=nan))",),
+    "'gas' must be one of air, argon; got ": (
+        'Optimizer(SPACE).resume(told.history.assign(gas="helium"))',
+        'Optimizer(SPACE).resume(told.history.assign(gas=[["air"]] * 4))',
+    ),
+    "so nothing was: … row 0: gas is blank": ("Optimizer(SPACE).resume(told.history.assign(gas=None))",),
+    "state is  … write complete, failed, pending, cancelled, withdrawn or nothing": (
+        'Optimizer(SPACE).resume(told.history.assign(state="great"))',
+        "Optimizer(SPACE).resume(told.history.assign(state=3))",
+        'Optimizer(SPACE).resume(told.history.assign(state=[["complete"]] * 4))',
+        'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False).replace("complete", "compleat")))',
+    ),
+    "is failed, but y is  … Clear one of the two": ('Optimizer(SPACE).resume(told.history.assign(state="failed"))',),
+    "asked is  … write true or false": (
+        'Optimizer(SPACE).resume(told.history.assign(asked="perhaps"))',
+        "Optimizer(SPACE).resume(told.history.assign(asked=7))",
+    ),
+    "has trial number  … Clear the one that is new": (
+        "Optimizer(SPACE).resume(told.history.assign(trial=1))",
+        "Optimizer(SPACE).resume(told.history.assign(trial=[1, 2, 2, 4]))",
+        "Optimizer(SPACE).resume(pd.concat([told.history, told.history]))",
+    ),
+    "trial is  … a whole number, 1 or more": (
+        "Optimizer(SPACE).resume(told.history.assign(trial=-1))",
+        "Optimizer(SPACE).resume(told.history.assign(trial=[1.5, 2, 3, 4]))",
+    ),
+    "so nothing was: … row 0: trial is  … which is no": (
+        'Optimizer(SPACE).resume(told.history.assign(trial="one"))',
+        "Optimizer(SPACE).resume(told.history.assign(trial=10**400))",
+        "Optimizer(SPACE).resume(told.history.assign(trial=inf))",
+        "Optimizer(SPACE).resume(told.history.assign(trial=True))",
+    ),
+    "every column must have a name of its own … Rename or drop one of them": (
+        'Optimizer(SPACE).resume(pd.concat([told.history, told.history[["y"]]], axis=1))',
+    ),
+    " has 5  … Mend that line": ("Optimizer(SPACE).resume(csv(told.history.to_csv(index=False)[:-15]))",),
+    " has 2  … Mend that line": (r'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False) + "40,air\n"))',),
+    "1 may be any of the choices '1', '01'. Read the file as text": (
+        (
+            's = {"x": (0.0, 1.0), "g": ["1", "01"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": "01"}, 1.0); '
+            'o.history.to_csv(folder / "h.csv", index=False); Optimizer(s).resume(pd.read_csv(folder / "h.csv"))'
+        ),
+    ),
+    "Parameters must have different names; ": (
+        (
+            's = {"x": (0.0, 1.0), "x ": (0.0, 1.0)}; o = Optimizer(s); o.tell({"x": 0.25, "x ": 0.75}, 1.0); '
+            'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+            'folder / "h.csv").best.setting == {"x": 0.25, "x ": 0.75}'
+        ),
+    ),
+    "Parameters must have names, as text; got ": (
+        (
+            's = {"": (0.0, 1.0)}; o = Optimizer(s); o.tell({"": 0.25}, 1.0); o.history.to_csv(folder / "h.csv", '
+            'index=False); assert Optimizer(s).resume(folder / "h.csv").best.value == 1.0'
+        ),
+    ),
+}
+
+WARNED: dict[str, tuple[str, ...]] = {}
+
+TAKEN: tuple[str, ...] = (
+    'Optimizer(SPACE).resume(told.history.drop(columns="trial"))',
+    'Optimizer(SPACE).resume(told.history.assign(state="pending"))',
+    "Optimizer(SPACE).resume(told.history.assign(asked=None))",
+    "Optimizer(SPACE).resume(told.history.assign(trial=nan))",
+    "Optimizer(SPACE).resume(told.history.assign(direction=None))",
+    "Optimizer(SPACE).resume(told.history.iloc[:0])",
+    "Optimizer(SPACE).resume(told.history.sample(frac=1, random_state=1))",
+    "Optimizer(SPACE).resume(opt.history.assign(y=[1.0, nan]))",
+    (
+        'told.history.to_csv(folder / "h.csv", sep=";", decimal=",", index=False); assert len(Optimizer('
+        'SPACE).resume(folder / "h.csv").trials) == 4'
+    ),
+    (
+        'told.history.to_csv(folder / "h.csv", index=False, encoding="utf-16"); assert len(Optimizer(SPACE).resume('
+        'folder / "h.csv").trials) == 4'
+    ),
+    'told.history.to_csv(folder / "h.csv"); assert len(Optimizer(SPACE).resume(folder / "h.csv").trials) == 4',
+    (
+        'told.history.to_excel(folder / "h.xlsx", index=False); assert len(Optimizer(SPACE).resume('
+        'folder / "h.xlsx").trials) == 4'
+    ),
+    'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False).replace("complete", "COMPLETE")))',
+    'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False).replace("air", "AIR")))',
+    (
+        's = {"x": (0.0, 1.0), "g": ["NA", "air"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": "NA"}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] == "NA"'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "g": ["None", "air"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": "None"}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] == "None"'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "g": ["1", "01"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": "01"}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] == "01"'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "g": [(1, 2), (3, 4)]}; o = Optimizer(s); o.tell({"x": 0.5, "g": (1, 2)}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] == (1, 2)'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "g": [nan, "air"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": nan}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] != "air"'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "g": [True, False]}; o = Optimizer(s); o.tell({"x": 0.5, "g": True}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["g"] is True'
+    ),
+    (
+        's = {"x": (0.0, 1.0), "X": (0.0, 1.0)}; o = Optimizer(s); o.tell({"x": 0.25, "X": 0.75}, 1.0); '
+        'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting == {"x": 0.25, "X": 0.75}'
+    ),
+    (
+        's = {"x [m]": (0.0, 1.0), "x [s]": (0.0, 1.0)}; o = Optimizer(s); o.tell({"x [m]": 0.25, "x [s]": 0.75}, '
+        '1.0); o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["x [m]"] == 0.25'
+    ),
+    (
+        's = {"a,b": (0.0, 1.0), \'c"d\': (0.0, 1.0)}; o = Optimizer(s); o.tell({"a,b": 0.25, \'c"d\': 0.75}, '
+        '1.0); o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
+        'folder / "h.csv").best.setting["a,b"] == 0.25'
+    ),
+    (
+        's = {"trial": (0.0, 1.0), "state": ["a", "b"], "y": (0.0, 1.0)}; o = Optimizer(s); o.tell({"trial": 0.25, '
+        '"state": "a", "y": 0.5}, 1.0); o.history.to_csv(folder / "h.csv", index=False); assert Optimizer('
+        's).resume(folder / "h.csv").best.value == 1.0'
+    ),
+)

@@ -1,0 +1,111 @@
+"""Runs pieces of code as a user would, without the type checks of the tests, and says what came of each as JSON.
+
+Each is given `SPACE`, `OLD` (old data for it), `opt` with two pending settings `first` and `second`, `told` with four
+results, `folder`, an empty one, `csv(text)`, which writes a file and gives its path, and `read(old data)`, which says
+what an Optimizer makes of it, without learning from it.
+"""
+
+import json
+import sys
+import traceback
+import warnings
+from contextlib import redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import Any
+
+#: The file name of the user's code, which warnings must name.
+USERS = "<the user's code>"
+# A function of the user's own, so that warnings name it.
+_READ = """
+def read(source, space=SPACE, **options):
+    return Optimizer(space, source, prior="uninformed", **options).old_data_report.sets[-1]
+"""
+
+
+def _shorter_search() -> None:
+    """As the fixture `short_search` does: how good suggestions are does not matter here."""
+    from tunedprior.acquisition import functions, search
+
+    search._RAW_SAMPLES, search._RESTARTS, functions._MC_SAMPLES = 16, 2, 16
+
+
+def _names(folder: Path, code: str) -> dict[str, Any]:
+    import numpy as np
+    import optuna
+    import pandas as pd
+    import torch
+
+    import tunedprior
+    from tunedprior import Optimizer, kernels, machines
+    from tunedprior.campaign import simulate
+    from tunedprior.problem.space import Space
+
+    space = {"temp": (30.0, 90.0), "gas": ["air", "argon"]}
+    temp = np.linspace(30.0, 90.0, 12)
+    old = pd.DataFrame({"temp": temp, "gas": ["air", "argon"] * 6, "y": np.sin(temp / 15)})
+
+    def csv(content: str | bytes, name: str = "old.csv", encoding: str = "utf-8") -> str:
+        path = folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return str(path)
+
+    opt = Optimizer(space, seed=0)
+    first, second = opt.ask(n=2)
+    names: dict[str, Any] = {"np": np, "pd": pd, "torch": torch, "optuna": optuna, "Space": Space, "simulate": simulate}
+    names |= {name: getattr(tunedprior, name) for name in tunedprior.__all__}
+    names |= {name: getattr(kernels, name) for name in kernels.__all__}
+    names |= {name: getattr(machines, name) for name in machines.__all__}
+    names |= {"SPACE": space, "OLD": old, "folder": folder, "csv": csv, "Path": Path}
+    names |= {"opt": opt, "first": first, "second": second, "nan": float("nan"), "inf": float("inf")}
+    if "told" in code:
+        names["told"] = Optimizer(space, seed=0)
+        names["told"].tell(old[["temp", "gas"]][::3], old["y"][::3])
+    exec(compile(_READ, USERS, "exec"), names)
+    return names
+
+
+def outcome(code: str) -> dict[str, Any]:
+    """What came of it: the error if there was one, warnings, and whether an optimiser is worse off after an error."""
+    from tunedprior.errors import TunedPriorError
+
+    found: dict[str, Any] = {"error": "", "message": "", "ours": True, "where": "", "harm": ""}
+    with TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+        names = _names(Path(folder), code)
+        before = {name: names[name].trials for name in ("opt", "told") if name in names}
+        warnings.simplefilter("always")
+        began = process_time()
+        try:
+            with redirect_stdout(sys.stderr):  # the outcomes go to the other one
+                exec(compile(code, USERS, "exec"), names)
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            found |= {"error": type(error).__name__, "message": str(error), "ours": isinstance(error, TunedPriorError)}
+            found["where"] = f"{Path(at.filename).name}:{at.lineno}"
+            found["harm"] = _harm(names, before)
+        found["seconds"] = process_time() - began
+    found["warnings"] = [
+        [one.category.__module__.split(".")[0], one.filename, f"{one.category.__name__}: {one.message}"]
+        for one in caught
+        if not (issubclass(one.category, DeprecationWarning) and "torch.jit.script" in str(one.message))
+    ]
+    return found
+
+
+def _harm(names: dict[str, Any], before: dict[str, Any]) -> str:
+    """What an error did to the optimisers: nothing, or a sentence."""
+    for name, trials in before.items():
+        if names[name].trials is not trials:
+            return f"the history of {name} was changed"
+    try:
+        names["opt"].ask()
+    except Exception as error:
+        return f"it can no longer be asked: {error!r}"
+    return ""
+
+
+if __name__ == "__main__":
+    _shorter_search()
+    for one in json.loads(sys.stdin.read()):
+        print(json.dumps(outcome(one)), flush=True)
