@@ -223,7 +223,7 @@ def test_other_files_are_refused(content: bytes, tmp_path) -> None:
 def test_folders_and_missing_files_are_named(tmp_path) -> None:
     with pytest.raises(InputError, match="is a folder"):
         Optimizer(SPACE).save(tmp_path)
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="is no file"):
         Optimizer.load(tmp_path / "campaign.json")
 
 

@@ -69,7 +69,7 @@ def test_bad_tells_change_nothing() -> None:
         (good | {"x": 7.0}, 1.0, "'x' must lie between 0 and 1"),
         (good | {"gas": "neon"}, 1.0, "'gas' must be one of"),
         ({"x": 0.5}, 1.0, "is missing"),
-        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got fast"),
+        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got 'fast'"),
         (good, "high", "Values must be numbers"),
         (good, math.inf, "Values must be finite"),
         (good, None, "needs a value"),
@@ -145,7 +145,7 @@ def test_a_result_typed_into_the_file_is_a_result(tmp_path) -> None:
     typed = first.replace(",,pending", ",inf,pending")
     path.write_text("\n".join([header, typed, second.replace(second.split(",")[0], "99")]))
     untouched = Optimizer(MIXED, seed=0)
-    with pytest.raises(InputError, match=r"(?s)line 2: y is inf.*line 3: 'x' must lie between"):
+    with pytest.raises(InputError, match=r"(?s)line 2: y is 'inf'.*line 3: 'x' must lie between"):
         untouched.resume(path)
     assert untouched.trials == History()
 

@@ -290,7 +290,8 @@ class Optimizer(Notebook):
             **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
                 arguments of `Optimizer` that are to be changed.
         """
-        known, saved = KnownFile.of(path), loaded.read(path)
+        saved = loaded.read(path)
+        known = KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])

@@ -114,7 +114,7 @@ WARNED: dict[str, tuple[str, ...]] = {
     "'y' is blank, which is taken for 'not measured', and left out in ": (
         r'read(csv("temp,gas,y\n30,air,\n40,air,2\n"))',
     ),
-    "'gas' is blank, so their rows are left out in ": (r'read(csv("temp,gas,y\n30,,1\n40,air,2\n"))',),
+    "'gas' is blank and left out in ": (r'read(csv("temp,gas,y\n30,,1\n40,air,2\n"))',),
     "'y' is taken to mean 'not measured' and left out in ": (
         r'read(csv("temp,gas,y\n30,air,-9999\n40,air,2\n50,air,3\n60,argon,4\n"))',
     ),

@@ -115,15 +115,15 @@ WARNED: dict[str, tuple[str, ...]] = {
         'read(OLD.assign(y=OLD.y.astype("Float64").where(OLD.y > 0)))',
         'read(OLD.assign(y=OLD.y.astype(object).where(OLD.y > 0, "n/a")))',
     ),
-    "'gas' is blank, so their rows are left out in ": ('read(OLD.assign(gas=["NA", "air"] * 6))',),
-    "which do not meet … check its units": (
+    "'gas' is blank and left out in ": ('read(OLD.assign(gas=["NA", "air"] * 6))',),
+    "Nothing is learnt from it until the column is corrected": (
         "read(OLD.assign(temp=OLD.temp * 1000))",
         "read(OLD.assign(temp=OLD.temp + 273.15))",
     ),
     "is far outside the search space (30 to 90) and left out in 2 of 12 rows (6200)": (
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40, 6200.0)))",
     ),
-    "'temp' is blank, so their rows are left out in ": (
+    "'temp' is blank and left out in ": (
         "read(OLD.assign(temp=nan))",
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40)))",
     ),
@@ -147,7 +147,7 @@ TAKEN: tuple[str, ...] = (
     "read(OLD.to_records(index=False))",
     "read([OLD, OLD])",
     "read((OLD, OLD))",
-    'read({OLD.columns[0]: 3, "gas": "air", "y": 1.0})',
+    'read({OLD.columns[0]: 33, "gas": "air", "y": 1.0})',
     'read(OLD.set_axis([0, 1, 2], axis=1), {0: (30.0, 90.0), 1: ["air", "argon"]}, target="2")',
     "read(OLD.iloc[:0])",
     "read(OLD.iloc[:1])",

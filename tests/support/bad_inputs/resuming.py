@@ -49,7 +49,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Optimizer(SPACE).resume(told.history.assign(y=True))",
         "Optimizer(SPACE).resume(told.history.assign(y=[[1.0]] * 4))",
         'Optimizer(SPACE).resume(opt.history.assign(y=["1,5", ""]))',
-        'Optimizer(SPACE).resume(opt.history.assign(y=["failed", ""]))',
     ),
     " is complete, but y is blank. Fill it in": ("Optimizer(SPACE).resume(told.history.assign(y=nan))",),
     "so nothing was: … row 0: temp is  … which is no": (
@@ -118,6 +117,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 WARNED: dict[str, tuple[str, ...]] = {}
 
 TAKEN: tuple[str, ...] = (
+    'Optimizer(SPACE).resume(opt.history.assign(y=["failed", ""]))',
     'Optimizer(SPACE).resume(told.history.drop(columns="trial"))',
     'Optimizer(SPACE).resume(told.history.assign(state="pending"))',
     "Optimizer(SPACE).resume(told.history.assign(asked=None))",
