@@ -26,6 +26,7 @@ from tunedprior.problem.space import Setting, Space
 ASKED_UP_TO, ASKED_EVERY = 60, 25
 #: Resident memory that a campaign may add to what the process had before, in MiB.
 MOST_MEMORY = 1500.0
+_SAME = 1e-6  # of a range: on some machines a sum depends in its last digit on where in memory its terms are
 _OWN_WARNINGS = tuple(
     one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Warning) and one is not Warning
 )
@@ -137,7 +138,10 @@ class Campaign:
         again = Optimizer(space_of(self.inputs), model=opt.surrogate, seed=opt.seed).resume(saved)
         mine, theirs = opt.ask(), again.ask()
         opt.cancel(mine)
-        if mine != theirs:
+        apart = max(
+            abs(mine[name] - theirs[name]) / (high - low) for name, (low, high) in space_of(self.inputs).items()
+        )
+        if apart > _SAME:
             self.problems.append(f"step {self.steps}: resumed, it suggests {theirs} instead of {mine}")
 
 

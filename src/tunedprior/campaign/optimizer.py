@@ -46,8 +46,8 @@ class Optimizer(Notebook):
 
     Args:
         space: Parameter names and their Optuna distributions, `(low, high)`, or a list of values.
-        old_data: A table, the path of a CSV file, or a `WeightPrior` learnt before; several such as a list or by name;
-            None: none.
+        old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
+            `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: Whether the response is to be maximised or minimised.
         acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class that
             docs/algorithm1.md lists.

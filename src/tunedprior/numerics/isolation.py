@@ -34,7 +34,8 @@ _PROCESS_WIDE = threading.RLock()
 
 #: Warnings without consequence: of BoTorch, that one start of several ended early, which it repeats by itself; and of
 #: GPyTorch, that it rounds a variance up to zero, next to an exact observation.
-ENDED_EARLY, NEGATIVE_VARIANCE = "Optimization failed", "Negative variance values detected"
+ENDED_EARLY = "Optimization failed|`scipy_minimize` terminated"
+NEGATIVE_VARIANCE = "Negative variance values detected"
 
 
 class OwnGenerator(TorchFunctionMode):

@@ -1,0 +1,65 @@
+"""What a mistake costs and how batches spread: the studies in small, and their tables against stored results."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.results import RESULTS
+from benchmarks.studies import batches, mistakes
+from benchmarks.tables import DOCS
+
+PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
+
+
+def rows_of(table: str) -> dict[str, list[str]]:
+    """The cells of a table of the page, by their row's head."""
+    text = PAGE.split(f"<!-- table: {table} -->")[1].split("<!-- end -->")[0].strip()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    return {row[0]: row[1:] for row in cells[2:]}
+
+
+def stored(study: str) -> pd.DataFrame:
+    runs, values = pd.read_csv(RESULTS / f"{study}_runs.csv"), pd.read_csv(RESULTS / f"{study}.csv")
+    return values.merge(runs, on="run")
+
+
+@pytest.mark.parametrize("mistake", [mistakes.NO_OLD_DATA, mistakes.GOOD, *mistakes.MISTAKES])
+def test_a_campaign_with_a_mistake(mistake: str) -> None:
+    job = mistakes.MistakeJob("Branin", mistake, seed=0, trials=2)
+    curve = mistakes.regret(job)
+    assert len(curve) == 2
+    assert 0 <= curve[1] <= curve[0] <= 1
+    if mistake in mistakes.MISTAKES:
+        assert mistakes.is_warned_of(job)
+
+
+def test_the_table_of_mistakes_is_that_of_the_stored_results() -> None:
+    results = stored("mistakes")
+    last = results[results["step"] == results["step"].max()]
+    assert sorted(last["seed"].unique()) == list(range(20))
+    assert (last.groupby(["mistake", "problem"]).size() == 20).all()
+    means = last.groupby(["mistake", "problem"])["value"].mean().clip(lower=1e-3).unstack("problem")
+    for mistake, cells in rows_of("mistakes").items():
+        ratios = means.loc[mistake] / means.loc[mistakes.NO_OLD_DATA]
+        shown = [float(cell.strip("*").split("*")[0].split()[0]) for cell in cells[:4]]
+        expected = [*(ratios[name] for name in mistakes.NAMES), float(np.exp(np.log(ratios).mean()))]
+        assert shown == pytest.approx(expected, abs=0.006)
+        assert max(shown) <= 1.1  # what is promised
+        assert cells[4] == ("0 of 60" if mistake == mistakes.GOOD else "60 of 60")
+
+
+def test_settings_of_batches_are_apart() -> None:
+    results = stored("batches")
+    for kind, (count, near, least, median) in rows_of("batches").items():
+        values = results.loc[results["kind"] == kind, "value"]
+        assert int(count) == len(values) == 200
+        assert int(near) == (values < 0.01).sum() == 0
+        assert float(least) == pytest.approx(values.min(), abs=6e-4)
+        assert float(median) == pytest.approx(values.median(), abs=6e-4)
+
+
+@pytest.mark.parametrize("kind", ["continuous, old data", "mixed, old data"])
+@pytest.mark.usefixtures("short_search")
+def test_a_campaign_in_batches(kind: str) -> None:
+    (found,) = batches.nearest(batches.BatchJob(kind, seed=0, batches=1))
+    assert batches.NEAR < found <= 1
