@@ -240,3 +240,9 @@ def test_dtypes_of_points_and_parameters_may_differ() -> None:
         torch.testing.assert_close(
             case.make()(x.float()).to_dense().double(), case.make()(x).to_dense(), rtol=1e-4, atol=1e-5
         )
+
+
+def test_a_squared_exponential_is_never_above_one() -> None:
+    """Its exponent is a difference of large numbers, and rounding may leave it above 0."""
+    x = table(300, 3)
+    assert SquaredExponential(number(0.003))(x).to_dense().max() == 1.0
