@@ -6,7 +6,7 @@ from botorch.acquisition import LogExpectedImprovement, PosteriorMean, UpperConf
 from botorch.models.deterministic import GenericDeterministicModel
 from botorch.optim import optimize_acqf
 
-from support.builders import SPACE, average_over, flipped, told
+from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import mixture_of_many
 from tunedprior import Optimizer
 from tunedprior.acquisition.lattice import Lattice
@@ -39,10 +39,10 @@ def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.Mo
 
 
 def test_a_setting_is_among_others_if_it_equals_one_of_them_in_every_code() -> None:
-    codes = torch.tensor([[0.1, 0.2], [0.1, 0.5], [0.3, 0.2], [0.1 + 1e-10, 0.2]]).double()
-    others = torch.tensor([[0.1, 0.2], [0.3, 0.5]]).double()
-    assert is_among(codes, others).tolist() == [True, False, False, True]
-    assert is_among(codes, others[:0]).tolist() == [False] * 4
+    codes = vector([[0.1, 0.2], [0.1, 0.5], [0.3, 0.2], [0.1 + 1e-10, 0.2], [0.9, 0.9]])
+    others = vector([[0.1, 0.2], [0.3, 0.5]])
+    assert is_among(codes, others).tolist() == [True, False, False, True, False]
+    assert is_among(codes, others[:0]).tolist() == [False] * 5
 
 
 def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
@@ -52,3 +52,12 @@ def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
     assert starts[..., 0].abs().max() <= 0.5
     assert starts[..., 0].unique().numel() == 8
     assert (starts[..., 1] == 0).all()
+
+
+def test_starts_are_better_than_any_settings() -> None:
+    """BoTorch's choice among 256: the best of them, and others the more probably the better they are."""
+    peak = PosteriorMean(GenericDeterministicModel(lambda x: -x.square().sum(-1, keepdim=True)))
+    starts = _starts(peak, Lattice(vector([[-1.0] * 2, [1.0] * 2]), {}, {}, {}), seed=3)
+    values = peak(starts)
+    assert values.max() > -0.01
+    assert values.mean() > -0.5  # two thirds on average over the box

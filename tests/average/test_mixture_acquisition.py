@@ -13,7 +13,7 @@ from botorch.acquisition import (
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models import SingleTaskGP
 
-from support.cases import table
+from support.cases import number, table
 from support.mixtures import mixture_of_many
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.search import maximize
@@ -151,6 +151,6 @@ def test_there_is_none_for_other_acquisitions_and_models() -> None:
 
 @pytest.mark.parametrize("edge", [-100.0, 30.0])
 def test_improvement_is_continuous_where_its_series_begin(edge: float) -> None:
-    inside, outside = (_improvement(torch.tensor([edge * factor]).double()) for factor in (1 - 1e-12, 1 + 1e-12))
+    inside, outside = (_improvement(number(edge * factor)[None]) for factor in (1 - 1e-12, 1 + 1e-12))
     for left, right in zip(inside, outside, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-12)

@@ -252,3 +252,9 @@ def test_the_implied_features_make_the_m_kernel(case: Case, m: int) -> None:
     for x in xs:
         total = total[..., None, :] * kernel.implied_features(x, case.max_degree, m)
     torch.testing.assert_close(total.sum(-1), kernel.m_kernel(*xs), rtol=1e-6, atol=1e-8)
+
+
+def test_a_squared_exponential_is_never_above_one() -> None:
+    """Its exponent is a difference of large numbers, and rounding may leave it above 0."""
+    x = table(300, 3)
+    assert SquaredExponential(number(0.003))(x).to_dense().max() == 1.0

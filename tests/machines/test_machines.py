@@ -1,5 +1,7 @@
 """The machines against exhaustive solvers, their optimality conditions and scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -264,3 +266,12 @@ def test_leave_one_out_predictions_of_least_squares_are_refits() -> None:
         refit, bias = machine.solve(gram[others][:, others], y[others])
         assert bias == 0
         assert predictions[row].item() == pytest.approx((gram[row, others] @ refit).item(), rel=1e-9)
+
+
+def test_an_early_end_of_libsvm_is_an_error_whatever_warnings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunedprior.machines.support_vector._LIBSVM_ITERATIONS", 1)
+    kernel, X, y = problem(12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ConvergenceError, match="libsvm did not converge"):
+            SupportVectorClassifier(0.01, bias=True).fit(kernel, X, y)

@@ -185,3 +185,14 @@ def test_the_best_of_the_grid_stands_where_no_descent_succeeds(monkeypatch: pyte
     }
     assert chosen.error == pytest.approx(min(grid.values()), rel=1e-9)
     assert (chosen.kernel.lengthscale.item(), chosen.machine.lam) == pytest.approx(min(grid, key=grid.get), rel=1e-9)
+
+
+def test_ard_descends_from_equal_and_from_scattered_length_scales(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, original = [], selection._descend
+    monkeypatch.setattr(
+        selection,
+        "_descend",
+        lambda kernel, *rest: starts.append(kernel.lengthscale.unique()) or original(kernel, *rest),
+    )
+    select(LeastSquares(1.0), SquaredExponential(1.0), *wave(12), ard=True)
+    assert [len(one) for one in starts] == [1, 2, 1, 2, 1, 2]

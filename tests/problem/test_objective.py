@@ -8,6 +8,7 @@ import torch
 from support.builders import SPACE, box_of
 from tunedprior.errors import InputError
 from tunedprior.problem.objective import Objective
+from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
 
@@ -62,3 +63,11 @@ def test_any_values_become_finite_ones(values: tuple[float, ...]) -> None:
 def test_what_cannot_be_meant_is_refused(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Objective(**options)
+
+
+def test_observations_are_in_their_own_units_unless_it_is_said() -> None:
+    told = Observations(torch.zeros(2, 1).double(), torch.ones(2, 1).double())
+    assert (told.shift, told.scale, told.noise_std) == (0.0, 1.0, None)
+    more = told.supposing(torch.ones(1, 1).double(), torch.zeros(1, 1).double())
+    assert more.codes.flatten().tolist() == [0.0, 0.0, 1.0]
+    assert more.y.flatten().tolist() == [1.0, 1.0, 0.0]

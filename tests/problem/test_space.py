@@ -126,3 +126,5 @@ def test_a_small_space_is_drawn_whole() -> None:
         drawn = {tuple(setting.values()) for setting in space.sobol(34, seed)}
         assert len(drawn) == 34
         assert len(space.sobol(50, seed)) == 34
+    rare = Space.parse({"width": IntDistribution(1, 1000, log=True)})  # large ones are hardly ever drawn
+    assert {setting["width"] for setting in rare.sobol(1000, 0)} == set(range(1, 1001))
