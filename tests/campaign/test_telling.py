@@ -69,7 +69,7 @@ def test_bad_tells_change_nothing() -> None:
         (good | {"x": 7.0}, 1.0, "'x' must lie between 0 and 1"),
         (good | {"gas": "neon"}, 1.0, "'gas' must be one of"),
         ({"x": 0.5}, 1.0, "is missing"),
-        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got fast"),
+        (good | {"x": "fast"}, 1.0, "'x' must be numbers; got 'fast'"),
         (good, "high", "Values must be numbers"),
         (good, math.inf, "Values must be finite"),
         (good, None, "needs a value"),
