@@ -40,8 +40,8 @@ def read(path: str | PathLike[str]) -> SavedCampaign:
     given = name_of_file(path)
     file = Path(given)
     if not file.is_file():
-        what = "is a folder" if file.is_dir() else "is no file"
-        raise InputError(f"{given!r} {what}. Name one that opt.save(path) wrote.")
+        what = f"{given!r} is a folder" if file.is_dir() else f"There is no file {given!r}"
+        raise InputError(f"{what}. Name a file that opt.save(path) wrote.")
     if file.stat().st_size > _MOST_BYTES:
         raise FileFormatError(f"{given!r} is too large for a campaign.")
     data = file.read_bytes()

@@ -1,7 +1,6 @@
 """Text out of bytes: UTF-8, UTF-16 with or without a mark, else cp1252, the encoding of old Windows programs."""
 
 import codecs
-import re
 
 from tunedprior.errors import InputError
 
@@ -12,8 +11,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: ("utf-16", "UTF-16"),
     codecs.BOM_UTF16_BE: ("utf-16", "UTF-16"),
 }
-# What no text holds: control characters other than tabs and ends of lines, and halves of characters.
-_CONTROLS = re.compile("[\0-\x08\x0e-\x1f\ud800-\udfff\ufefd-\ufefe\uffff]")
 _ENOUGH = 4096  # bytes that decide
 #: A file of UTF-16 has a zero in at least this share of its high bytes; text in others has none.
 _ZEROS = 0.3
@@ -22,7 +19,8 @@ _ZEROS = 0.3
 def decoded(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
     """The text, and a sentence on its encoding unless it is UTF-8."""
     encoding, name = next((to for mark, to in _MARKS.items() if data.startswith(mark)), (None, None))
-    if encoding is None and b"\0" in data[:_ENOUGH]:
+    guessed = encoding is None and b"\0" in data[:_ENOUGH]
+    if guessed:
         encoding, name = _without_mark(data[:_ENOUGH]), "UTF-16"
     to_try = [(encoding, name)] if encoding else [("utf-8", None), ("cp1252", "cp1252")]
     for codec, known_as in to_try:
@@ -30,7 +28,7 @@ def decoded(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
             text = data.decode(codec)
         except UnicodeDecodeError:
             continue
-        if _CONTROLS.search(text[:_ENOUGH]):
+        if "\0" in text or (guessed and not {"\n", "\r"} & set(text)):  # no table has a single line
             break
         return text, [f"The encoding is {known_as}."] if known_as else []
     raise InputError(

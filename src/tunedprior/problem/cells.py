@@ -33,7 +33,7 @@ def as_number(cell: Any) -> float:
     else:
         raise InputError(f"is {shown(cell)} ({type(cell).__name__}), which is no number")
     if not isfinite(number):
-        raise InputError(f"is {shown(cell)}, which is not finite")
+        raise InputError(f"is {cell if isinstance(cell, str) else shown(cell)}, which is not finite")
     return number
 
 

@@ -30,7 +30,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "has text that is no Unicode, so it cannot be saved": (
         r'Optimizer({"x": ["\ud800", "b"]}).save(folder / "a.json")',
     ),
-    "is no file. Name one that opt.save(path) wrote": ('Optimizer.load("nosuch.json")',),
+    "There is no file  … Name a file that opt.save(path) wrote": ('Optimizer.load("nosuch.json")',),
     "is not a campaign that opt.save(path) wrote, or is damaged": (
         'Optimizer.load(csv("", "a.json"))',
         'Optimizer.load(csv("[]", "a.json"))',
