@@ -78,7 +78,7 @@ def test_srinivas_needs_a_finite_choice() -> None:
 @pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
 def test_classes_are_given_what_they_name() -> None:
     model = mixture_of_many(2)
-    situation = Situation(0.7, table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=BOUNDS)
+    situation = Situation(torch.tensor(0.7), table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=BOUNDS)
     for choice in (ExpectedImprovement, "ei"):
         assert make_acquisition(choice, model, situation, "fixed").best_f.item() == pytest.approx(0.7, rel=1e-6)
     assert make_acquisition(UpperConfidenceBound, model, situation, 9.0).beta.item() == 9.0
@@ -87,7 +87,7 @@ def test_classes_are_given_what_they_name() -> None:
 
 def test_samples_of_the_space_are_settings_of_it() -> None:
     bounds = BOUNDS * torch.tensor([0.5, 1.0]).double()
-    situation = Situation(0.7, table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=bounds)
+    situation = Situation(torch.tensor(0.7), table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=bounds)
     sample = _sobol(situation, 64)
     assert sample.shape == (64, 2)
     assert sample[:, 0].abs().max() <= 0.5 < sample[:, 1].abs().max() <= 1

@@ -19,7 +19,8 @@ _LARGEST_EXPONENT = 700.0  # exp of it is still a float
 _Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 _Positive = Annotated[float, Meta(gt=0, le=1e300)]
 _Positives = Annotated[list[_Positive], Meta(min_length=1, max_length=_MOST_AXES)]
-_Single = Annotated[list[_Positive], Meta(min_length=1, max_length=1)]
+# ν of Table 1, which may be 0.
+_Single = Annotated[list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=1)]
 
 
 class _Strict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +32,7 @@ class _Nothing(_Strict, frozen=True):
 
 
 class _Polynomial(_Strict, frozen=True):
-    degree: Annotated[int, Meta(ge=1, le=_MOST_COEFFICIENTS)]
+    degree: Annotated[int, Meta(ge=0, le=_MOST_COEFFICIENTS)]
     offset: _Single
 
 
