@@ -37,7 +37,8 @@ def test_what_is_expected_is_believed(noise_std: float | None) -> None:
     observations = observed(6, noise_std=noise_std)
     surrogate = Standard(box_of(SPACE))
     before = surrogate(observations)
-    after = believing(before, surrogate, observations, PENDING)
+    after, expected = believing(before, surrogate, observations, PENDING)
+    torch.testing.assert_close(expected, moments(before, PENDING)[0])
     assert isinstance(after, SingleTaskGP)
     torch.testing.assert_close(moments(after, PENDING)[0], moments(before, PENDING)[0], rtol=1e-3, atol=1e-3)
     assert (moments(after, PENDING)[1] < 0.5 * moments(before, PENDING)[1]).all()
@@ -45,7 +46,8 @@ def test_what_is_expected_is_believed(noise_std: float | None) -> None:
 
 def test_in_a_mixture_every_process_believes_in_its_own() -> None:
     before = mixture_of_many(2)
-    after = believing(before, Standard(box_of(SPACE)), observed(6), PENDING)
+    after, expected = believing(before, Standard(box_of(SPACE)), observed(6), PENDING)
+    torch.testing.assert_close(expected, before.posterior(PENDING).mean.squeeze(-1))
     torch.testing.assert_close(after.posterior(PENDING).mean, before.posterior(PENDING).mean, rtol=1e-3, atol=1e-3)
     assert (moments(after, PENDING)[1] <= moments(before, PENDING)[1]).all()
 

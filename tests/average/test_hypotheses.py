@@ -69,7 +69,7 @@ def test_plain_length_scales_grow_with_the_diagonal_of_the_box() -> None:
 def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AlignedBelief, "counts", lambda *_: False)
     known = _learnt_from((smooth,), 20)[1]
-    found = all_hypotheses(known, 2, [belief("aligned")])
+    found = all_hypotheses(known, torch.ones(2).double(), [belief("aligned")])
     assert {label.belief for label in found.labels} == {"uninformed"}
     assert len(found) > 3 * 13  # they are there beside the plain ones, under another name
 

@@ -10,6 +10,7 @@ from tunedprior.problem.suspicions import isolated, sentinels
 from tunedprior.problem.trials import Trial
 
 _ENOUGH = 5  # results, to tell what is far from them
+_FAR = 30.0  # times their range: few results are no measure of what is possible
 
 
 def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial]) -> None:
@@ -19,7 +20,7 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial]) -> None:
         return
     values = np.array([trial.value for trial in complete], dtype=np.float64)
     size = float(np.abs(values).max()) or 1.0  # divided by for a start: neither 1e-300 nor 1e300 is squared or summed
-    far = isolated(values / size) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
+    far = isolated(values / size, _FAR) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
     odd = far | sentinels(values)
     fresh = {trial.id for trial in new}
     found = [trial for trial, is_odd in zip(complete, odd, strict=True) if is_odd and trial.id in fresh]

@@ -103,8 +103,8 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     return found
 
 
-def isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
-    """Which of the values, one in fifty at most, are farther from all others than three times the others' range."""
+def isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED) -> Bool[ndarray, " n"]:
+    """Which of the values, one in fifty at most, are farther from all others than so many times the others' range."""
     most = max(1, int(_FEW * len(values)))
     values = values / (np.abs(values).max(initial=0.0) or 1.0)  # first, so that no difference is infinite
     order = np.argsort(values, kind="stable")
@@ -114,7 +114,7 @@ def isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
             far, rest = ends[:count], values[ends[count:]]
             reach = float(np.ptp(rest)) if len(rest) > 2 else 0.0
             gap = float(np.abs(rest[0] - values[far]).min()) if len(rest) else 0.0
-            if reach > 0 and gap > _ISOLATED * reach:
+            if reach > 0 and gap > times * reach:
                 found[far] = True
     return found
 
