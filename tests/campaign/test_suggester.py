@@ -48,11 +48,12 @@ def test_the_situation_is_that_of_the_next_trial(space: dict, seen: list[dict[st
     opt = told(Optimizer(space, direction="minimize", seed=3), 5, mixed)
     opt.ask(n=2)
     values = torch.tensor(opt.history["y"].iloc[:5].to_numpy())
-    for one in (each["situation"] for each in seen):
+    best = float((values.mean() - values.min()) / values.std(correction=0))
+    for pending, one in enumerate(each["situation"] for each in seen):
         assert one.step == 6
         assert one.num_inputs == len(space)
-        assert one.best == pytest.approx(float((values.mean() - values.min()) / values.std(correction=0)))
-        assert one.codes.shape == (5, len(space))
+        assert one.best >= best - 1e-6 if pending else one.best == pytest.approx(best)  # or what a pending one promises
+        assert one.codes.shape == (5 + pending, len(space))
         assert one.bounds.shape == (2, len(space))
         assert one.num_choices is None
 

@@ -65,7 +65,7 @@ def test_whatever_is_filled_in_is_taken(line: str, state: str, asked: bool, valu
         ("0.5,air,2.5,failed,True,3", "line 2: is failed, but y is 2.5"),
         ("0.5,air,2.5,cancelled,True,3", "is cancelled, but y is 2.5"),
         ("0.5,air,,complete,True,3", "is complete, but y is blank"),
-        ("0.5,air,inf,complete,True,3", "y is 'inf', which is not finite"),
+        ("0.5,air,inf,complete,True,3", "y is inf, which is not finite"),
         ("0.5,air,high,complete,True,3", "y is 'high', which is no number"),
         ("0.5,air,1_0,complete,True,3", "y is '1_0', which is no number"),
         ("0.5,air,1.0,running,True,3", "state is 'running'; write complete, failed, pending"),
