@@ -28,8 +28,6 @@ NAMES = (
     "asked x",
     "note",
     "y_",
-    "",
-    " ",
     "ünï",
     "a,b",
     "a\nb",

@@ -1,6 +1,7 @@
 """Odd search spaces: settings are allowed, and become codes and settings again."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,9 @@ from nets.strategies import assert_allowed, sized, spaces
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
+
+# A list of two levels is taken for what it is, and warned of.
+pytestmark = pytest.mark.filterwarnings("ignore::tunedprior.errors.SpaceWarning")
 
 
 @sized(60)
