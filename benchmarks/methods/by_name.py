@@ -99,6 +99,8 @@ METHODS = {
 BASELINE = "standard-EI"
 #: The rival that predicts flipped data almost perfectly.
 RIVAL = "MTGP-EI (free sign)"
+#: All rivals that learn from old data and are compared on measured pairs.
+RIVALS = (RIVAL, "RGPE-EI", "MTGP-EI (BoTorch)")
 #: This project's default.
 AVERAGE = "average-EI"
 #: Algorithm 1 with one thing changed, and to the letter: what the project's own version of it was chosen among.

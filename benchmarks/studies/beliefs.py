@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from benchmarks.figures import draw_beliefs
-from benchmarks.methods.by_name import AVERAGE, BASELINE, RIVAL, OldData
+from benchmarks.methods.by_name import AVERAGE, BASELINE, RIVAL, RIVALS, OldData
 from benchmarks.methods.campaigns import campaign_in_box, campaign_in_pool
 from benchmarks.problems.functions import FAILURES, MORE, PAPER, SHIFTED, function_named
 from benchmarks.problems.kinds import FLIPPED, KINDS, old_data
@@ -65,7 +65,7 @@ class Size:
         pairs: Measured pairs.
         seeds: Of ours and the baseline.
         rival_seeds: Of the rival, which takes ten times as long, on every second function.
-        rival_pair_seeds: And on pairs.
+        rival_pair_seeds: Of all rivals on pairs.
         steps: After the first settings, one more of which than there are inputs.
         pool: Settings to choose from.
     """
@@ -87,7 +87,7 @@ FULL = Size(
     pairs=PAIRS,
     seeds=range(100, 120),
     rival_seeds=range(100, 101),
-    rival_pair_seeds=range(100, 102),
+    rival_pair_seeds=range(100, 108),
     steps=40,
     pool=1024,
 )
@@ -163,7 +163,7 @@ def continuous_jobs(size: Size) -> list[BoxJob]:
 
 def pair_jobs(size: Size) -> list[PoolJob]:
     """All measured pairs."""
-    seeds = {BASELINE: size.seeds, AVERAGE: size.seeds, RIVAL: size.rival_pair_seeds}
+    seeds = {BASELINE: size.seeds, AVERAGE: size.seeds} | dict.fromkeys(RIVALS, size.rival_pair_seeds)
     return [
         PoolJob(name, MEASURED, method, seed, size.steps, size.pool)
         for name in size.pairs
