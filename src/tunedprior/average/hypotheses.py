@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import inf, log, sqrt
 from typing import Any
 
 import torch
@@ -13,16 +13,21 @@ from torch import Tensor
 from tunedprior.average.old_sets import OldSet
 from tunedprior.average.processes import Processes
 from tunedprior.beliefs.registry import Belief, Version
-from tunedprior.beliefs.uninformed import REMAINDERS, UninformedBelief
+from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, plain_prior
 from tunedprior.kernels.stack import KernelStack
+from tunedprior.numerics.axes import Axes
+from tunedprior.numerics.hyperparameters import draws
 
 # -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
 _PURE = 0.5  # the part of a belief's probability that has no remainder
 _SHARES = (0.5, 0.9, 0.99)  # of the variance, for the belief, where there is a remainder
-_NOISE = (1e-4, 5e-3, 0.1)  # variance, relative to the amplitude
-_CONSTANT = 0.3  # variance of the constant mean, relative to the amplitude
+# Length-scales of remainders, for two parameters; for g of them they grow with √g, as distances in the box do.
+_REMAINDERS = (0.25, 0.6, 1.7)
+_NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
+# Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
+_DRAWS_NEAR, _WIDENED = 48, 1.3
 
-Place = tuple[bool, int]  # whether the kernel is not squared exponential, and its number among those of its kind
+Place = tuple[bool, int]  # whether the kernel is not a Matérn kernel, and its number among those of its kind
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,11 @@ class Hypotheses:
         slopes: The prior variance of ρ over the amplitude, for each, where the objective is ρ·ĝ + …; 0 without ρ.
         readings: The number of the reading (fit of old data) that is ĝ, for each; -1 for none.
         certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.log_evidence`).
-        fitted_row: The number of the squared exponential kernel whose length-scales are fitted to observations.
-        only_fitted: Whether a hypothesis has that kernel alone.
-        scale: The unit of length-scales that do not come from old data: for each input the search space's share of its
-            range.
+        from_prior: Whether a hypothesis is a draw of the plain process from its prior.
+        near_top: Whether it is a draw near the most probable one, which only observations tell.
+        near_rows: The numbers of the kernels of these.
+        top_row: The number of the kernel with the most probable length-scales, one of the remainders.
+        axes: The parameters, and the units of length-scales that do not come from old data.
     """
 
     processes: Processes
@@ -56,31 +62,38 @@ class Hypotheses:
     slopes: Float[Tensor, " c"]
     readings: tuple[int, ...]
     certainty: Float[Tensor, " c"]
-    fitted_row: int
-    only_fitted: Bool[Tensor, " c"]
-    scale: Float[Tensor, " d"]
+    from_prior: Bool[Tensor, " c"]
+    near_top: Bool[Tensor, " c"]
+    near_rows: Int[Tensor, " r"]
+    top_row: int
+    axes: Axes
 
     def __len__(self) -> int:
         return len(self.log_prior)
 
     @property
+    def fitted_rows(self) -> Int[Tensor, " r"]:
+        """The numbers of the kernels whose length-scales depend on the observations."""
+        return torch.cat([self.near_rows, torch.tensor([self.top_row])])
+
+    @property
     def uses_fitted(self) -> Bool[Tensor, " c"]:
-        """Whether a hypothesis has a share in the kernel whose length-scales are fitted to observations."""
-        return self.processes.shares[:, self.fitted_row] != 0
+        """Whether a hypothesis has a share in a kernel whose length-scales depend on the observations."""
+        return (self.processes.shares[:, self.fitted_rows] != 0).any(-1)
 
     def only(self, which: Int[Tensor, " k"]) -> "Hypotheses":
         """The subset `which` of the hypotheses."""
         rows = which.tolist()
-        return Hypotheses(
-            self.processes.only(which),
-            self.log_prior[which],
-            tuple(self.labels[row] for row in rows),
-            self.slopes[which],
-            tuple(self.readings[row] for row in rows),
-            self.certainty[which],
-            self.fitted_row,
-            self.only_fitted[which],
-            self.scale,
+        return replace(
+            self,
+            processes=self.processes.only(which),
+            log_prior=self.log_prior[which],
+            labels=tuple(self.labels[row] for row in rows),
+            slopes=self.slopes[which],
+            readings=tuple(self.readings[row] for row in rows),
+            certainty=self.certainty[which],
+            from_prior=self.from_prior[which],
+            near_top=self.near_top[which],
         )
 
     def with_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
@@ -89,19 +102,30 @@ class Hypotheses:
 
     def with_known_noise(self) -> "Hypotheses":
         """The hypotheses once each, instead of at every noise variance: for one that is set afterwards."""
-        return self.only((self.processes.noise == _NOISE[0]).nonzero().flatten())
+        once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
+        return self.only(once.nonzero().flatten())
 
-    def fitted(self, lengthscale: Float[Tensor, " d"], count: int) -> "Hypotheses":
-        """The hypotheses with these length-scales in `fitted_row`, which maximise the evidence of `count` observations.
+    def fitted(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None
+    ) -> "Hypotheses":
+        """The hypotheses with draws of the plain process near its most probable length-scales and noise, given y at x.
 
-        Maximising makes that evidence too high, so ½ log(count) is subtracted for each length-scale (Schwarz's
-        criterion, BIC).
+        The prior probabilities of all its draws become importance weights (see `hyperparameters.draws`), so that their
+        evidence is that of a plain process with unknown length-scales: fitting is no advantage over other hypotheses.
         """
-        processes = replace(
-            self.processes, kernels=self.processes.kernels.with_lengthscale(self.fitted_row, lengthscale)
-        )
-        penalty = len(lengthscale) * log(count) / 2
-        return replace(self, processes=processes, log_prior=self.log_prior - penalty * self.only_fitted)
+        prior = plain_prior(len(self.axes))
+        drawn = prior.sample(int(self.from_prior.sum()))
+        if noise_variance is not None:
+            prior = prior.with_noise(noise_variance)
+            drawn[:, -1] = prior.middle[-1]
+        found = draws(prior, drawn, self.axes.squares(x, x), y, int(self.near_top.sum()), _WIDENED)
+        near = found.theta[len(drawn) :]
+        lengths = torch.cat([near, found.most_probable[None]])[:, :-1].exp()
+        kernels = self.processes.kernels.with_lengthscales(self.fitted_rows, self.axes.lengthscales(lengths))
+        noise = self.processes.noise.masked_scatter(self.near_top, near[:, -1].exp())
+        weights = found.log_weight + log(UninformedBelief.mass)
+        log_prior = self.log_prior.masked_scatter(self.from_prior | self.near_top, weights)
+        return replace(self, processes=replace(self.processes, kernels=kernels, noise=noise), log_prior=log_prior)
 
 
 @dataclass(frozen=True)
@@ -115,21 +139,23 @@ class _Row:
     certainty: float
     slope: float = 0.0
     reading: int = -1
+    from_prior: bool = False
+    near_top: bool = False
 
 
 class _Stack:
-    """A `KernelStack` in the making: squared exponential kernels will come first, then all others."""
+    """A `KernelStack` in the making: Matérn kernels will come first, then all others."""
 
     def __init__(self) -> None:
         self.lengthscales: list[Float[Tensor, " d"]] = []
         self.kernels: list[tuple[Kernel, float]] = []
 
-    def place(self, version: Version, scale: float | Float[Tensor, " d"] = 1.0) -> Place:
-        """Add the covariance of this version to the stack, length-scales in units of `scale`; its place is returned."""
+    def place(self, version: Version) -> Place:
+        """Add the covariance of this version to the stack; its place is returned."""
         if isinstance(version.covariance, Kernel):
             self.kernels.append((version.covariance, version.size))
             return True, len(self.kernels) - 1
-        self.lengthscales.append(scale * version.covariance)
+        self.lengthscales.append(version.covariance)
         return False, len(self.lengthscales) - 1
 
     def row(self, place: Place) -> int:
@@ -144,50 +170,67 @@ class _Stack:
 
 
 def all_hypotheses(
-    known: Sequence[OldSet], scale: Float[Tensor, " d"], held: Sequence[Belief], alone: bool = False
+    known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], alone: bool = False
 ) -> Hypotheses:
     """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
 
     Args:
         known: The old data sets.
-        scale: The unit of length-scales that do not come from old data (see `Hypotheses`).
+        axes: The parameters, and the units of length-scales that do not come from old data.
         held: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
     """
     stack, plain, believed = _Stack(), [], []
-    uninformed, num_inputs = UninformedBelief(), len(scale)
-    fitted: Place = (False, 0)
-    for one in (uninformed, *(one for one in held if not one.of_old_data and one.name != uninformed.name)):
-        for version in one.versions((), num_inputs):
-            place = stack.place(version, scale)
-            fitted = place if version.fitted else fitted
-            plain += _noisy({place: 1.0}, version.log_prior, Label(one.name), one.certainty)
-    remainders = {old.name: [(False, number) for number in REMAINDERS] for old in known}
-    for one, old, version in _versions(known, num_inputs, [one for one in held if not one.has_remainder], alone):
+    uninformed = UninformedBelief()
+    for version in uninformed.versions((), axes):
+        plain.append(_plain(stack.place(version), version.noise, version.log_prior, from_prior=True))
+    lengths = torch.ones(len(axes), dtype=torch.float64)
+    unknown = Version(axes.lengthscales(lengths), -inf)  # until there are observations
+    near = [stack.place(unknown) for _ in range(_DRAWS_NEAR)]
+    plain += [_plain(place, 1.0, -inf, near_top=True) for place in near]
+    for one in held:
+        if not one.of_old_data and one.name != uninformed.name:
+            for version in one.versions((), axes):
+                plain += _noisy({stack.place(version): 1.0}, version.log_prior, Label(one.name), one.certainty)
+    top = stack.place(unknown)
+    spread = sqrt(len(axes) / 2)
+    common = [stack.place(Version(axes.lengthscales(spread * length * lengths), 0.0)) for length in _REMAINDERS]
+    remainders = {old.name: [*common, top] for old in known}
+    for one, old, version in _versions(known, axes, [one for one in held if not one.has_remainder], alone):
         place = stack.place(version)
-        remainders[old.name].append(place)
+        if version.is_remainder:
+            remainders[old.name].append(place)
         prior = version.log_prior - log(len(known))
         believed += _noisy({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
-    with_remainder = list(_versions(known, num_inputs, [one for one in held if one.has_remainder], alone))
-    for one, old, version in with_remainder:
-        among = sum(other is old for _, other, _ in with_remainder)
-        prior = version.log_prior - log(len(known) * among)
+    with_remainder = [one for one in held if one.has_remainder and one.of_old_data]
+    every = list(_versions(known, axes, with_remainder, alone))
+    for one, old, version in every:
+        among = [other for belief, set_, other in every if belief is one and set_ is old]
+        likely = old.likelihood(version.reading) / sum(old.likelihood(other.reading) for other in among)
+        prior = version.log_prior + log(likely / (len(known) * len(with_remainder)))
         label = Label(one.name, old.name) if version.counts else Label(uninformed.name)
         rest = [] if alone else remainders[old.name]
         for shares, log_prior, part in _parts(stack.place(version), prior, rest):
             slope = part * version.slope
             believed += _noisy(shares, log_prior, label, one.certainty, slope=slope, reading=version.reading)
-    return _gathered(believed if alone else plain + believed, stack, fitted, scale)
+    rows = believed if alone else plain + believed
+    return _gathered(rows, stack, torch.tensor([stack.row(place) for place in near]), stack.row(top), axes)
+
+
+def _plain(place: Place, noise: float | None, log_prior: float, **kind: bool) -> _Row:
+    assert noise is not None  # every draw of the plain process has its own
+    belief = UninformedBelief
+    return _Row({place: 1.0}, noise, log_prior, Label(belief.name), belief.certainty, **kind)
 
 
 def _versions(
-    known: Sequence[OldSet], num_inputs: int, held: Sequence[Belief], whatever_the_cost: bool
+    known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
 ) -> Iterator[tuple[Belief, OldSet, Version]]:
     """All versions of the beliefs that depend on old data, for each old data set."""
     for old in known:
         for one in held:
             if one.of_old_data:
-                for version in one.versions(old.readings, num_inputs, whatever_the_cost):
+                for version in one.versions(old.readings, axes, whatever_the_cost):
                     yield one, old, version
 
 
@@ -207,7 +250,9 @@ def _noisy(shares: dict[Place, float], log_prior: float, label: Label, certainty
     return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
 
 
-def _gathered(rows: Sequence[_Row], stack: _Stack, fitted: Place, scale: Float[Tensor, " d"]) -> Hypotheses:
+def _gathered(
+    rows: Sequence[_Row], stack: _Stack, near_rows: Int[Tensor, " r"], top_row: int, axes: Axes
+) -> Hypotheses:
     kernels = stack.done()
     shares = torch.zeros(len(rows), len(kernels), dtype=torch.float64)
     for position, row in enumerate(rows):
@@ -215,13 +260,15 @@ def _gathered(rows: Sequence[_Row], stack: _Stack, fitted: Place, scale: Float[T
             shares[position, stack.row(place)] = share
     noise = torch.tensor([row.noise for row in rows], dtype=torch.float64)
     return Hypotheses(
-        Processes(kernels, shares, noise, _CONSTANT),
+        Processes(kernels, shares, noise, CONSTANT),
         torch.tensor([row.log_prior for row in rows], dtype=torch.float64),
         tuple(row.label for row in rows),
         torch.tensor([row.slope for row in rows], dtype=torch.float64),
         tuple(row.reading for row in rows),
         torch.tensor([row.certainty for row in rows], dtype=torch.float64),
-        stack.row(fitted),
-        torch.tensor([row.shares == {fitted: 1.0} for row in rows]),
-        scale,
+        torch.tensor([row.from_prior for row in rows]),
+        torch.tensor([row.near_top for row in rows]),
+        near_rows,
+        top_row,
+        axes,
     )

@@ -1,18 +1,20 @@
 """Old data before the first experiment: any number of data sets, each with several readings (fits)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.pretraining import usable_or_warn
 from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.readings import several_fits
+from tunedprior.average.readings import LIKELY, several_fits
 from tunedprior.checks import listed, shown, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.machines.fit import Fit
@@ -27,6 +29,8 @@ from tunedprior.problem.training_set import TrainingSet
 OldData = Any
 #: An old data set that was read.
 Read = OldTable | WeightPrior
+#: What the user may know of an old response: nothing, that it rises with the new one, or that it falls.
+UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
 #: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
 _LEAST_SHARE = 1 / 3
 _COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
@@ -41,12 +45,27 @@ class OldSet:
         readings: Its fits, the most probable first.
         units: For each reading, the standard deviation of the responses, by which they were divided for it.
         middle: The mean of the responses, which was subtracted for the first of them.
+        likely: The prior probability of each reading; all the same, when left out.
+        sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
+        hoped: +1 or -1: the sign of that relation if nothing turned around.
     """
 
     name: str
     readings: tuple[Fit, ...]
     units: tuple[float, ...]
     middle: float = 0.0
+    likely: tuple[float, ...] = ()
+    sign: int = 0
+    hoped: int = 1
+
+    def likelihood(self, reading: int) -> float:
+        """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
+        return self.likely[reading] if self.likely and reading >= 0 else 1 / max(1, len(self.readings))
+
+    def expected(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """ĝ at kernel inputs, in standard deviations of the old response: the average of all readings."""
+        weights = torch.tensor([self.likelihood(number) for number in range(len(self.readings))]).to(x)
+        return weights @ torch.stack([reading(x) for reading in self.readings]) / weights.sum()
 
 
 def named(old_data: Any) -> dict[str, OldData]:
@@ -125,15 +144,38 @@ def report_of(old_data: Mapping[str, Read]) -> OldDataReport:
     )
 
 
-def learn(old_data: Mapping[str, Read], space: Space, seed: int) -> tuple[Box, tuple[OldSet, ...]]:
+def relations_of(relation: Any, names: Collection[str]) -> dict[str, str]:
+    """What the user knows of each old data set, from one word for all of them or a dict by name."""
+    by_name = dict(relation) if isinstance(relation, Mapping) else dict.fromkeys(names, relation)
+    unknown = [name for name in by_name if name not in names]
+    if unknown:
+        there = listed(map(repr, names)) if names else "none"
+        raise InputError(f"relation names {listed(map(shown, unknown))}, and the old data sets are {there}.")
+    wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
+    if wrong and not isinstance(relation, Mapping):
+        raise InputError(f"relation must be one of {listed(RELATIONS)}, or such by old data set; got {shown(relation)}.")
+    if wrong:
+        raise InputError(f"A relation must be one of {listed(RELATIONS)}; got {listed(map(shown, wrong))}.")
+    return {name: by_name.get(name, UNKNOWN) for name in names}
+
+
+def learn(
+    old_data: Mapping[str, Read],
+    space: Space,
+    seed: int,
+    relations: Mapping[str, str] | None = None,
+    direction: str = "maximize",
+) -> tuple[Box, tuple[OldSet, ...]]:
     """A box around the space and all old settings, and the old data sets with their readings.
 
     Sets without anything to learn from are left out, with a warning.
 
     A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
     """
+    relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
-        return _from_weight_prior(old_data, space)
+        box, sets = _from_weight_prior(old_data, space)
+        return box, tuple(_related(one, relations, direction, labels=False) for one in sets)
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():
@@ -146,16 +188,23 @@ def learn(old_data: Mapping[str, Read], space: Space, seed: int) -> tuple[Box, t
         return Box.around(space), ()
     box = Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
     # However far old data reaches beyond the space, a length-scale is not to be shorter than it resolves.
-    scale = box.shares_of(space).clamp_min(_LEAST_SHARE)
+    axes = box.kernel_axes(space).at_least(_LEAST_SHARE)
     known = []
     with computing():
         for name, (own, ready) in useful.items():
             sets = [ready if own == box else TrainingSet.of(tables[name], box).standardised()]
             sets = _without_doubtful(tables[name], box) + sets
-            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, scale)]
+            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes)]
             units = tuple(unit for _, unit in fits)
-            known.append(OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift))
+            found = OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift, LIKELY * len(sets))
+            known.append(_related(found, relations, direction, tables[name].labels))
     return box, tuple(known)
+
+
+def _related(one: OldSet, relations: Mapping[str, str], direction: str, labels: bool) -> OldSet:
+    """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
+    hoped = -1 if direction == "minimize" and not labels else 1
+    return replace(one, sign={SAME: hoped, OPPOSITE: -hoped}.get(relations.get(one.name, UNKNOWN), 0), hoped=hoped)
 
 
 def _without_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:

@@ -1,6 +1,7 @@
 """Readings of old data: least-squares fits at its most probable length-scales, and at several fixed ones."""
 
-from math import sqrt
+from collections.abc import Collection
+from math import log, sqrt
 
 import torch
 from jaxtyping import Float
@@ -9,36 +10,56 @@ from torch import Tensor
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
-from tunedprior.numerics.evidence import lengthscale_prior, most_probable
+from tunedprior.numerics.axes import Axes
+from tunedprior.numerics.hyperparameters import HyperPrior, squared_exponential
 from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, random_rows
 
 _STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
-# A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
-_NOISE_PRIOR = (-4.0, 3.0)  # mean and standard deviation of its logarithm
+_ITERATIONS = 50
 _ROWS_FOR_LENGTHSCALES = 300
+# Shorter length-scales do not interpolate between old settings.
+_LEAST_LENGTHSCALE = 0.1
 # Upper bound on explicit features: a prediction then costs about as much as with the most rows that have an α.
 _MOST_FEATURES = 512
 _MOST_MISSING = 0.25  # of the kernel's variance at old settings; a short length-scale in many inputs has more features
-#: Fixed length-scales for two inputs; for d inputs they grow with √d, as distances in the box do.
+#: Fixed length-scales for two parameters; for g of them they grow with √g, as distances in the box do.
 FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
+#: The prior probabilities of the readings: the most probable one, then each at a fixed length-scale.
+LIKELY = (0.7, 0.1, 0.1, 0.1)
+# A length-scale along which nothing changes.
+_WITHOUT_END = 1e3
 
 
-def several_fits(training: TrainingSet, seed: int = 0, scale: float | Float[Tensor, " d"] = 1.0) -> list[Fit]:
-    """The most probable fit with a length-scale for each input, and one at each of the fixed length-scales.
-
-    The fixed ones are in units of `scale`: of the search space, however far old data reaches beyond it.
+def several_fits(training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()) -> list[Fit]:
+    """The most probable fit with a length-scale for each parameter, and one at each of the fixed length-scales.
 
     Length-scales chosen on old data alone are brittle: they may smooth everything away, or fit what the objective does
     not share. So there are several fits, and the evidence of the observations weighs them. The most probable
     length-scales are those of a subset of the rows.
+
+    Args:
+        training: Old data as points and standardised responses.
+        seed: Of the choice of rows.
+        axes: The parameters, and the units of fixed length-scales: of the search space, however far old data reaches
+            beyond it. Each input is a parameter, when left out.
+        absent: The numbers of parameters that old data knows nothing of: the fits do not depend on them.
     """
     points, y = training.points, training.response
-    some = random_rows(len(y), _ROWS_FOR_LENGTHSCALES, seed)
-    lengthscale = most_probable(points[some], y[some], _STARTS, lengthscale_prior(points.shape[1]), _NOISE_PRIOR)
-    spread = sqrt(points.shape[1] / 2)
-    fixed = [spread * length * scale * torch.ones_like(lengthscale) for length in FIXED_LENGTHSCALES]
-    tried = [lengthscale, *fixed]
-    return [_fit(training, one, seed) for one in tried]
+    axes = Axes.numbers(points.shape[1]) if axes is None else axes
+    some, count = random_rows(len(y), _ROWS_FOR_LENGTHSCALES, seed), len(axes)
+    spread = sqrt(count / 2)
+    # A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
+    prior = HyperPrior.of(
+        count, median=2.0, shared=1.0, own=1.3, noise=(-4.0, 3.0), constant=0.0, certainty=1.0, kernel=squared_exponential
+    )
+    starts = [torch.tensor([log(spread * length)] * count + [log(noise)]).double() for length, noise in _STARTS]
+    squares = axes.squares(points[some], points[some])
+    found = prior.most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
+    fits = []
+    for lengths in (found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)):
+        matters = torch.ones(count, dtype=torch.bool).index_fill(0, torch.tensor(sorted(absent), dtype=torch.int64), False)
+        fits.append(_fit(training, axes.lengthscales(lengths.where(matters, _WITHOUT_END)), seed))
+    return fits
 
 
 def _fit(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:

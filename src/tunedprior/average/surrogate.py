@@ -10,13 +10,16 @@ from tunedprior.average.hypotheses import Hypotheses, all_hypotheses
 from tunedprior.average.incremental import Seen
 from tunedprior.average.mixture import MixtureOfProcesses, slots
 from tunedprior.average.old_sets import OldSet
+from tunedprior.average.slopes import with_known_signs
 from tunedprior.average.weighing import Weighed, weigh
 from tunedprior.beliefs import belief, beliefs
 from tunedprior.models.fitting import LEAST_NOISE
 from tunedprior.models.surrogate import CachingSurrogate
+from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.isolation import LARGE, computing
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
+from tunedprior.problem.space import Space
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +31,8 @@ class Average(CachingSurrogate):
         known: The old data sets.
         beliefs: The names of the beliefs to average over; all with `Belief.averaged`, when left out.
         alone: Whether to use these beliefs alone, without uninformed and remainders.
-        scale: The unit of length-scales that do not come from old data: for each kernel input, the search space's share
-            of its range; 1 when left out.
+        axes: The parameters, and the units of length-scales that do not come from old data; each kernel input in its own
+            unit, when left out.
         hypotheses: The hypotheses h that these beliefs and old data sets make up.
     """
 
@@ -37,15 +40,21 @@ class Average(CachingSurrogate):
     known: tuple[OldSet, ...]
     beliefs: tuple[str, ...] = ()
     alone: bool = False
-    scale: Float[Tensor, " d"] | None = None
+    axes: Axes | None = None
     hypotheses: Hypotheses = field(init=False, repr=False)
+
+    @classmethod
+    def plain(cls, space: Space) -> "Average":
+        """The process without old data, in the box of the search space."""
+        box = Box.around(space)
+        return cls(box, (), axes=box.kernel_axes(space))
 
     def __post_init__(self) -> None:
         names = self.beliefs or tuple(one.name for one in beliefs() if one.averaged)
         held = [belief(name) for name in names]
-        scale = torch.ones(self.box.num_inputs, dtype=torch.float64) if self.scale is None else self.scale
+        axes = Axes.numbers(self.box.num_inputs) if self.axes is None else self.axes
         with computing():
-            made = all_hypotheses(self.known, scale, held, self.alone)
+            made = all_hypotheses(self.known, axes, held, self.alone)
         object.__setattr__(self, "beliefs", names)
         object.__setattr__(self, "hypotheses", made)
 
@@ -66,6 +75,18 @@ class Average(CachingSurrogate):
             )
         return mixture, cache
 
+    def opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+        """±ĝ at settings, one row for each setting to begin with: where the response may be best, for either sign.
+
+        The two ends of what old data expects tell most about the sign, and one of them is promising. The end that is
+        good if nothing turned around comes first; of a known sign, the good end twice. Sets take turns.
+        """
+        x = self.box.inputs(codes)
+        each = [(one.sign or one.hoped, one.sign or -one.hoped, one.expected(x)) for one in self.known]
+        with computing(), torch.no_grad():
+            rows = [sign * expected for turn in (0, 1) for *signs, expected in each for sign in (signs[turn],)]
+        return torch.stack(rows[: max(2, len(self.box.axes) + 1)]) if rows else codes.new_zeros(0, len(codes))
+
     def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations."""
         weights = Weighed.beforehand(self.hypotheses).weights
@@ -77,4 +98,7 @@ class Average(CachingSurrogate):
         variance = None if noise_std is None else max(noise_std**2, LEAST_NOISE)
         x = self.box.inputs(observations.codes)
         with computing(len(x) >= LARGE):
-            return weigh(self.hypotheses, x, observations.y, variance, not self.alone, cache)
+            weighed, cache = weigh(self.hypotheses, x, observations.y, variance, not self.alone, cache)
+            if any(one.sign for one in self.known):
+                weighed = with_known_signs(weighed, self.known, x, observations.y)
+            return weighed, cache

@@ -7,7 +7,6 @@ bounded, and time does not grow with the cube of the observations times the numb
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import torch
 from jaxtyping import Float, Int
@@ -17,13 +16,9 @@ from tunedprior.average.hypotheses import Hypotheses
 from tunedprior.average.incremental import Factors, Seen
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.sections import StackSection
-from tunedprior.numerics.evidence import amplitude, lengthscale_prior, log_evidence, most_probable
+from tunedprior.numerics.evidence import amplitude, log_evidence
 from tunedprior.problem.training_set import random_rows
 
-# Initial length-scale and noise of the fit to observations, and the noise's prior: BoTorch's, shifted so that the most
-# probable ℓ and η are found, and not their most probable logarithms.
-_START = (0.6, 0.007)
-_NOISE_PRIOR = (-5.0, 1.0)
 _ROWS_FOR_LENGTHSCALES = 300  # more change the length-scales little, and take a time that grows with their cube
 # Upper bound on the entries of the covariance matrices of all hypotheses together.
 _BUDGET = 2**24
@@ -94,7 +89,8 @@ def weigh(
     # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
-        among = among.fitted(own_lengthscales(x, y, among.scale), len(y))
+        some = random_rows(len(x), _ROWS_FOR_LENGTHSCALES, seed=0)
+        among = among.fitted(x[some], y[some].squeeze(-1), noise_variance)
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
@@ -108,20 +104,6 @@ def weigh(
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
     return Weighed(among.with_noise(noise), weights, amplitude, held), seen
-
-
-def own_lengthscales(
-    x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"], scale: Float[Tensor, " d"]
-) -> Float[Tensor, " d"]:
-    """The most probable length-scales given the observations, one for each input, from a subset if there are many.
-
-    Their prior is in units of `scale`.
-    """
-    some, num_inputs = random_rows(len(x), _ROWS_FOR_LENGTHSCALES, seed=0), x.shape[1]
-    middle, spread = lengthscale_prior(num_inputs)
-    start = (_START[0] * sqrt(num_inputs / 2), _START[1])
-    prior = (middle - spread**2, spread)
-    return scale * most_probable(x[some] / scale, y[some].squeeze(-1), [start], prior, _NOISE_PRIOR)
 
 
 def _stages(count: int, num_hypotheses: int) -> list[int]:
@@ -195,9 +177,9 @@ def _part(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"], 
     if seen is None:
         processes = among.processes.take(which)
         return _Part(processes, among.certainty[which], StackSection.of(processes.kernels, x).at(x).cross)
-    gram, row = seen.gram.clone(), among.fitted_row
-    fitted = among.processes.kernels.take(torch.tensor([row]))
-    gram[row : row + 1] = StackSection.of(fitted, x).at(x).cross
+    rows = among.fitted_rows
+    fitted = among.processes.kernels.take(rows)
+    gram = seen.gram.index_put((rows,), StackSection.of(fitted, x).at(x).cross)
     known = None
     if seen.factors is not None:
         known = (~among.uses_fitted).nonzero().flatten(), seen.factors

@@ -16,6 +16,7 @@ from tunedprior.errors import InputError
 from tunedprior.kernels.box_means import box_sample
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit
+from tunedprior.numerics.axes import Axes
 
 _LEAST_SIZE = 1e-12
 
@@ -27,14 +28,15 @@ class Version:
     """One prior covariance of a belief, with its prior probability.
 
     Attributes:
-        covariance: A kernel, or the length-scales of a squared exponential kernel.
+        covariance: A kernel, or the length-scales of a Matérn-5/2 kernel.
         log_prior: The logarithm of its prior probability, before an average divides that among old data sets and, for
-            beliefs with a remainder, among all their versions.
+            beliefs with a remainder, among their versions.
         size: The mean of K(x, x) over the box, by which the covariance is divided.
         slope: The prior variance of ρ, where the objective is ρ·ĝ + …; 0 where the belief has no ρ.
         reading: The number of the reading (fit of the old data) that it is made from; -1 for none.
         counts: Whether its probability counts towards this belief, or (if ĝ is negligible) towards uninformed.
-        fitted: Whether its length-scales are to be replaced by those that maximise the observations' evidence.
+        noise: The noise variance relative to the amplitude that belongs to it; None: each of several.
+        is_remainder: Whether it also serves as the remainder of beliefs about the same old data.
     """
 
     covariance: Kernel | Float[Tensor, " d"]
@@ -43,7 +45,8 @@ class Version:
     slope: float = 0.0
     reading: int = -1
     counts: bool = True
-    fitted: bool = False
+    noise: float | None = None
+    is_remainder: bool = False
 
 
 class Belief(ABC):
@@ -58,7 +61,7 @@ class Belief(ABC):
     #: Its prior probability in an average over beliefs.
     mass: ClassVar[float]
     #: c of the amplitude's prior inverse gamma(c, c) (see `numerics.evidence.log_evidence`).
-    certainty: ClassVar[float] = 10.0
+    certainty: ClassVar[float] = 2.0
     #: Whether it is part of the default average.
     averaged: ClassVar[bool] = False
     #: Whether it depends on old data; it then enters an average once for each old data set, and otherwise once.
@@ -69,12 +72,12 @@ class Belief(ABC):
     has_remainder: ClassVar[bool] = True
 
     @abstractmethod
-    def versions(self, fits: Sequence[Fit], num_inputs: int, whatever_the_cost: bool = False) -> list[Version]:
+    def versions(self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False) -> list[Version]:
         """All prior covariances of this belief.
 
         Args:
             fits: The readings of one old data set, the most probable fit first.
-            num_inputs: The number of kernel inputs.
+            axes: The parameters, as groups of kernel inputs.
             whatever_the_cost: Whether to include kernels that take longer than all others together.
         """
 
@@ -82,7 +85,7 @@ class Belief(ABC):
 class KernelBelief(Belief):
     """A belief with one kernel for each reading. Subclasses define `kernel`, or `by_alpha` and `by_features`."""
 
-    mass = 0.4
+    mass = 0.45
 
     def kernel(self, fit: Fit) -> Kernel:
         """The prior covariance of the objective that this fit justifies."""
@@ -108,9 +111,9 @@ class KernelBelief(Belief):
         """Whether the kernel, of mean variance `size`, depends enough on the old data to count as this belief."""
         return True
 
-    def versions(self, fits: Sequence[Fit], num_inputs: int, whatever_the_cost: bool = False) -> list[Version]:
+    def versions(self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False) -> list[Version]:
         """One version for each fit whose kernel does not vanish and is cheap enough."""
-        sample, found = box_sample(num_inputs), []
+        sample, found = axes.inputs(box_sample(len(axes))), []
         for reading, fit in enumerate(fits):
             kernel = self.kernel(fit)
             if not whatever_the_cost and not getattr(kernel, "is_cheap", True):

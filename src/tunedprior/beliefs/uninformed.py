@@ -1,31 +1,33 @@
-"""The uninformed belief: the objective is independent of old data."""
+"""The uninformed belief: the objective is independent of old data, and nobody knows which parameters matter."""
 
 from collections.abc import Sequence
-from math import log, sqrt
-
-import numpy as np
-import torch
+from math import log
 
 from tunedprior.beliefs.registry import Belief, Version, register
 from tunedprior.machines.fit import Fit
+from tunedprior.numerics.axes import Axes
+from tunedprior.numerics.hyperparameters import HyperPrior
 
-_PLAIN = 0.35  # prior probability of one length-scale for all inputs
-_FITTED = 0.1  # of one for each input, those that maximise the observations' evidence
-# Length-scales for two inputs; for d inputs they grow with √d, as distances in the box do.
-_LENGTHSCALES = np.geomspace(0.15, 10, 12)
-_MEDIAN, _DEVIATION = 1.0, 0.7  # prior median of the length-scale, prior standard deviation of its logarithm
-#: The versions that serve as remainders of other beliefs, by number; the last is the fitted one.
-REMAINDERS = (2, 5, 8, len(_LENGTHSCALES))
+#: The prior variance of the constant mean, relative to the amplitude: nearly flat, as a response may be of any size.
+CONSTANT = 10.0
+#: c of the amplitude's prior inverse gamma(c, c).
+CERTAINTY = 2.0
+_DRAWS = 48
+
+
+def plain_prior(num_axes: int) -> HyperPrior:
+    """The prior of a plain process: length-scales from a small part of the box to without end, noise from 0 to all."""
+    return HyperPrior.of(
+        num_axes, median=1.0, shared=0.7, own=1.0, noise=(-3.0, 3.0), constant=CONSTANT, certainty=CERTAINTY
+    )
 
 
 @register
 class UninformedBelief(Belief):
-    """exp(-½ |x - x'|²/ℓ²) on a grid of ℓ, and with ARD length-scales fitted to the observations."""
+    """Matérn-5/2 processes with a length-scale for each parameter, and noise, drawn from a prior."""
 
     name = "uninformed"
-    mass = _PLAIN + _FITTED
-    # With a vague prior of the amplitude, a plain process has a large variance wherever nothing was observed yet.
-    certainty = 30.0
+    mass = 0.45
     averaged = True
     of_old_data = False
     has_remainder = False
@@ -33,13 +35,10 @@ class UninformedBelief(Belief):
     def versions(
         self,
         fits: Sequence[Fit],  # noqa: ARG002  # independent of old data
-        num_inputs: int,
+        axes: Axes,
         whatever_the_cost: bool = False,  # noqa: ARG002  # always cheap
     ) -> list[Version]:
-        """One version for each length-scale of the grid, with a log-normal prior, then the fitted one."""
-        likely = -(np.log(_LENGTHSCALES / _MEDIAN) ** 2) / (2 * _DEVIATION**2)
-        likely = log(_PLAIN) + likely - np.logaddexp.reduce(likely)
-        ones = torch.ones(num_inputs, dtype=torch.float64)
-        spread = sqrt(num_inputs / 2)
-        plain = [Version(spread * length * ones, prior) for length, prior in zip(_LENGTHSCALES, likely, strict=True)]
-        return [*plain, Version(ones, log(_FITTED), fitted=True)]
+        """One version for each draw; an average adds draws near the most probable ones once there are observations."""
+        drawn = plain_prior(len(axes)).sample(_DRAWS)
+        each = log(self.mass / _DRAWS)
+        return [Version(axes.lengthscales(one[:-1].exp()), each, noise=float(one[-1].exp())) for one in drawn]

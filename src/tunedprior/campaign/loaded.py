@@ -85,6 +85,7 @@ def arguments_of(
         name: getattr(own, name) for name in ("direction", "seed", "target", "beta", "noise_std", "initial", "prior")
     }
     plain |= {"ard": own.ard, "space": space, "old_data": _old_data(saved, path, old_data)}
+    plain |= {"design": own.design} | ({"relation": own.relations} if own.relations else {})
     return plain | ({} if own.acquisition is None else {"acquisition": own.acquisition}) | dict(options)
 
 

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.old_sets import OldData, named, read_all, report_of
+from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
+from tunedprior.campaign.design import OLD_DATA
 from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
@@ -56,8 +57,13 @@ class Optimizer(Notebook):
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
         noise_std: The measurement noise, as a standard deviation in the response's units, where it is known; 0 for
             an exact response. Learnt when left out.
-        initial: How many points of a Sobol design come before the model; one more than there are parameters when left
-            out. Observations that are told before asking replace them.
+        initial: How many settings of the design come before the model. Two with old data, and without it one more than
+            there are parameters, when left out. Observations that are told before asking replace them.
+        design: What the first settings are: `"old data"`, the ends of what old data expects, where one end is promising
+            whichever way the response runs (without old data, a Sobol design), or `"sobol"`.
+        relation: What you know of the old response, one word for all old data sets or a dict by name: `"same"` if it
+            rises with the new one, `"opposite"` if it falls, `"unknown"` (to be found out). It is believed, but not
+            against the evidence.
         prior: What to make of old data. `"average"` holds many beliefs and trusts each as far as observations bear it
             out; `"reweighted"` is the paper's Algorithm 1, and `"as printed"` is that to the letter; `"aligned"`,
             `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
@@ -86,6 +92,8 @@ class Optimizer(Notebook):
         beta: str | float = "brochu",
         noise_std: float | None = None,
         initial: int | None = None,
+        design: str = OLD_DATA,
+        relation: str | Mapping[str, str] = UNKNOWN,
         prior: str = AVERAGE,
         kernel: FreeKernel | None = None,
         ard: bool = False,
@@ -94,9 +102,13 @@ class Optimizer(Notebook):
         seed, ard = seeded(seed), flag(ard, "ard")
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
         sets, objects = named(old_data), given(kernel=kernel, model=model)
+        relations = relations_of(relation, sets)
+        if prior != AVERAGE and any(one != UNKNOWN for one in relations.values()):
+            raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
         old = read_all(sets, space, target, direction)
         if model is None:
-            model = surrogate_for(prior, old, space, kernel=kernel, ard=ard, seed=seed)
+            learning = {"kernel": kernel, "ard": ard, "seed": seed, "relations": relations, "direction": direction}
+            model = surrogate_for(prior, old, space, **learning)
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
                 "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
@@ -106,8 +118,8 @@ class Optimizer(Notebook):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
-        made_with = MadeWith(prior, ard, sources_of(sets, old), objects)
-        self._start(Suggester(space, model, objective, acquisition, beta, initial), seed, made_with)
+        made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations)
+        self._start(Suggester(space, model, objective, acquisition, beta, initial, design), seed, made_with)
         self._report = report_of(old)
 
     @classmethod
@@ -242,10 +254,10 @@ class Optimizer(Notebook):
     def trust(self) -> Trust:
         """How much each belief about the old data is trusted by now, how the objective goes with it, and since when."""
         average = self.surrogate
-        if not isinstance(average, Average) or average.alone:
+        if not isinstance(average, Average) or average.alone or not average.known:
+            has = f"the one model {type(average).__name__}" if getattr(average, "known", ()) else "none that is used"
             raise InputError(
-                f"Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
-                f"the one model {type(average).__name__}."
+                f"Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has {has}."
             )
         so_far = self._trust or TrustSoFar(average, self._suggester.objective)
         self._trust = so_far.after(self._history.told)

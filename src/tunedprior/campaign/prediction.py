@@ -37,7 +37,7 @@ def predicted_beforehand(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> p
 
     Nothing is known of the response's units yet: those of the (first) old response stand for them.
     """
-    if not isinstance(surrogate, Average):
+    if not isinstance(surrogate, Average) or not surrogate.known:
         raise InputError("There is nothing to predict from yet. Tell at least one result first.")
     old = surrogate.known[0]
     with computing(), torch.no_grad():

@@ -13,9 +13,7 @@ from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
-from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
 AVERAGE = "average"
@@ -36,8 +34,10 @@ def surrogate_for(
     kernel: FreeKernel | None = None,
     ard: bool = False,
     seed: int = 0,
+    relations: Mapping[str, str] | None = None,
+    direction: str = "maximize",
 ) -> Surrogate:
-    """The model that the prior stands for; the standard process where there is no old data, or none that says anything.
+    """The model that the prior stands for; the plain process where there is no old data, or none that says anything.
 
     Args:
         prior: One of `prior_names()`.
@@ -47,12 +47,14 @@ def surrogate_for(
         ard: Whether the kernel of "reweighted" (or "as printed") has one length-scale per input. The average always
             tries both.
         seed: Of random choices of rows.
+        relations: What the user knows of each old data set (see `relations_of`).
+        direction: Which way is better.
     """
     if not isinstance(prior, str) or prior not in prior_names():
         raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
     if kernel is not None:
         refuse_other_kernels(kernel)
-    plain = Standard(Box.around(space))
+    plain = Average.plain(space)
     if not old or prior == UninformedBelief.name:
         return plain
     as_printed = prior == AS_PRINTED
@@ -67,11 +69,11 @@ def surrogate_for(
         if as_printed or prior == ReweightedBelief.name:
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
-    box, known = learn(old, space, seed)
+    box, known = learn(old, space, seed, relations, direction)
     if not known:
         return plain
-    scale = box.shares_of(space)
-    return Average(box, known, scale=scale) if prior == AVERAGE else Average(box, known, (prior,), True, scale)
+    axes = box.kernel_axes(space)
+    return Average(box, known, axes=axes) if prior == AVERAGE else Average(box, known, (prior,), True, axes)
 
 
 def _the_only(old: Mapping[str, Read], prior: str, own_kernel: bool) -> Read:

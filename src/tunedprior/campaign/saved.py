@@ -52,6 +52,8 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
         initial=suggester.initial,
         prior=made.prior,
         ard=made.ard,
+        design=suggester.design,
+        relations=dict(made.relations),
         objects=[*made.objects, *([] if by_name or "suggester" in made.objects else ["acquisition"])],
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}

@@ -62,6 +62,9 @@ class SavedArguments(_Struct, frozen=True):
     prior: str
     ard: bool
     objects: list[str]
+    # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations.
+    design: str = "sobol"
+    relations: dict[str, str] = {}
 
 
 class SavedOld(_Struct, frozen=True):

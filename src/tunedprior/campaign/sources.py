@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
@@ -36,12 +36,14 @@ class MadeWith:
         ard: Whether the kernel has one length-scale per input.
         old: Where old data came from.
         objects: The names of arguments that are objects, which no file can hold.
+        relations: What the user knows of old data sets, by name.
     """
 
     prior: str
     ard: bool = False
     old: tuple[OldSource, ...] = ()
     objects: tuple[str, ...] = ()
+    relations: Mapping[str, str] = field(default_factory=dict)
 
 
 def given(**objects: object) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import is_among, is_near, maximize
+from tunedprior.average.surrogate import Average
+from tunedprior.campaign.design import DESIGNS, NUM_OFFERED, NUM_ROUNDS, OLD_DATA, around, away_from, opening
 from tunedprior.campaign.pool import Pool, pool_of
-from tunedprior.checks import warn, whole
+from tunedprior.checks import listed, shown, warn, whole
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.models.standard import Standard
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
 from tunedprior.problem.box import Box
@@ -60,14 +61,14 @@ class Suggester:
         objective: What is wanted of the response.
         acquisition: As for `Optimizer`.
         beta: As for `Optimizer`.
-        initial: How many points of a Sobol design come before the model; one more than there are parameters when left
-            out.
+        initial: How many settings of the design come before the model. When left out, as many as the surrogate has an
+            opening for; if none, one more than there are parameters.
+        design: `"old data"`: the surrogate's opening comes first, if it has one, then a Sobol design; or `"sobol"`.
         own_box: The box of the search space alone, which says what lies outside of it and what is near.
         lattice: The allowed settings, made from the space.
 
-    >>> from tunedprior.problem.box import Box
     >>> space = Space.parse({"x": (0.0, 1.0)})
-    >>> suggester = Suggester(space, Standard(Box.around(space)))
+    >>> suggester = Suggester(space, Average.plain(space))
     >>> history = History().asked({"x": 0.25}).with_result({"x": 0.25}, 1.0)
     >>> suggester.suggest(history, seed=1) == suggester.suggest(history, seed=1)
     True
@@ -79,19 +80,24 @@ class Suggester:
     acquisition: AcquisitionChoice = "ei"
     beta: str | float = "brochu"
     initial: int | None = None
+    design: str = OLD_DATA
     own_box: Box = field(init=False, repr=False)
     lattice: Lattice = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_choice(self.acquisition, self.beta)
-        initial = len(self.space.parameters) + 1 if self.initial is None else whole(self.initial, "initial")
+        if self.design not in DESIGNS:
+            raise InputError(f"design must be one of {listed(map(repr, DESIGNS))}; got {shown(self.design)}.")
+        initial = None if self.initial is None else whole(self.initial, "initial")
         if not self.surrogate.box.covers(self.space):
             raise InputError(
                 f"The model's box ({self.surrogate.box.names}) does not hold this search space ({self.space.names}, "
                 "its order, scales and bounds). Make it with Box.around(space, old_settings)."
             )
-        object.__setattr__(self, "initial", initial)
         object.__setattr__(self, "own_box", Box.around(self.space))
+        if initial is None:
+            initial = len(opening(self.surrogate, self.design, self.surrogate.box.codes(self.space.sobol(1, 0))))
+        object.__setattr__(self, "initial", initial or len(self.space.parameters) + 1)
         object.__setattr__(self, "lattice", Lattice.of(self.space, self.surrogate.box))
         rehearse(self.acquisition, self.surrogate, self.lattice, self.beta)
 
@@ -141,8 +147,8 @@ class Suggester:
                 return Fitted(history, observations, self.surrogate(observations))
 
     def plain(self) -> "Suggester":
-        """This suggester with the standard process instead of its surrogate, in the search space's own box."""
-        return replace(self, surrogate=Standard(self.own_box))
+        """This suggester with the process that knows no old data instead of its surrogate."""
+        return replace(self, surrogate=Average.plain(self.space))
 
     def pool(self, candidates: Any) -> Pool:
         """Candidates as different settings of the space, or an `InputError` that says which are not."""
@@ -165,8 +171,14 @@ class Suggester:
         return codes_of_run(tried, self.surrogate.box)
 
     def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
-        """The Sobol point to begin with at this position; from a pool, the untried candidate nearest to it."""
+        """The setting to begin with at this position: of the opening, then of a Sobol design.
+
+        From a pool, the most promising untried candidate, then the one nearest to the Sobol point.
+        """
         box, position = self.surrogate.box, len(history) + len(pending) + len(history.set_aside)
+        promising = self._promising(position, self._known(history, pending), seed, pool)
+        if promising is not None:
+            return promising
         sobol = self.space.sobol(position + 1, seed)
         known = self._known(history, pending)
         if pool is None:
@@ -178,6 +190,23 @@ class Suggester:
         distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
         untried = ~is_among(offered, known)
         return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
+
+    def _promising(
+        self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None
+    ) -> Setting | None:
+        """The best setting by the opening at this position, away from known ones; None where it has ended."""
+        box = self.surrogate.box
+        settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
+        offered = box.codes(settings)
+        for round_ in range(NUM_ROUNDS if pool is None else 1):
+            scores = opening(self.surrogate, self.design, offered)
+            if position >= len(scores):
+                return None
+            here = int(away_from(known, offered, scores[position], box).argmax())
+            if round_ < NUM_ROUNDS - 1 and pool is None:
+                settings = [settings[here], *box.settings(around(offered[here], self.lattice.bounds, round_, seed), self.space)]
+                offered = box.codes(settings)
+        return dict(settings[here])
 
     def _chosen(
         self, history: History, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: Pool | None

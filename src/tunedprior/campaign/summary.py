@@ -2,10 +2,10 @@
 
 from html import escape
 
+from tunedprior.average.surrogate import Average
 from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import listed
-from tunedprior.models.standard import Standard
 from tunedprior.problem.trials import History, in_words
 
 
@@ -49,5 +49,6 @@ def _prior(suggester: Suggester, made: MadeWith) -> str:
     if not made.old:
         return f"{made.prior}, without old data"
     names = listed(one.name for one in made.old)
-    unused = ", which is not used" if isinstance(suggester.surrogate, Standard) else ""
+    surrogate = suggester.surrogate
+    unused = ", which is not used" if isinstance(surrogate, Average) and not surrogate.known else ""
     return f"{made.prior}, with {names}{unused}"

@@ -1,6 +1,6 @@
 """Sections K(·, D): kernels against fixed points D, and their gradients with respect to the free argument.
 
-Gradients are by hand for squared exponential kernels and for kernels that define their own (`HasSection`), by autograd
+Gradients are by hand for Matérn kernels and for kernels that define their own (`HasSection`), by autograd
 for all others.
 """
 
@@ -17,7 +17,8 @@ from torch import Tensor
 
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.numerics.squared_exponentials import exponentials, squared_differences
+from tunedprior.numerics.matern import matern_and_slope
+from tunedprior.numerics.squared_exponentials import squared_differences
 
 Pullback = Callable[[Float[Tensor, "r b n"], Float[Tensor, "r b"]], Float[Tensor, "b d"]]
 
@@ -77,7 +78,7 @@ class StackSection(Section):
         """K_r(·, D) for the kernels of the stack and these points D."""
         none = points[:0]
         parts: list[tuple[int, Section]] = [
-            (len(stack.lengthscales), SquaredExponentialSection(stack.lengthscales**-2, none))
+            (len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))
         ]
         for kernel, size in zip(stack.others, stack.sizes, strict=True):
             by_hand = kernel.section(size, none) if isinstance(kernel, HasSection) else None
@@ -113,29 +114,29 @@ class StackSection(Section):
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredExponentialSection(Section):
-    """K_r(x, x') = exp(-½ Σ_d ν_rd (x_d - x'_d)²) against fixed points D; ν is `precision`."""
+class MaternSection(Section):
+    """K_r = (1 + r + r²/3) e⁻ʳ, r² = 5 Σ_d ν_rd (x_d - x'_d)², against fixed points D; ν is `precision`."""
 
     precision: Float[Tensor, "r d"]
     points: Float[Tensor, "n d"]
 
     def at(self, x: Float[Tensor, "b d"]) -> Values:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        cross = exponentials(self.precision, squared_differences(x, self.points))
-        return Values(cross, x.new_ones(cross.shape[:2]), partial(self._pulled_back, x, cross))
+        cross, slope = matern_and_slope(self.precision, squared_differences(x, self.points))
+        return Values(cross, x.new_ones(cross.shape[:2]), partial(self._pulled_back, x, slope))
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "SquaredExponentialSection":
+    def with_more(self, x: Float[Tensor, "m d"]) -> "MaternSection":
         """The section with the points x appended to D."""
         return replace(self, points=torch.cat([self.points, x]))
 
-    def up_to(self, end: int) -> "SquaredExponentialSection":
+    def up_to(self, end: int) -> "MaternSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end])
 
     def _pulled_back(
-        self, x: Float[Tensor, "b d"], cross: Float[Tensor, "r b n"], d_cross: Float[Tensor, "r b n"], _: Tensor
+        self, x: Float[Tensor, "b d"], slope: Float[Tensor, "r b n"], d_cross: Float[Tensor, "r b n"], _: Tensor
     ) -> Float[Tensor, "b d"]:
-        return slope_of_exponentials(self.precision, x, self.points, d_cross * cross)
+        return slope_of_exponentials(self.precision, x, self.points, d_cross * slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +180,7 @@ def slope_of_exponentials(
     points: Float[Tensor, "n d"],
     by_log: Float[Tensor, "r b n"],
 ) -> Float[Tensor, "b d"]:
-    """Σ_rn G_rbn ν_rd (p_nd - x_bd): the gradient by x, from the gradient G by the logarithms of `exponentials`."""
+    """Σ_rn G_rbn ν_rd (p_nd - x_bd): the gradient by x, from the gradient G by -½ Σ_d ν_d (p_d - x_d)²."""
     differences = by_log @ points - by_log.sum(-1, keepdim=True) * x
     return (precision[:, None] * differences).sum(0)
 

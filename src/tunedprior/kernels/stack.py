@@ -7,15 +7,16 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.numerics.squared_exponentials import exponentials, squared_differences
+from tunedprior.numerics.matern import matern
+from tunedprior.numerics.squared_exponentials import squared_differences
 
 
 @dataclass(frozen=True, eq=False)
 class KernelStack:
-    """K_r(x, x') = exp(-½ Σ_d (x_d - x'_d)²/ℓ_rd²) for each row of ℓ, then each other kernel's K/size.
+    """K_r = (1 + r + r²/3) e⁻ʳ, r² = 5 Σ_d (x_d - x'_d)²/ℓ_rd², for each row of ℓ, then each other kernel's K/size.
 
     Attributes:
-        lengthscales: ℓ, a row for each squared exponential kernel.
+        lengthscales: ℓ, a row for each Matérn-5/2 kernel.
         others: Kernels of any kind.
         sizes: The divisor of each of `others`, its mean variance: all kernels have variance 1 on average.
     """
@@ -27,11 +28,9 @@ class KernelStack:
     def __len__(self) -> int:
         return len(self.lengthscales) + len(self.others)
 
-    def with_lengthscale(self, row: int, lengthscale: Float[Tensor, " d"]) -> "KernelStack":
-        """The stack with the length-scales of squared exponential kernel `row` replaced."""
-        lengthscales = self.lengthscales.clone()
-        lengthscales[row] = lengthscale
-        return replace(self, lengthscales=lengthscales)
+    def with_lengthscales(self, rows: Int[Tensor, " k"], lengthscales: Float[Tensor, "k d"]) -> "KernelStack":
+        """The stack with the length-scales of these Matérn kernels replaced."""
+        return replace(self, lengthscales=self.lengthscales.index_put((rows,), lengthscales))
 
     def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
         """The subset `which` (ascending) of the kernels."""
@@ -45,7 +44,7 @@ class KernelStack:
 
     def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
         """K_r(x1, x2) for every kernel r."""
-        plain = exponentials(self.lengthscales**-2, squared_differences(x1, x2))
+        plain = matern(self.lengthscales**-2, squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)

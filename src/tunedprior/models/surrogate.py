@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol, runtime_checkable
 
 from botorch.models.model import Model
+from jaxtyping import Float
+from torch import Tensor
 
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
@@ -20,6 +22,15 @@ class Surrogate(Protocol):
 
     def __call__(self, observations: Observations) -> Model:
         """A fitted model with one output, in units of `observations.y`."""
+        ...
+
+
+@runtime_checkable
+class OpeningSurrogate(Protocol):
+    """A surrogate that knows what to begin with, before the first result."""
+
+    def opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+        """How promising settings are: a row for each setting to begin with, possibly none."""
         ...
 
 

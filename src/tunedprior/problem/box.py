@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from torch import Tensor
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
+from tunedprior.numerics.axes import Axes
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
 from tunedprior.problem.space import Setting, Space
 
 # A setting may miss the edge of the box by rounding.
 _SLACK = 1e-9
 _NOTHING = object()
+# The distance of two choices of a category: two of its inputs differ by 2.
+_BETWEEN_CHOICES = sqrt(8.0)
 # Old categories that the space does not offer take an input each, up to so many; the rest of them share one.
 _MOST_UNSEEN = 8
 _UNSEEN = "other old ones"
@@ -164,18 +168,24 @@ class Box:
             found.append(setting)
         return found
 
-    def shares_of(self, space: Space) -> Float[Tensor, " d"]:
-        """The part of each kernel input's range that the search space takes up; 1 for categories.
+    def kernel_axes(self, space: Space) -> Axes:
+        """Which parameter each kernel input belongs to, and the unit of length-scales along it.
 
-        Old data may reach beyond the space. What does not come from old data has the space's scale, not the box's.
+        For numbers the unit is the part of the range that the search space takes up: what does not come from old data,
+        which may reach beyond the space, has the space's scale. For categories it makes two choices 1 apart, half as
+        far as the ends of a number.
         """
-        shares: list[float] = []
+        of_input, units = [], []
         for axis, parameter in zip(self.axes, space.parameters, strict=True):
-            share = 1.0
-            if isinstance(parameter, Numeric) and axis.width and parameter.low < parameter.high:
-                share = (parameter.scale(parameter.high) - parameter.scale(parameter.low)) / (axis.high - axis.low)
-            shares += [share] * axis.width
-        return torch.tensor(shares, dtype=torch.float64)
+            unit = _BETWEEN_CHOICES
+            if isinstance(parameter, Numeric):
+                unit = 1.0
+                if axis.width and parameter.low < parameter.high:
+                    unit = (parameter.scale(parameter.high) - parameter.scale(parameter.low)) / (axis.high - axis.low)
+            if axis.width:
+                of_input += [of_input[-1] + 1 if of_input else 0] * axis.width
+                units += [unit] * axis.width
+        return Axes(torch.tensor(of_input, dtype=torch.int64), torch.tensor(units, dtype=torch.float64))
 
     def covers(self, space: Space) -> bool:
         """Whether every setting of the space has a place in the box."""

@@ -1,0 +1,69 @@
+"""ρ of the hypotheses that say the objective is ρ·ĝ + …: its posterior given observations, and a known sign."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.average.old_sets import OldSet
+from tunedprior.average.weighing import Weighed
+
+# The probability that a user who says which way an old response runs is right.
+_RIGHT = 0.98
+# Hypotheses with less than this share of the weight of all that have a ρ change no digit that is shown.
+_LEAST_SHARE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """ρ | D ~ N(mean, deviation²) for some hypotheses about one old data set, in standardised units.
+
+    Attributes:
+        rows: The numbers of the hypotheses.
+        mean: E[ρ | D] of each.
+        deviation: Its standard deviation.
+    """
+
+    rows: Int[Tensor, " k"]
+    mean: Float[Tensor, " k"]
+    deviation: Float[Tensor, " k"]
+
+    @property
+    def positive(self) -> Float[Tensor, " k"]:
+        """P(ρ > 0 | D) of each."""
+        return torch.special.ndtr(self.mean / self.deviation)
+
+
+def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Slopes:
+    """With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ))."""
+    among = weighed.hypotheses
+    of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
+    rows = (of_it & (weighed.weights > _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
+    if len(rows) == 0:
+        return Slopes(rows, y.new_zeros(0), y.new_zeros(0))
+    every = torch.stack([reading(x) for reading in old.readings])
+    expected = every[torch.tensor(among.readings)[rows], :, None]
+    factor = weighed.factor(rows)
+    solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
+    with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
+    share = among.slopes[rows]
+    variance = weighed.amplitude[rows] * (share - share**2 * with_itself)
+    return Slopes(rows, share * with_y, variance.clamp_min(1e-300).sqrt())
+
+
+def with_known_signs(
+    weighed: Weighed, known: tuple[OldSet, ...], x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
+) -> Weighed:
+    """p(h | D) P(ρ has the sign that the user named | D, h), for old data sets of which a relation is known.
+
+    The user may be wrong: a share of the probability is kept for the other sign.
+    """
+    factor = torch.ones_like(weighed.weights)
+    for old in known:
+        if old.sign:
+            slopes = slopes_of(old, weighed, x, y)
+            right = slopes.positive if old.sign > 0 else 1 - slopes.positive
+            factor[slopes.rows] = (1 - _RIGHT) + (2 * _RIGHT - 1) * right
+    weights = weighed.weights * factor
+    return replace(weighed, weights=weights / weights.sum())

@@ -1,0 +1,47 @@
+"""The first settings, before there is a model of the new process: an opening by old data, or a Sobol design."""
+
+from math import sqrt
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
+from tunedprior.problem.box import Box
+
+OLD_DATA, SOBOL = DESIGNS = ("old data", "sobol")
+#: Settings to look for the most promising one among, and rounds of looking, each nearer to the best of the last.
+NUM_OFFERED, NUM_ROUNDS = 1024, 3
+# Settings around the best one so far, and the standard deviation of their distances in each round.
+_NUM_AROUND, _WIDTHS = 256, (0.15, 0.03)
+# Settings of an opening are at least this part of the box's diagonal apart, where there are such.
+_APART = 0.1
+
+
+def opening(surrogate: Surrogate, design: str, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+    """How promising settings are, a row for each setting of the opening; no rows for a Sobol design."""
+    if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):
+        return codes.new_zeros(0, len(codes))
+    return surrogate.opening(codes)
+
+
+def away_from(
+    known: Float[Tensor, "n k"], codes: Float[Tensor, "m k"], score: Float[Tensor, " m"], box: Box
+) -> Float[Tensor, " m"]:
+    """The score, without settings near known ones; where all are near, without those that are known."""
+    if len(known) == 0:
+        return score
+    distance = torch.cdist(box.inputs(codes), box.inputs(known)).amin(1) / (2 * sqrt(len(box.axes)))
+    for least in (_APART, 1e-9):
+        if (distance > least).any():
+            return score.where(distance > least, -torch.inf)
+    return score
+
+
+def around(
+    code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], round_: int, seed: int
+) -> Float[Tensor, "n k"]:
+    """Codes at random around one, nearer in each round, within bounds."""
+    generator = torch.Generator().manual_seed(seed + round_)
+    steps = torch.randn(_NUM_AROUND, len(code), generator=generator, dtype=torch.float64)
+    return (code + _WIDTHS[round_] * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)

@@ -1,0 +1,56 @@
+"""How parameters and kernel inputs belong together: one length-scale for each parameter."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.numerics.squared_exponentials import squared_differences
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Parameters as groups of kernel inputs, with units of length.
+
+    A number is one input. A category is as many as it has choices, which share one length-scale: no choice is nearer to
+    another than to a third.
+
+    Attributes:
+        of_input: The number of the parameter that each kernel input belongs to, ascending from 0.
+        unit: The unit of length-scales along each kernel input.
+    """
+
+    of_input: Int[Tensor, " d"]
+    unit: Float[Tensor, " d"]
+
+    @classmethod
+    def numbers(cls, count: int) -> "Axes":
+        """Numbers alone, in the kernel inputs' own units."""
+        return cls(torch.arange(count), torch.ones(count, dtype=torch.float64))
+
+    def __len__(self) -> int:
+        return int(self.of_input.max()) + 1 if len(self.of_input) else 0
+
+    def at_least(self, unit: float) -> "Axes":
+        """The axes with units of at least this length."""
+        return replace(self, unit=self.unit.clamp_min(unit))
+
+    def inputs(self, positions: Float[Tensor, "n g"]) -> Float[Tensor, "n d"]:
+        """Kernel inputs from one position in [-1, 1] for each parameter; a category's choices divide it evenly."""
+        columns = []
+        for axis in range(len(self)):
+            width, position = int((self.of_input == axis).sum()), positions[:, axis, None]
+            choice = ((position + 1) / 2 * width).floor().clamp(0, width - 1)
+            one_hot = torch.where(choice == torch.arange(width), 1.0, -1.0).to(positions)
+            columns.append(position if width == 1 else one_hot)
+        return torch.cat(columns, dim=-1)
+
+    def squares(self, x1: Float[Tensor, "n d"], x2: Float[Tensor, "k d"]) -> Float[Tensor, "g n k"]:
+        """The squared distance along each parameter, in its unit, for all pairs of rows."""
+        each = squared_differences(x1 / self.unit, x2 / self.unit)
+        return each.new_zeros(len(self), *each.shape[1:]).index_add_(0, self.of_input, each)
+
+    def lengthscales(self, lengths: Float[Tensor, "*batch g"]) -> Float[Tensor, "*batch d"]:
+        """One length-scale for each kernel input, from one for each parameter in its unit."""
+        return lengths[..., self.of_input] * self.unit

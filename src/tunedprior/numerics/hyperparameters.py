@@ -1,0 +1,234 @@
+"""Length-scales and noise of a Gaussian process: their prior, most probable values, and importance-weighted draws.
+
+θ = (log ℓ_1, …, log ℓ_g, log η): a length-scale for each parameter, and the noise variance relative to the amplitude.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import lgamma, log, pi
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64
+from numpy import ndarray
+from scipy.optimize import minimize
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+from tunedprior.numerics.linalg import cholesky
+from tunedprior.numerics.matern import matern_and_slope
+from tunedprior.numerics.squared_exponentials import exponentials
+
+# Search intervals, for inputs in [-1, 1].
+_LENGTHSCALES = (0.05, 1e3)
+_NOISE = (6e-6, 20.0)
+# Step of the differences of gradients that the curvature is computed from.
+_STEP = 1e-3
+_FIXED = 1e-2  # standard deviation of the logarithm of a noise variance that is known
+
+#: K and -2 dK/dq from ν and squared differences, where q = Σ_d ν_d s_d.
+Kernel = Callable[
+    [Float[Tensor, "r d"], Float[Tensor, "d *n k"]], tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]
+]
+
+
+def squared_exponential(
+    precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
+) -> tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]:
+    """K = e^(-q/2), which is its own slope -2 dK/dq, with q = Σ_d ν_d s_d."""
+    values = exponentials(precision, squares)
+    return values, values
+
+
+@dataclass(frozen=True, eq=False)
+class HyperPrior:
+    """θ ~ N(m, C), where all log ℓ share a part; the amplitude a ~ inverse gamma(c, c) is integrated out.
+
+    Attributes:
+        middle: m.
+        covariance: C.
+        constant: The prior variance of the constant mean, relative to the amplitude.
+        certainty: c.
+        kernel: The covariance function, with its slope.
+    """
+
+    middle: Float[Tensor, " k"]
+    covariance: Float[Tensor, "k k"]
+    constant: float
+    certainty: float
+    kernel: Kernel = matern_and_slope
+
+    @classmethod
+    def of(
+        cls,
+        num_axes: int,
+        *,
+        median: float,
+        shared: float,
+        own: float,
+        noise: tuple[float, float],
+        constant: float,
+        certainty: float,
+        kernel: Kernel = matern_and_slope,
+    ) -> "HyperPrior":
+        """The prior for so many parameters.
+
+        Args:
+            num_axes: g; length-scales grow with √g, as distances in the box do.
+            median: The median length-scale of a single parameter.
+            shared: The standard deviation of what all log ℓ have in common.
+            own: The standard deviation of what each has of its own.
+            noise: The mean and standard deviation of log η.
+            constant: As above.
+            certainty: As above.
+            kernel: As above.
+        """
+        middle = torch.full((num_axes + 1,), log(median) + log(max(num_axes, 1)) / 2, dtype=torch.float64)
+        covariance = shared**2 * torch.ones_like(middle).outer(torch.ones_like(middle))
+        covariance.diagonal().add_(own**2)
+        covariance[-1], covariance[:, -1] = 0.0, 0.0
+        middle[-1], covariance[-1, -1] = noise[0], noise[1] ** 2
+        return cls(middle, covariance, constant, certainty, kernel)
+
+    def with_noise(self, variance: float) -> "HyperPrior":
+        """The prior where the noise variance, relative to the amplitude, is known."""
+        middle, covariance = self.middle.clone(), self.covariance.clone()
+        middle[-1], covariance[-1, -1] = log(min(max(variance, _NOISE[0]), _NOISE[1])), _FIXED**2
+        return replace(self, middle=middle, covariance=covariance)
+
+    def sample(self, count: int) -> Float[Tensor, "count k"]:
+        """Draws of θ: a scrambled Sobol sequence, the same in every call."""
+        return _within(self.middle + _normal(count, len(self.middle), seed=0) @ cholesky(self.covariance).mT)
+
+    def log_density(self, theta: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """log N(θ; m, C)."""
+        return _log_normal(theta, self.middle, cholesky(self.covariance))
+
+    def log_posterior(
+        self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"]
+    ) -> tuple[float, Float[Tensor, " k"]]:
+        """log p(θ) p(y | θ) up to a constant, and its gradient.
+
+        log p(y | θ) = -Σ log L_ii - c' log m + …, where LLᵀ = R = K + constant + ηI, and a | y ~ inverse gamma(c', m).
+        With β = R⁻¹y, its differential is Σ G ⊙ dR, G = ½ (c'/m ββᵀ - R⁻¹); dR is slope ⊙ s_d ν_d by log ℓ_d, and ηI
+        by log η.
+        """
+        n, precision, noise = len(y), (-2 * theta[:-1]).exp(), theta[-1].exp()
+        values, slopes = self.kernel(precision[None], squares)
+        covariance = values[0] + self.constant
+        covariance.diagonal().add_(noise)
+        factor = cholesky(covariance)
+        white = torch.linalg.solve_triangular(factor, y[:, None], upper=False)
+        beta = torch.linalg.solve_triangular(factor.mT, white, upper=True)
+        posterior, misfit = self.certainty + n / 2, self.certainty + float(white.square().sum()) / 2
+        by_covariance = (posterior / misfit * beta @ beta.mT - torch.cholesky_inverse(factor)) / 2
+        by_length = precision * (squares.flatten(1) @ (by_covariance * slopes[0]).flatten())
+        gradient = torch.cat([by_length, (noise * by_covariance.trace())[None]])
+        value = lgamma(posterior) - float(factor.diagonal().log().sum()) - posterior * log(misfit)
+        off = theta - self.middle
+        pull = torch.cholesky_solve(off[:, None], cholesky(self.covariance))[:, 0]
+        return value - float(off @ pull) / 2, gradient - pull
+
+    def most_probable(
+        self,
+        squares: Float[Tensor, "g n n"],
+        y: Float[Tensor, " n"],
+        starts: Sequence[Float[Tensor, " k"]] = (),
+        most: int = 40,
+        least_lengthscale: float = _LENGTHSCALES[0],
+    ) -> Float[Tensor, " k"]:
+        """The argmax of p(θ) p(y | θ), searched from each start; from the prior's middle when left out."""
+        lengths = (log(least_lengthscale), log(_LENGTHSCALES[1]))
+        bounds = [lengths] * (len(self.middle) - 1) + [(log(_NOISE[0]), log(_NOISE[1]))]
+
+        def badness(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+            value, gradient = self.log_posterior(torch.as_tensor(theta), squares, y)
+            return -value, -gradient.numpy()
+
+        found = [
+            minimize(
+                badness, start.numpy().clip(*np.array(bounds).T),
+                jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": most},
+            )
+            for start in (starts or (self.middle,))
+        ]  # fmt: skip
+        return torch.as_tensor(min(found, key=lambda one: float(one.fun)).x)
+
+    def proposal(
+        self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"], widened: float
+    ) -> Float[Tensor, "k k"]:
+        """A root of the covariance of Laplace's approximation at the most probable θ, made wider by a factor.
+
+        In no direction is it wider than the prior's widest.
+        """
+        _, here = self.log_posterior(theta, squares, y)
+        steps = _STEP * torch.eye(len(theta)).to(theta)
+        there = torch.stack([self.log_posterior(theta + step, squares, y)[1] for step in steps])
+        curvature = (here - there) / _STEP
+        least = 1 / torch.linalg.eigvalsh(self.covariance).max()
+        values, vectors = torch.linalg.eigh((curvature + curvature.mT) / 2)
+        spread: Tensor = widened * values.clamp_min(least).rsqrt()
+        return vectors * spread
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of θ with importance weights: Σ_i exp(log_weight_i) p(y | θ_i) estimates ∫ p(y | θ) p(θ) dθ.
+
+    Attributes:
+        theta: Draws of the prior first, then those near the most probable θ.
+        log_weight: log p(θ)/(N q(θ)), with q the mixture of the two that N draws were made from.
+        most_probable: θ of the largest p(θ) p(y | θ).
+    """
+
+    theta: Float[Tensor, "n k"]
+    log_weight: Float[Tensor, " n"]
+    most_probable: Float[Tensor, " k"]
+
+
+def draws(
+    prior: HyperPrior,
+    beforehand: Float[Tensor, "p k"],
+    squares: Float[Tensor, "g n n"],
+    y: Float[Tensor, " n"],
+    count: int,
+    widened: float,
+) -> Draws:
+    """The prior's draws and `count` more from Laplace's approximation to the posterior, weighted as one sample.
+
+    A density that is off in its tails would give few draws all the weight; with those of the prior in the mixture, no
+    weight exceeds that of a prior draw by more than the number of draws.
+    """
+    top = prior.most_probable(squares, y)
+    root = prior.proposal(top, squares, y, widened)
+    near = _within(top + _normal(count, len(top), seed=1, middle_first=True) @ root.mT)
+    theta = torch.cat([beforehand, near])
+    log_prior = prior.log_density(theta)
+    log_near = _log_normal(theta, top, root)
+    total = len(theta)
+    mixture = torch.logaddexp(log_prior + log(len(beforehand) / total), log_near + log(count / total))
+    return Draws(theta, log_prior - mixture - log(total), top)
+
+
+def _normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Float[Tensor, "count dims"]:
+    """Standard normal draws from a scrambled Sobol sequence; the first at 0, if asked for."""
+    uniform = SobolEngine(dims, scramble=True, seed=seed).draw(count, dtype=torch.float64)
+    found = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6))
+    if middle_first:
+        found[0] = 0.0
+    return found
+
+
+def _within(theta: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """θ with every entry inside its search interval."""
+    lengths, noise = (torch.as_tensor(np.log(bounds)) for bounds in (_LENGTHSCALES, _NOISE))
+    return torch.cat([theta[:, :-1].clamp(*lengths), theta[:, -1:].clamp(*noise)], dim=-1)
+
+
+def _log_normal(
+    theta: Float[Tensor, "n k"], middle: Float[Tensor, " k"], root: Float[Tensor, "k k"]
+) -> Float[Tensor, " n"]:
+    """log N(θ; m, WWᵀ) for a square root W."""
+    off = torch.linalg.solve(root, (theta - middle).mT)
+    size = root.slogdet().logabsdet + len(middle) / 2 * log(2 * pi)
+    return -off.square().sum(0) / 2 - size
