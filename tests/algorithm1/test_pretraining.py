@@ -85,7 +85,7 @@ def test_other_columns_and_constant_ones_are_reported_by_name() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop(columns="b"), "b is missing"),
+        (lambda t: t.drop(columns=["a", "b"]), "a, b is missing"),
         (lambda t: t.rename(columns={"y": "yield"}), "y is missing .* name the response with target="),
         (
             lambda t: t.assign(b=["x"] * 2 + list(t["b"])[2:]),

@@ -107,6 +107,17 @@ def test_old_data_is_read_again_from_where_it_was(tmp_path) -> None:
         Optimizer.load(moved / "campaign.json")
 
 
+@pytest.mark.filterwarnings("ignore:.*(no column 'b'|nothing about b):tunedprior.errors.OldDataWarning")
+def test_old_data_that_lacks_a_column_comes_back(tmp_path) -> None:
+    old().drop(columns="b").to_csv(tmp_path / "old.csv", index=False)
+    opt = Optimizer(SPACE, tmp_path / "old.csv", seed=1)
+    opt.tell({"a": 0.0, "b": 1.0}, 1.0)
+    opt.save(tmp_path / "campaign.json")
+    assert Optimizer.load(tmp_path / "campaign.json").ask() == opt.ask()
+    with pytest.warns(OldDataWarning, match="not what it was when the campaign was saved"):
+        Optimizer.load(tmp_path / "campaign.json", old_data=old().assign(b=2.5))  # the same numbers, but they count
+
+
 def test_old_data_that_was_no_file_is_given_again(tmp_path) -> None:
     path, sets = tmp_path / "campaign.json", {"A": old(12), "B": old(9)}
     Optimizer(SPACE, sets).save(path)

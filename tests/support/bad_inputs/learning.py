@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 }
 
 WARNED: dict[str, tuple[str, ...]] = {
-    "Columns that the search space does not name are ignored: ": ("pretrain(told.history, SPACE)",),
+    "Columns that the search space does not name are averaged over: ": ("pretrain(told.history, SPACE)",),
     "never varies. Going on without": ("Optimizer(SPACE, [OLD, OLD.assign(y=3.0)])",),
     "is empty: there are no rows to learn from. Going on without": ('Optimizer(SPACE, {"a": OLD, "b": OLD.iloc[:0]})',),
 }

@@ -27,10 +27,9 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "Old data must be a dict of lists … Pass the table itself": ("read(OLD.to_dict())",),
     "must have the columns … is missing (there are  … Rename columns, name the response with target=": (
         'read({"a": OLD, "b": OLD.rename(columns={"y": "z"})})',
-        'read(OLD.rename(columns={"temp": "temperature"}))',
         "read(pd.DataFrame())",
         'read(OLD.drop(columns="y"))',
-        'read(OLD.drop(columns="gas"))',
+        'read(OLD.drop(columns=["temp", "gas"]))',
         'read(OLD, target="yield")',
     ),
     "there is no file … (Looked for in ": ('read([OLD, "missing.csv"])',),
@@ -98,7 +97,18 @@ REFUSED: dict[str, tuple[str, ...]] = {
 
 WARNED: dict[str, tuple[str, ...]] = {
     "is taken for 'temp'": ('read(OLD.rename(columns={"temp": "Temp [°C]", "y": "Y"}))',),
-    "Columns that the search space does not name are ignored: ": ("read(OLD.assign(Temp=OLD.temp))",),
+    "Old data has no column 'temp' (there is temperature; rename it if it is the same): what it says is": (
+        'read(OLD.rename(columns={"temp": "temperature"}))',
+    ),
+    "Old data has no column 'gas': what it says is taken to hold for every 'gas'": (
+        'assert read(OLD.drop(columns="gas")).used == 12',
+        'Optimizer(SPACE, OLD.drop(columns="gas")).ask()',
+    ),
+    "Columns that the search space does not name are averaged over: ": (
+        "read(OLD.assign(Temp=OLD.temp))",
+        "read(OLD.assign(batch=[[row] for row in range(12)]))",
+    ),
+    "Columns that the search space does not name are ignored: ": ("read(OLD.assign(operator=1))",),
     "The index 'temp' is taken for a column": ('read(OLD.set_index("temp"))',),
     "'gas' has  … in old data, which the search space does not offer": (
         "read(OLD.assign(gas=OLD.y > 0))",
@@ -107,7 +117,12 @@ WARNED: dict[str, tuple[str, ...]] = {
         "read(OLD.assign(gas=[str(k) for k in range(12)]))",
     ),
     "'y' is taken to mean 'not measured' and left out in ": ("read(OLD.assign(y=OLD.y.where(OLD.y > 0, -9999)))",),
-    "'temp' is taken to mean 'not measured' in ": ("read(OLD.assign(temp=OLD.temp.where(OLD.y > 0, -9999)))",),
+    "'temp' is 'not measured' (-9999) in 8 of 12 rows, too many to fill in": (
+        "read(OLD.assign(temp=OLD.temp.where(OLD.y > 0, -9999)))",
+    ),
+    "'temp' is 'not measured' (-9999) in 2 of 12 rows (row 0, row 1): filled in": (
+        "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40, -9999)))",
+    ),
     "never varies. Going on without": ("Optimizer(SPACE, OLD.assign(y=3.0))",),
     "is empty: there are no rows to learn from. Going on without": ("Optimizer(SPACE, OLD.iloc[:0])",),
     "needs 2 different settings or more; it has 1. Going on without": ("Optimizer(SPACE, OLD.iloc[:1])",),
@@ -115,7 +130,9 @@ WARNED: dict[str, tuple[str, ...]] = {
         'read(OLD.assign(y=OLD.y.astype("Float64").where(OLD.y > 0)))',
         'read(OLD.assign(y=OLD.y.astype(object).where(OLD.y > 0, "n/a")))',
     ),
-    "'gas' is blank and left out in ": ('read(OLD.assign(gas=["NA", "air"] * 6))',),
+    "'gas' is blank in 6 of 12 rows ( … ): filled in from the most similar rows": (
+        'read(OLD.assign(gas=["NA", "air"] * 6))',
+    ),
     "Nothing is learnt from it until the column is corrected": (
         "read(OLD.assign(temp=OLD.temp * 1000))",
         "read(OLD.assign(temp=OLD.temp + 273.15))",
@@ -123,8 +140,10 @@ WARNED: dict[str, tuple[str, ...]] = {
     "is far outside the search space (30 to 90) and left out in 2 of 12 rows (6200)": (
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40, 6200.0)))",
     ),
-    "'temp' is blank and left out in ": (
+    "'temp' is blank in 12 of 12 rows, too many to fill in: what old data says is taken to hold for every 'temp'": (
         "read(OLD.assign(temp=nan))",
+    ),
+    "'temp' is blank in 2 of 12 rows (row 0, row 1): filled in from the most similar rows": (
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40)))",
     ),
     "its scale is logarithmic and they are not above 0": (

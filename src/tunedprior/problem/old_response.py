@@ -1,0 +1,63 @@
+"""The response in old data: numbers, or labels in any spelling."""
+
+import numpy as np
+from jaxtyping import Bool, Float64
+from numpy import ndarray
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.problem.old_rows import OldRows
+from tunedprior.problem.suspicions import sentinels
+
+_PASS = {"pass", "passed", "ok", "good", "yes", "true", "success", "i.o.", "ja", "gut", "oui"}
+_FAIL = {"fail", "failed", "nok", "not ok", "bad", "no", "false", "failure", "n.i.o.", "nein", "schlecht", "non"}
+
+
+def response_of(
+    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: str
+) -> tuple[Float64[ndarray, " n"], bool, str]:
+    """The response as numbers or labels ±1, whether it is labels, and what it is in words.
+
+    Args:
+        rows: The table; rows without a response are no longer kept.
+        target: The column of the response.
+        told: Which rows have a response.
+        direction: Which way is better.
+    """
+    column = rows.table[target]
+    words = column.map(lambda value: str(value).strip().lower())
+    passed, failed = words.isin(_PASS).to_numpy() & told, words.isin(_FAIL).to_numpy() & told
+    rows.leave_out("blank", target, ~told, "blank, which is taken for 'not measured', and left out")
+    if len(column) and not told.any():
+        raise InputError(
+            f"{rows.what}'s response {target!r} is blank in every row. Name the right column with target=."
+        )
+    if (passed | failed)[told].all():
+        return np.where(passed, 1.0, -1.0), True, "pass and fail"
+    values = rows.numbers(column.where(~failed, np.nan), " Or say pass or fail in every row.")
+    marked = sentinels(values)
+    rows.leave_out("sentinel", target, marked, "taken to mean 'not measured' and left out", values)
+    measured = told & ~failed & ~marked
+    distinct = set(values[measured])
+    if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
+        return np.where(values > 0, 1.0, -1.0), True, "pass and fail"
+    if failed.any() and len(distinct) == 1:  # only success and failure are told apart
+        return np.where(failed, -1.0, 1.0), True, "pass and fail"
+    among = "numbers"
+    if failed.any():
+        worst = values[measured].min() if direction == "maximize" else values[measured].max()
+        values[failed] = worst
+        among = f"numbers, where failed runs ({int(failed.sum())}) count as the worst ({worst:g})"
+    return values, False, among
+
+
+def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], response: Float64[ndarray, " n"]) -> None:
+    """Say which responses lie so far from all others that they may be mistakes."""
+    if doubtful.any():
+        places, values = rows.places(doubtful), listed(f"{value:g}" for value in response[doubtful])
+        rest = response[rows.kept & ~doubtful]
+        said = (
+            f"{target!r} is {values} in {listed(places)}, far from all others ({rest.min():g} to {rest.max():g}): "
+            "old data is learnt from with and without it. Correct it if it is a mistake."
+        )
+        rows.note("isolated response", target, said, places)

@@ -1,0 +1,76 @@
+"""The rows of old data while they are read: which are kept, and what was noticed so far."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64
+from numpy import ndarray
+
+from tunedprior.checks import listed, shown
+from tunedprior.errors import InputError
+from tunedprior.files.cells import numbers
+from tunedprior.files.content import ReadTable
+from tunedprior.problem.old_data_report import Finding
+
+
+class OldRows:
+    """A table as it is read.
+
+    Attributes:
+        table: The table.
+        origin: The name of its file, or "the table" and the like.
+        what: What the user calls it, for messages.
+        kept: Which rows can be used.
+        findings: What was noticed.
+    """
+
+    def __init__(self, read: ReadTable, what: str) -> None:
+        self.table, self.origin, self.what = read.table, read.origin, what
+        self._where: Callable[[int], str] = read.where
+        self.kept = np.ones(len(read.table), dtype=bool)
+        self.findings = [Finding("read", "", (), sentence) for sentence in read.said]
+
+    def note(self, kind: str, column: str, said: str, rows: tuple[str, ...] = ()) -> None:
+        """One more finding."""
+        self.findings.append(Finding(kind, column, rows, said))
+
+    def numbers(self, column: "pd.Series[Any]", advice: str = "") -> Float64[ndarray, " n"]:
+        """The column as numbers, NaN where it is blank; anything else is an `InputError` that names the rows."""
+        values, wrong = numbers(column)
+        if wrong:
+            cells = listed(shown(column.iloc[row]) for row in wrong)
+            dates = pd.api.types.is_datetime64_any_dtype(column)
+            raise InputError(
+                f"{self.what}'s {column.name!r} must be numbers; {len(wrong)} of {len(column)} are "
+                f"{'dates' if dates else 'not'} ({self.named(wrong)}: {cells}). Correct them, or leave them blank."
+                + advice
+            )
+        return values
+
+    def leave_out(
+        self,
+        kind: str,
+        column: str,
+        rows: Bool[ndarray, " n"],
+        said: str,
+        values: Float64[ndarray, " n"] | None = None,
+    ) -> None:
+        """Rows that are kept no longer, with the reason."""
+        rows = rows & self.kept
+        if not rows.any():
+            return
+        places = self.places(rows)
+        of = "" if values is None else f" ({listed(f'{value:g}' for value in dict.fromkeys(values[rows]))})"
+        text = f"{column!r} is {said} in {int(rows.sum())} of {len(rows)} rows{of}: {listed(places)}."
+        self.note(kind, column, text, places)
+        self.kept &= ~rows
+
+    def places(self, rows: Bool[ndarray, " n"]) -> tuple[str, ...]:
+        """Where these rows stand, as the file or table has it."""
+        return tuple(self._where(int(row)) for row in np.flatnonzero(rows))
+
+    def named(self, rows: Sequence[int]) -> str:
+        """Some of these rows (from 0), as the file or table has them."""
+        return listed(self._where(row) for row in rows)

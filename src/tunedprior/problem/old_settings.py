@@ -1,0 +1,166 @@
+"""The settings in old data, matched to the search space: what is missing, what is too much, and what lies far off."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64
+from numpy import ndarray
+
+from tunedprior.checks import listed, shown
+from tunedprior.errors import InputError
+from tunedprior.files.cells import is_blank, numbers
+from tunedprior.problem.imputation import stand_in
+from tunedprior.problem.old_gaps import OldGaps
+from tunedprior.problem.old_rows import OldRows
+from tunedprior.problem.parameters import Categorical, Numeric, position_among
+from tunedprior.problem.space import Space
+from tunedprior.problem.suspicions import other_units, reach_of, sentinels
+
+
+class OldSettings:
+    """The columns of the space in a table that is read, and those that it does not name.
+
+    Attributes:
+        absent: The parameters that old data says nothing about, as the column is missing or mostly blank.
+        gaps: The cells of all others that say nothing.
+    """
+
+    def __init__(self, rows: OldRows, space: Space, target: str) -> None:
+        """Refuse a table without the response, or without a single setting; note which columns are missing."""
+        self._rows, self._space, self.gaps = rows, space, OldGaps(rows)
+        columns, wanted = list(rows.table.columns), [*space.names, target]
+        missing = [name for name in wanted if name not in columns]
+        if target in missing or len(missing) == len(space.names):
+            there = f"there are {listed(map(shown, columns))}" if columns else "there are none"
+            raise InputError(
+                f"{rows.what} must have the columns {listed(wanted)}; {listed(missing)} is missing "
+                f"({there}). {_advice(columns, missing == wanted)}Rename columns, name the response with target=, "
+                "or add a column with the value the old device had."
+            )
+        self.absent = tuple(missing)
+        self._extra = [name for name in columns if name not in wanted]
+        others = f" (there is {listed(self._extra)}; rename it if it is the same)" if self._extra else ""
+        for name in missing:
+            said = f"Old data has no column {name!r}{others}: what it says is taken to hold for every {name!r}."
+            rows.note("absent", name, said)
+
+    def table(self, told: Bool[ndarray, " n"]) -> pd.DataFrame:
+        """One column for each parameter, numbers or categories, with gaps; rows of no use are no longer kept."""
+        present = [parameter for parameter in self._space.parameters if parameter.name not in self.absent]
+        columns = {parameter.name: self._column(parameter) for parameter in present}
+        self.gaps.leave_out_blank_rows()
+        absent = self.absent + self.gaps.set_aside_columns(told)
+        self.gaps.leave_out_blank_rows()  # of the columns that remain
+        self.absent = tuple(name for name in self._space.names if name in absent)
+        count = len(self._rows.table)
+        for parameter in self._space.parameters:
+            if parameter.name in absent:
+                columns[parameter.name] = pd.Series([stand_in(parameter)] * count, index=self._rows.table.index)
+            elif isinstance(parameter, Categorical):
+                self._note_unknown_categories(columns[parameter.name], parameter)
+            else:
+                self._leave_out_useless(columns[parameter.name].to_numpy(), parameter)
+        return pd.DataFrame({name: columns[name] for name in self._space.names})
+
+    def note_constant(self, settings: pd.DataFrame) -> None:
+        """Say which inputs never vary, other than those that are absent."""
+        there = [name for name in settings if name not in self.absent and len(settings) > 1]
+        constant = [str(name) for name in there if settings[name].nunique(dropna=False) == 1]
+        if constant:
+            said = f"Old data says nothing about {listed(constant)}: the value never changes."
+            self._rows.note("constant", constant[0], said)
+
+    def note_extra(self) -> None:
+        """Say what becomes of columns that the space does not name."""
+        table = self._rows.table[self._rows.kept]
+        varying = [name for name in self._extra if _varies(table[name])]
+        constant = [name for name in self._extra if name not in varying]
+        said = "Columns that the search space does not name are "
+        if varying:
+            unchanging = f" (constant: {listed(constant)})" if constant else ""
+            self._rows.note("extra columns", "", f"{said}averaged over: {listed(varying)}{unchanging}.")
+        elif constant:
+            self._rows.note("extra columns", "", f"{said}ignored: {listed(constant)}.")
+
+    def _column(self, parameter: Numeric | Categorical) -> "pd.Series[Any]":
+        """The parameter's column as numbers or categories; its gaps are remembered."""
+        column = self._rows.table[parameter.name]
+        if isinstance(parameter, Categorical):
+            return self._categories(column, parameter)
+        values = self._rows.numbers(column)
+        marked = sentinels(values)
+        marks, values = np.where(marked, values, np.nan), np.where(marked, np.nan, values)
+        self.gaps.add(parameter, np.isnan(values), marks)
+        return pd.Series(values, index=column.index)
+
+    def _categories(self, column: "pd.Series[Any]", parameter: Categorical) -> "pd.Series[Any]":
+        column = column.astype(object) if pd.api.types.is_bool_dtype(column) else column  # True, not np.True_
+        rows = [row for row, cell in enumerate(column) if isinstance(cell, list | dict | set | ndarray)]
+        if rows:
+            raise InputError(
+                f"{self._rows.what}'s {parameter.name!r} must be single values, text or numbers; {len(rows)} of "
+                f"{len(column)} are not ({self._rows.named(rows)}: {listed(shown(column.iloc[row]) for row in rows)})."
+            )
+        blank = column.map(is_blank).to_numpy(dtype=bool)
+        distinct = list(column[blank].unique())
+        meant = [value for value in distinct if position_among(value, parameter.choices) is not None]
+        blank = blank & ~column.isin(meant).to_numpy() & ~(column.isna().to_numpy() & any(map(pd.isna, meant)))
+        self.gaps.add(parameter, blank)
+        return column
+
+    def _note_unknown_categories(self, column: "pd.Series[Any]", parameter: Categorical) -> None:
+        known = column[self._rows.kept & ~self.gaps.of(parameter.name)].unique()
+        unknown = [value for value in known if position_among(value, parameter.choices) is None]
+        if unknown:
+            said = (
+                f"{parameter.name!r} has {listed(map(shown, unknown))} in old data, which the search space does not "
+                f"offer ({listed(map(repr, parameter.choices))}); what was learnt there helps less."
+            )
+            self._rows.note("unknown category", parameter.name, said)
+
+    def _leave_out_useless(self, values: Float64[ndarray, " n"], parameter: Numeric) -> None:
+        """Rows whose number is not on the parameter's scale, or is far from the search space."""
+        rows, name, low, high = self._rows, parameter.name, parameter.low, parameter.high
+        if parameter.log:
+            said = "left out, as its scale is logarithmic and they are not above 0"
+            rows.leave_out("not above 0", name, values <= 0, said, values)
+        known = ~np.isnan(values)
+        seen = values[known & rows.kept]
+        if len(seen) == 0:
+            return
+        reach = reach_of(np.log(seen) if parameter.log else seen, parameter)
+        units = other_units(seen, parameter)
+        ranges = (
+            f"{name!r} goes from {seen.min():g} to {seen.max():g} in old data, from {low:g} to {high:g} in the space"
+        )
+        if (units and reach.apart) or not reach.meets:
+            # What is learnt from a wrong column misleads, and the user can put it right.
+            kind, why = ("other units", f"; {units}") if units and reach.apart else ("no overlap", ", far apart")
+            said = f"{ranges}{why}. Nothing is learnt from it until the column is corrected, or the space is."
+            rows.note(kind, name, said)
+            rows.kept[:] = False
+            return
+        if reach.apart:
+            said = f"{ranges}, which do not meet: what was learnt there helps less. Check the units of {name!r}."
+            rows.note("no overlap", name, said)
+        elif units:
+            rows.note("other units", name, f"{ranges}; {units}. Check the units of {name!r}.")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            inside = reach.holds(np.log(values) if parameter.log else values)
+        said = f"far outside the search space ({low:g} to {high:g}) and left out"
+        rows.leave_out("far outside", name, ~inside & known, said, values)
+
+
+def _advice(columns: list[Any], all_missing: bool) -> str:
+    """What may be wrong with a table that has not a single column that was hoped for."""
+    if all_missing and not np.isnan(numbers(pd.Series(columns, dtype=object))[0]).all():
+        return "The first line must hold the columns' names. "
+    return ""
+
+
+def _varies(column: "pd.Series[Any]") -> bool:
+    try:
+        return bool(column.nunique(dropna=False) > 1)
+    except TypeError:  # lists, dicts, arrays
+        return bool(column.map(repr).nunique() > 1)
