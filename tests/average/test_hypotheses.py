@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 
@@ -56,22 +57,25 @@ def test_every_kernel_has_mean_variance_one() -> None:
     torch.testing.assert_close(means, torch.ones_like(means), rtol=0.1, atol=0)
 
 
-def test_plain_length_scales_grow_with_the_diagonal_of_the_box() -> None:
+def test_plain_length_scales_are_drawn_and_grow_with_the_diagonal_of_the_box() -> None:
     plain, wide = (
-        torch.stack([version.covariance for version in UninformedBelief().versions((), inputs)[:-1]])
+        torch.stack([version.covariance for version in UninformedBelief().versions((), Axes.numbers(inputs))]).log()
         for inputs in (2, 8)
     )
-    torch.testing.assert_close(wide, 2 * plain[:, :1].expand(12, 8))
-    assert plain[0].tolist() == pytest.approx([0.15, 0.15])
-    assert plain[-1].tolist() == pytest.approx([10.0, 10.0])
+    assert (wide.mean() - plain.mean()).item() == pytest.approx(np.log(2), abs=0.15)
+    assert plain.std(0).min() > 0.8  # from a small part of the box to without end
+    assert (plain[:, 0] - plain[:, 1]).std() > 0.8  # each input has its own
+    noise = [version.noise for version in UninformedBelief().versions((), Axes.numbers(2))]
+    assert min(noise) < 1e-3
+    assert max(noise) > 1
 
 
 def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AlignedBelief, "counts", lambda *_: False)
     known = _learnt_from((smooth,), 20)[1]
-    found = all_hypotheses(known, torch.ones(2).double(), [belief("aligned")])
+    found = all_hypotheses(known, Axes.numbers(2), [belief("aligned")])
     assert {label.belief for label in found.labels} == {"uninformed"}
-    assert len(found) > 3 * 13  # they are there beside the plain ones, under another name
+    assert len(found) > 2 * 96  # they are there beside the plain ones, under another name
 
 
 def test_shares_and_prior_probabilities_sum_to_one() -> None:

@@ -9,7 +9,7 @@ from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models import SingleTaskGP
 from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from botorch.settings import validate_input_scaling
-from gpytorch.kernels import ConstantKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import ConstantKernel, MaternKernel, ScaleKernel
 from gpytorch.means import ZeroMean
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ def test_a_member_is_the_standard_gaussian_process_of_botorch() -> None:
     kernel = ConstantKernel().double()
     kernel.constant = vector([amplitude * CONSTANT])
     for lengthscale, part in zip(LENGTHSCALES, (share, 1 - share), strict=True):
-        scaled = ScaleKernel(RBFKernel(ard_num_dims=2))
+        scaled = ScaleKernel(MaternKernel(2.5, ard_num_dims=2))
         scaled.base_kernel.lengthscale, scaled.outputscale = vector(lengthscale), amplitude * part
         kernel = kernel + scaled
     with validate_input_scaling(False):
@@ -102,7 +102,7 @@ def test_settings_are_seen_through_the_box() -> None:
     argon, helium = model.posterior(vector([[[1.0, 0.5]], [[2.0, 0.5]]])).mean.flatten()
     assert argon == pytest.approx(helium.item())
     inputs = box.inputs(codes).tolist()
-    kernel = reference.process([reference.stationary("squared exponential", [2.0] * 4)], [1.0], CONSTANT)
+    kernel = reference.process([reference.stationary("matern 5/2", [2.0] * 4)], [1.0], CONSTANT)
     means, _ = reference.joint_posterior(kernel, inputs[:1], [1.0], 0.01, 1.0, inputs)
     torch.testing.assert_close(model.posterior(codes).mean[0, :, 0], vector(means))
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from botorch.models import SingleTaskGP
 from botorch.settings import validate_input_scaling
-from gpytorch.kernels import ConstantKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import ConstantKernel, MaternKernel, ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from gpytorch.means import ZeroMean
 
@@ -105,9 +105,9 @@ def one_process() -> MixtureOfProcesses:
 
 
 def botorch_process() -> SingleTaskGP:
-    rbf, constant = RBFKernel(), ConstantKernel()
-    rbf.lengthscale, constant.constant = LENGTHSCALE, torch.tensor(CONSTANT)
-    covariance = ScaleKernel(rbf + constant)
+    plain, constant = MaternKernel(2.5), ConstantKernel()
+    plain.lengthscale, constant.constant = LENGTHSCALE, torch.tensor(CONSTANT)
+    covariance = ScaleKernel(plain + constant)
     covariance.outputscale = AMPLITUDE
     with validate_input_scaling(False):
         model = SingleTaskGP(

@@ -10,7 +10,7 @@ from support.mixtures import NOISE, four_processes
 def test_taking_some_processes_keeps_what_they_say() -> None:
     few = four_processes().take(torch.tensor([3, 0]))
     assert len(few) == 2
-    assert len(few.kernels) == 2  # one squared exponential, and the one belief that is in use
+    assert len(few.kernels) == 2  # one Matérn kernel, and the one belief that is in use
     x, z = table(3, 2, seed=3), table(4, 2, seed=4)
     torch.testing.assert_close(few.covariance(x, z), four_processes().covariance(x, z)[[3, 0]])
     torch.testing.assert_close(few.variance(x), four_processes().variance(x)[[3, 0]])

@@ -1,13 +1,11 @@
 """What can be made of an old data set: fits at several length-scales, and of any number of rows."""
 
-import numpy as np
 import pytest
 import torch
 
 from support import reference
 from support.builders import ripple, rows_of_ripple, standardised
 from support.cases import table
-from tunedprior.average import readings as readings_module
 from tunedprior.average.readings import several_fits
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.machines.fit import lengthscale_of
@@ -72,14 +70,13 @@ def test_fixed_length_scales_grow_with_the_diagonal_of_the_box(num_inputs: int, 
     assert found == [pytest.approx([factor * fixed] * num_inputs) for fixed in (0.3, 0.6, 1.2)]
 
 
-def test_the_most_probable_length_scales_have_the_prior_of_their_number_of_inputs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen, original = [], readings_module.most_probable
-    monkeypatch.setattr(readings_module, "most_probable", lambda *given: seen.append(given) or original(*given))
-    x = table(6, 3, seed=3)
-    read(x, standardised(x[:, 0]))
-    ((_, _, starts, prior, noise),) = seen
-    assert prior == pytest.approx((2**0.5 + np.log(3) / 2 + np.log(2), 3**0.5))
-    assert noise == (-4.0, 3.0)
-    assert len(starts) == 6
+def test_a_parameter_that_old_data_does_not_know_does_not_matter() -> None:
+    x, z = table(12, 2, seed=3), table(9, 2, seed=4)
+    training = TrainingSet(x, standardised(x[:, 0]), labels=False)
+    for reading in several_fits(training, absent=[1]):
+        moved = z.clone()
+        moved[:, 1] = -z[:, 1]
+        torch.testing.assert_close(reading(z), reading(moved), rtol=1e-4, atol=1e-5)
+        assert reading(z).std() > 0.01
+
+

@@ -22,10 +22,14 @@ from support.builders import (
     weighed_after,
     weighed_beforehand,
 )
-from support.cases import table
 from tunedprior import Optimizer
 from tunedprior.average import weighing
+from tunedprior.average.processes import Processes
+from tunedprior.beliefs.uninformed import CERTAINTY, CONSTANT, UninformedBelief, plain_prior
+from tunedprior.kernels.stack import KernelStack
 from tunedprior.models.fitting import LEAST_NOISE
+from tunedprior.numerics.evidence import log_evidence
+from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
 
@@ -33,7 +37,7 @@ from tunedprior.problem.space import Space
 def covariance_of(row: int, among, x: torch.Tensor) -> list[list[float]]:
     """R_c, one entry after another, each kernel asked by itself."""
     stack, shares = among.processes.kernels, among.processes.shares[row].tolist()
-    plain = [reference.stationary("squared exponential", row) for row in stack.lengthscales.tolist()]
+    plain = [reference.stationary("matern 5/2", row) for row in stack.lengthscales.tolist()]
     learnt = [
         (kernel(x).to_dense() / size).tolist() if share else None
         for kernel, size, share in zip(stack.others, stack.sizes, shares[len(plain) :], strict=True)
@@ -134,21 +138,46 @@ def test_known_noise_decides_how_closely_observations_are_followed() -> None:
     assert errors[0] < 0.1 * errors[1]
 
 
-def test_observations_choose_length_scales_of_their_own_and_pay_for_them() -> None:
+def test_observations_draw_length_scales_of_their_own() -> None:
     average, settings = average_over(unrelated), Space.parse(SPACE).sobol(12, seed=5)
     y = torch.tensor([math.sin(3 * setting["a"]) for setting in settings], dtype=torch.float64)[:, None]
     observations = Observations(average.box.codes(settings), (y - y.mean()) / y.std(correction=0))
     before, after = weighed_beforehand(average).hypotheses, weighed_after(average, observations).hypotheses
-    first, second = after.processes.kernels.lengthscales[after.fitted_row].tolist()
+    first, second = after.processes.kernels.lengthscales[after.top_row].tolist()
     assert first < 0.5 * second  # the second input does not matter
-    kept = torch.arange(len(before.processes.kernels.lengthscales)) != before.fitted_row
+    first, second = after.processes.kernels.lengthscales[after.near_rows].log().mean(0).tolist()
+    assert first < second - 0.5
+    kept = torch.ones(len(before.processes.kernels.lengthscales), dtype=torch.bool)
+    kept[before.fitted_rows] = False
     torch.testing.assert_close(
         after.processes.kernels.lengthscales[kept], before.processes.kernels.lengthscales[kept], rtol=0, atol=0
     )
-    paid = before.log_prior - after.log_prior
-    only = (before.processes.shares[:, before.fitted_row] == 1).double()
-    assert 0 < only.sum() < len(only)
-    torch.testing.assert_close(paid, only * 2 * math.log(12) / 2)  # two of them, half a logarithm each
+    others = ~(before.from_prior | before.near_top)
+    torch.testing.assert_close(after.log_prior[others], before.log_prior[others], rtol=0, atol=0)
+
+
+def test_draws_near_the_top_are_no_advantage() -> None:
+    """Σ w_i p(D | θ_i) over all draws is the evidence that many draws from the prior alone give."""
+    average, observations = average_over(unrelated), observed(10)
+    weighed = weighed_after(average, observations)
+    among, x, y = weighed.hypotheses, average.box.inputs(observations.codes), observations.y
+    plain = among.from_prior | among.near_top
+    seen = weighed.weights.log() - among.log_prior  # log p(D | h), up to the constant that the first one has
+    found = (among.log_prior + seen)[plain].logsumexp(0) - seen[0]
+
+    def evidence(theta: torch.Tensor) -> torch.Tensor:
+        processes = Processes(
+            KernelStack(among.axes.lengthscales(theta[:, :-1].exp())), torch.eye(len(theta)).double(),
+            theta[:, -1].exp(), CONSTANT,
+        )  # fmt: skip
+        factor = cholesky(processes.with_noise(processes.covariance(x, x)))
+        white = torch.linalg.solve_triangular(factor, y.expand(len(theta), *y.shape), upper=False)
+        return log_evidence(factor.diagonal(dim1=-2, dim2=-1), white, CERTAINTY)
+
+    prior = plain_prior(2)
+    one = evidence(prior.sample(48))[0]  # the first hypothesis is the first draw
+    many = evidence(prior.sample(8192)).logsumexp(0) - math.log(8192)
+    assert (found - math.log(UninformedBelief.mass)).item() == pytest.approx((many - one).item(), abs=0.35)
 
 
 # -- too many to weigh all of them to the end ----------------------------------------------------------
@@ -223,11 +252,3 @@ def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
     assert vars(opt.surrogate) == before  # the same objects: nothing was added, nothing exchanged
     loaded = pickle.loads(pickle.dumps(opt.surrogate))
     assert told(Optimizer(SPACE, model=loaded, seed=1), 5).ask() == suggestion
-
-
-@pytest.mark.parametrize("num_inputs", [1, 3])
-def test_one_observation_leaves_length_scales_at_the_mode_of_their_prior(num_inputs: int) -> None:
-    """log ℓ ~ N(m, s²) has its most probable ℓ at exp(m - s²): BoTorch's m = √2 + log(d)/2 for [0, 1], and s = √3."""
-    found = weighing.own_lengthscales(table(1, num_inputs), torch.ones(1, 1).double(), torch.ones(num_inputs))
-    expected = 2 * math.exp(math.sqrt(2) - 3) * math.sqrt(num_inputs)
-    assert found.tolist() == pytest.approx([expected] * num_inputs, rel=1e-4)

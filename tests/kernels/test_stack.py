@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from gpytorch.kernels import MaternKernel
 
 from support.cases import table
 from tunedprior.beliefs import Aligned, Matched
@@ -16,6 +17,12 @@ def stack() -> KernelStack:
     return KernelStack(torch.tensor([[0.5, 2.0], [1.0, 1.0], [3.0, 0.7]], dtype=torch.float64), others, (0.4, 2.5))
 
 
+def _matern(lengthscale: torch.Tensor) -> MaternKernel:
+    kernel = MaternKernel(2.5, ard_num_dims=2).double()
+    kernel.lengthscale = lengthscale
+    return kernel.requires_grad_(False)
+
+
 @pytest.mark.parametrize(("left", "right"), [((4,), (3,)), ((6, 4), (6, 3)), ((4,), (6, 3)), ((2, 1, 4), (6, 3))])
 def test_a_stack_is_its_kernels_side_by_side(left: tuple, right: tuple) -> None:
     x, z = table(*left, 2, seed=5), table(*right, 2, seed=6)
@@ -25,7 +32,7 @@ def test_a_stack_is_its_kernels_side_by_side(left: tuple, right: tuple) -> None:
     assert found.shape == (5, *batch, left[-1], right[-1])
     wide, deep = x.expand(*batch, left[-1], 2), z.expand(*batch, right[-1], 2)
     for row, lengthscale in enumerate(kernels.lengthscales):
-        torch.testing.assert_close(found[row], SquaredExponential(lengthscale)(wide, deep).to_dense())
+        torch.testing.assert_close(found[row], _matern(lengthscale)(wide, deep).to_dense())
     for row, (kernel, size) in enumerate(zip(kernels.others, kernels.sizes, strict=True), start=3):
         torch.testing.assert_close(found[row], kernel(wide, deep).to_dense() / size)
     torch.testing.assert_close(kernels.variances(x), kernels.matrices(x, x).diagonal(dim1=-2, dim2=-1))

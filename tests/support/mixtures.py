@@ -62,7 +62,7 @@ def sampler(count: int = 16) -> SobolQMCNormalSampler:
 @cache
 def _kernel_by_loops(which: int, x: tuple[float, ...], z: tuple[float, ...]) -> float:
     if which < 2:
-        return reference.stationary("squared exponential", LENGTHSCALES[which])(x, z)
+        return reference.stationary("matern 5/2", LENGTHSCALES[which])(x, z)
     anchors, alpha = ANCHORS.tolist(), ALPHA.tolist()
     if which == 4:
         ell, size = MATCHED

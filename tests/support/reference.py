@@ -242,6 +242,7 @@ def stationary(kind, lengthscales):
         "squared exponential": lambda r: math.exp(-(r**2) / 2),
         "matern 1/2": lambda r: math.exp(-r),
         "matern 3/2": lambda r: (1 + math.sqrt(3) * r) * math.exp(-math.sqrt(3) * r),
+        "matern 5/2": lambda r: (1 + math.sqrt(5) * r + 5 * r**2 / 3) * math.exp(-math.sqrt(5) * r),
     }
     return lambda x, z: shapes[kind](distance(x, z, lengthscales))
 

@@ -194,11 +194,18 @@ def learn(
         for name, (own, ready) in useful.items():
             sets = [ready if own == box else TrainingSet.of(tables[name], box).standardised()]
             sets = _without_doubtful(tables[name], box) + sets
-            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes)]
+            absent = _numbers_of(tables[name].absent, box)
+            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes, absent)]
             units = tuple(unit for _, unit in fits)
             found = OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift, LIKELY * len(sets))
             known.append(_related(found, relations, direction, tables[name].labels))
     return box, tuple(known)
+
+
+def _numbers_of(names: Collection[str], box: Box) -> list[int]:
+    """The numbers of these parameters among those that have kernel inputs."""
+    varying = [axis.name for axis in box.axes if axis.width]
+    return [number for number, name in enumerate(varying) if name in names]
 
 
 def _related(one: OldSet, relations: Mapping[str, str], direction: str, labels: bool) -> OldSet:

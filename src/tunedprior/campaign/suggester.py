@@ -156,9 +156,11 @@ class Suggester:
 
     def _warn_if_exhausted(self, history: History, pending: Sequence[Setting], pool: Pool | None) -> None:
         """Say that there is nothing left that was not tried; where the noise is known, repeating is no surprise."""
-        box = self.surrogate.box
-        choices = self.lattice.every() if pool is None else box.codes(pool.settings)
-        if choices is None or self.objective.noise_std or len(history.trials) + len(pending) < len(choices):
+        count = self.space.size if pool is None else len(pool)
+        if count is None or self.objective.noise_std or len(history.trials) + len(pending) < count:
+            return
+        choices = self.lattice.every() if pool is None else self.surrogate.box.codes(pool.settings)
+        if choices is None:
             return
         if is_among(choices, self._known(history, pending)).all():
             what = f"All {len(choices)} {'settings of the search space' if pool is None else 'candidates'}"

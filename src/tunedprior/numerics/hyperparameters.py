@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import lgamma, log, pi
 
 import numpy as np
@@ -96,13 +97,18 @@ class HyperPrior:
         middle[-1], covariance[-1, -1] = log(min(max(variance, _NOISE[0]), _NOISE[1])), _FIXED**2
         return replace(self, middle=middle, covariance=covariance)
 
+    @cached_property
+    def root(self) -> Float[Tensor, "k k"]:
+        """The Cholesky factor of C."""
+        return cholesky(self.covariance)
+
     def sample(self, count: int) -> Float[Tensor, "count k"]:
         """Draws of θ: a scrambled Sobol sequence, the same in every call."""
-        return _within(self.middle + _normal(count, len(self.middle), seed=0) @ cholesky(self.covariance).mT)
+        return _within(self.middle + _normal(count, len(self.middle), seed=0) @ self.root.mT)
 
     def log_density(self, theta: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """log N(θ; m, C)."""
-        return _log_normal(theta, self.middle, cholesky(self.covariance))
+        return _log_normal(theta, self.middle, self.root)
 
     def log_posterior(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"]
@@ -126,7 +132,7 @@ class HyperPrior:
         gradient = torch.cat([by_length, (noise * by_covariance.trace())[None]])
         value = lgamma(posterior) - float(factor.diagonal().log().sum()) - posterior * log(misfit)
         off = theta - self.middle
-        pull = torch.cholesky_solve(off[:, None], cholesky(self.covariance))[:, 0]
+        pull = torch.cholesky_solve(off[:, None], self.root)[:, 0]
         return value - float(off @ pull) / 2, gradient - pull
 
     def most_probable(
