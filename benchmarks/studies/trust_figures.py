@@ -12,23 +12,23 @@ from benchmarks.figures import save
 
 
 def draw_trust(histories: Mapping[str, pd.DataFrame], path: Path) -> None:
-    """A panel for each kind of old data: how probable each belief is after each observation."""
+    """A panel for each kind of old data: how probable each belief is after each observation, and trust as a line."""
     figure, panels = plt.subplots(2, (len(histories) + 1) // 2, figsize=(10, 5), sharey=True, layout="constrained")
     colours = {"aligned": "black", "shape": "tab:orange", "uninformed": "lightgrey"}
     for (kind, history), axes in zip(histories.items(), panels.flat, strict=True):
         axes.stackplot(
             history.index, *(history[belief] for belief in colours), labels=list(colours), colors=list(colours.values())
         )
+        axes.plot(history.index, history["trust"], label="trust", color="tab:red", linewidth=2.0)
         axes.set_title(f"old data: {kind}", loc="left", fontsize=11)
         axes.set(xlim=(0, history.index.max()), ylim=(0, 1))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in panels[-1]:
         axes.set_xlabel("observations")
     for axes in panels[:, 0]:
-        axes.set_ylabel("probability")
-    figure.legend(
-        *panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(colours), frameon=False
-    )
+        axes.set_ylabel("probability; trust")
+    labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside lower center", ncols=len(labels[0]), frameon=False)
     save(figure, path)
 
 

@@ -45,6 +45,7 @@ def test_stored_results_are_the_documented_ones(arguments: list[str], capsys: py
 def test_a_run_that_is_drawn_earns_trust() -> None:
     history = trust.campaign("flipped", steps=3).trust.history
     assert history["aligned"].iloc[-1] > 0.8 > history["aligned"].iloc[0]
+    assert history["trust"].iloc[-1] > 0.4 > history["trust"].iloc[0]
     assert history["slope"].iloc[-1] == pytest.approx(-1, abs=0.2)
 
 

@@ -1,6 +1,7 @@
 """What an optimiser says of the old data it was given."""
 
 import math
+import re
 from statistics import NormalDist
 
 import numpy as np
@@ -22,22 +23,23 @@ from support.builders import (
 )
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.insight import trust as trust_module
+from tunedprior.insight import relation
+from tunedprior.insight.trust import Trust
 
 
-def test_before_any_observation_trust_is_the_prior() -> None:
+def test_before_any_observation_beliefs_have_their_prior_and_no_trust() -> None:
     opt = Optimizer(SPACE, old_data(rows=20))
     trust = opt.trust
     weights = weighed_beforehand(opt.surrogate).weights
-    assert trust.beliefs["trust"].sum() == pytest.approx(1.0)
+    assert trust.beliefs["probability"].sum() == pytest.approx(1.0)
     assert trust.beliefs["belief"].is_unique
-    for belief, expected in trust.beliefs.set_index("belief")["trust"].items():
+    for belief, expected in trust.beliefs.set_index("belief")["probability"].items():
         labels = [label.belief == belief for label in opt.surrogate.hypotheses.labels]
         assert expected == pytest.approx(weights[labels].sum().item())
     (row,) = trust.relations.to_dict("records")
     assert row["old data"] == "old data"
-    without = trust.beliefs.loc[trust.beliefs["belief"] == "uninformed", "trust"].item()
-    assert row["trust"] == pytest.approx(1 - without)
+    assert row["trust"] == 0
+    assert not trust.beliefs["trust"].any()
     assert math.isnan(row["slope"])
     assert math.isnan(row["positive"])
     assert trust.history.index.tolist() == [0]
@@ -69,7 +71,7 @@ def test_a_slope_is_what_a_straight_line_through_old_and_new_says() -> None:
 
 def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each by hand: ρ ~ N(0, a·h) before, and cov(ρ, y) = a·h·ĝ, where h is its share of the variance."""
-    monkeypatch.setattr(trust_module, "_LEAST_SHARE", 0.0)
+    monkeypatch.setattr(relation, "_LEAST_SHARE", 0.0)
     old = {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}
     opt = told(Optimizer(SPACE, old, "minimize"), 3)
     observations, average = observations_of(opt), opt.surrogate
@@ -107,11 +109,12 @@ def test_history_is_what_was_said_at_the_time() -> None:
         earlier = Optimizer(SPACE, direction="minimize", seed=3, model=average_over())
         earlier = earlier.resume(opt.history.head(count)).trust
         pd.testing.assert_frame_equal(earlier.history, history.head(count + 1))
-        beliefs = earlier.beliefs.set_index("belief")["trust"]
+        beliefs = earlier.beliefs.set_index("belief")["probability"]
         np.testing.assert_allclose(history.loc[count, list(beliefs.index)], beliefs)
-        relation = earlier.relations.iloc[0]
-        np.testing.assert_allclose(history.loc[count, ["slope", "positive"]], relation[["slope", "positive"]].tolist())
-    beliefs = history.drop(columns=["slope", "positive"])
+        row = earlier.relations.iloc[0]
+        numbers = ["trust", "slope", "positive"]
+        np.testing.assert_allclose(history.loc[count, numbers], row[numbers].tolist())
+    beliefs = history.drop(columns=["trust", "slope", "positive"])
     np.testing.assert_allclose(beliefs.sum(axis=1), 1.0)
 
 
@@ -120,7 +123,8 @@ def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
     trust = told(Optimizer(SPACE, sets), 2).trust
     assert trust.relations["old data"].tolist() == ["lab", "plant"]
     assert {"uninformed", "lab: aligned", "plant: aligned", "lab: slope", "plant: positive"} <= set(trust.history)
-    assert trust.beliefs["trust"].sum() == pytest.approx(1.0)
+    assert {"lab: trust", "plant: trust"} <= set(trust.history)
+    assert trust.beliefs["probability"].sum() == pytest.approx(1.0)
     by_set = trust.beliefs.groupby("old data")["trust"].sum()
     np.testing.assert_allclose(trust.relations.set_index("old data")["trust"], by_set[["lab", "plant"]])
     # The same data in other units and upside down: equally trusted, with the slope turned.
@@ -133,7 +137,7 @@ def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
 def test_trust_reads_as_a_sentence_and_two_tables() -> None:
     trust = told(Optimizer(SPACE, {"lab of 2019": old_data(rows=15)}), 2).trust
     _, beliefs, relations = str(trust).split("\n\n")
-    assert beliefs.splitlines()[0].split() == ["old", "data", "belief", "trust"]
+    assert beliefs.splitlines()[0].split() == ["old", "data", "belief", "probability", "trust"]
     assert len(beliefs.splitlines()) == 1 + len(trust.beliefs)
     assert relations.splitlines()[0].split() == ["old", "data", "trust", "slope", "positive"]
     assert "lab of 2019" in relations
@@ -149,21 +153,41 @@ def test_without_an_average_there_is_no_trust(options: dict) -> None:
         opt.trust  # noqa: B018  # a property
 
 
-@pytest.mark.parametrize("response", [1.0, float("nan")], ids=["equal responses", "failed runs"])
+@pytest.mark.parametrize("response", [1.0, 0.1, float("nan")], ids=["equal", "equal but for rounding", "failed runs"])
 def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
-    opt = Optimizer(SPACE, old_data(smooth), seed=1)
-    before = opt.trust.relations.trust.tolist()
+    opt = Optimizer(SPACE, {"lab": old_data(smooth)}, seed=1)
     for setting in opt.space.sobol(8, seed=2):
         opt.tell(setting, response)
-    assert opt.trust.relations.trust.tolist() == pytest.approx(before)
-    assert "undecided after 8 results" in str(opt.trust)
+    assert opt.trust.relations[["trust", "slope", "positive"]].to_numpy().tolist() == [[0.0, 0.0, 0.5]]
+    expected = "Old data 'lab': nothing is known of what it explains after 8 results that are all equal."
+    assert opt.trust.sentences == [expected]
 
 
 def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     opt = Optimizer(SPACE, old_data(flipped), seed=1)
-    assert opt.trust.sentences == ["old data: nothing was told yet, so nothing is known of how far it can be trusted."]
+    assert opt.trust.sentences == ["Old data: nothing was told yet, so nothing is known of what it explains."]
+    assert told(opt, 1).trust.sentences == ["Old data: nothing is known of what it explains after 1 result."]
     told(opt, 8)
-    said = repr(opt.trust)
-    assert said.startswith("old data is trusted (")
-    assert "the response falls with the old one" in said.splitlines()[0]
-    assert "<p>old data is trusted" in opt.trust._repr_html_()
+    said = repr(opt.trust).splitlines()[0]
+    assert re.fullmatch(
+        r"Old data explains \d+ % of what is expected after 9 results; "
+        r"the response falls by 1 for each unit of it \(100 % sure of the sign\)\.",
+        said,
+    )
+    assert f"<p>{said}</p>" in opt.trust._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((0.934, -0.3021, 0.02), "93 %; the response falls by 0.3 for each unit of it (98 % sure of the sign)."),
+        ((0.45, 1234.0, 0.9), "45 %; the response rises by 1200 for each unit of it (90 % sure of the sign)."),
+        ((0.04, 2.0, 0.7), "4 %: suggestions hardly depend on it."),
+        ((0.0, math.nan, math.nan), "0 %: suggestions hardly depend on it."),
+    ],
+)
+def test_a_sentence_is_about_what_is_there(numbers: tuple[float, float, float], expected: str) -> None:
+    relations = pd.DataFrame([("waste", *numbers)], columns=["old data", "trust", "slope", "positive"])
+    nothing = pd.DataFrame({"aligned": [0.0] * 7})
+    (said,) = Trust(nothing, relations, nothing).sentences
+    assert said.replace(" of what is expected after 6 results", "") == f"Old data 'waste' explains {expected}"

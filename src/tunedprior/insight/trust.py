@@ -1,6 +1,5 @@
-"""Posterior probabilities of the beliefs about old data, and the slope of the objective on the old response."""
+"""Trust in old data: the share of what is expected that it accounts for, the beliefs behind it, and its history."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from math import isnan
@@ -12,28 +11,31 @@ import torch
 
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
+from tunedprior.insight.relation import Relation, relation_to
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.objective import Objective
-from tunedprior.problem.observations import Observations
+from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import Trial
 
-# Trust above and below which a sentence says that old data is trusted, or is not borne out.
-_TRUSTED, _DOUBTED = 0.8, 0.25
-# Hypotheses with less than this share of their belief's weight change no digit that is shown.
-_LEAST_SHARE = 1e-4
+# Trust below which a sentence says that suggestions hardly depend on old data.
+_LITTLE = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trust:
-    """Posterior probabilities of the beliefs about old data, and the relation of the objective to it.
+    """How much of what is expected old data accounts for, and which beliefs about it that rests on.
 
     Attributes:
-        beliefs: The probability of each belief, given the observations, by old data set and belief.
-        relations: For each old data set: `trust`, the probability of all that is built on it (about half, if it neither
-            helps nor hurts); `slope`, by how much the objective rises when the old response rises by 1, both in their
-            own units; `positive`, the probability that they rise together rather than against each other. The last two
-            are those of "aligned", the one belief that speaks of them, and nan until there are observations.
-        history: The same after 0, 1, 2, … observations: a column for each belief, and each slope and sign.
+        beliefs: For each old data set and belief: `probability`, that of the belief given the observations, and
+            `trust`, the part of the set's trust that rests on it (0 for beliefs that hold no relation to the old
+            response, such as "shape" and "uninformed").
+        relations: For each old data set: `trust`, the share of the variance of a response, over the search space, that
+            the old response accounts for, from 0 to 1, with noise and whatever is still open as part of the rest;
+            `slope`, by how much the objective rises when the old response rises by 1, both in their own units;
+            `positive`, the probability that they rise together rather than against each other. Without observations
+            trust is 0, and the other two are nan; equal observations leave trust and slope at 0.
+        history: The same after 0, 1, 2, … observations: a column for the probability of each belief, then trust, slope
+            and sign.
     """
 
     beliefs: pd.DataFrame
@@ -62,17 +64,22 @@ class Trust:
 
 def _in_words(name: str, trust: float, slope: float, positive: float, count: int) -> str:
     """A sentence about one old data set, after so many results."""
-    if isnan(slope):
-        return f"{name}: nothing was told yet, so nothing is known of how far it can be trusted."
+    about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
+    if count == 0:
+        return f"{about}: nothing was told yet, so nothing is known of what it explains."
     after = f"after {count} result{'s' if count != 1 else ''}"
-    if trust >= _TRUSTED:
-        way = "rises" if positive >= 0.5 else "falls"
-        sure = max(positive, 1 - positive)
-        said = "is trusted" if sure >= _TRUSTED else "is trusted for its shape"
-        return f"{name} {said} ({trust:.0%}) {after}: the response {way} with the old one ({sure:.0%} sure)."
-    if trust <= _DOUBTED:
-        return f"{name} is not borne out ({trust:.0%}) {after}: suggestions hardly depend on it."
-    return f"{name} may help or not: undecided {after} (trust {trust:.0%}; near one half it neither helps nor hurts)."
+    if slope == 0:
+        return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
+    explains = f"{about} explains {_percent(trust)} of what is expected {after}"
+    if trust < _LITTLE or isnan(slope):
+        return f"{explains}: suggestions hardly depend on it."
+    way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
+    by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
+    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign)."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,85 +111,66 @@ class TrustSoFar:
 
     def _step(self, trials: tuple[Trial, ...], cache: Any) -> "tuple[_Step, Any]":
         average = self.average
-        names = [old.name for old in average.known]
         if not trials:
-            nothing = float("nan"), float("nan")
-            return _Step(_by_belief(Weighed.beforehand(average.hypotheses)), dict.fromkeys(names, nothing)), cache
+            nothing = {old.name: Relation() for old in average.known}
+            return _Step(_probabilities(Weighed.beforehand(average.hypotheses)), nothing), cache
         observations = self.objective.observations(trials, average.box)
         weighed, cache = average.weigh(observations, cache)
         with computing(), torch.no_grad():
-            slopes = {name: _slope(average, weighed, observations, name, self.objective.sign) for name in names}
-        return _Step(_by_belief(weighed), slopes), cache
+            relations = {
+                old.name: relation_to(old, average, weighed, observations, self.objective.sign) for old in average.known
+            }
+        return _Step(_probabilities(weighed), relations), cache
 
     @property
     def trust(self) -> Trust:
         """The steps as the tables of `Trust`."""
-        names, last = [old.name for old in self.average.known], self.steps[-1]
+        last = self.steps[-1]
         relations = pd.DataFrame(
-            [
-                (name, last.beliefs.loc[last.beliefs["old data"] == name, "trust"].sum(), *last.slopes[name])
-                for name in names
-            ],
+            [(name, one.trust, one.slope, one.positive) for name, one in last.relations.items()],
             columns=["old data", "trust", "slope", "positive"],
         )
-        rows = [{"observations": float(count)} | step.row(names) for count, step in enumerate(self.steps)]
+        rows = [{"observations": float(count)} | step.row() for count, step in enumerate(self.steps)]
         history = pd.DataFrame(rows).astype({"observations": int}).set_index("observations")
         return Trust(last.beliefs, relations, history)
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """After some results: the probability of each belief; for each old data set E[ρ | D] and P(ρ > 0 | D)."""
+    """After some results: the probability of each belief, and the relation to each old data set."""
 
-    beliefs: pd.DataFrame
-    slopes: dict[str, tuple[float, float]]
+    probabilities: dict[tuple[str, str], float]
+    relations: dict[str, Relation]
 
-    def row(self, names: Sequence[str]) -> dict[str, float]:
-        """One row of `Trust.history`: a number for each belief, slope and sign."""
+    @property
+    def beliefs(self) -> pd.DataFrame:
+        """The table of `Trust`."""
+        rows = []
+        for (old, belief), probability in self.probabilities.items():
+            explained = self.relations[old].explained if old else {}
+            rows.append((old, belief, probability, explained.get(belief, 0.0)))
+        return pd.DataFrame(rows, columns=["old data", "belief", "probability", "trust"])
+
+    def row(self) -> dict[str, float]:
+        """One row of `Trust.history`: a number for the probability of each belief; trust, slope and sign."""
+        several = len(self.relations) > 1
         found = {
-            belief if len(names) == 1 or not old else f"{old}: {belief}": share
-            for old, belief, share in self.beliefs.itertuples(index=False)
+            f"{old}: {belief}" if several and old else belief: share
+            for (old, belief), share in self.probabilities.items()
         }
-        for name, (slope, positive) in self.slopes.items():
-            before = "" if len(names) == 1 else f"{name}: "
-            found |= {f"{before}slope": slope, f"{before}positive": positive}
+        for name, one in self.relations.items():
+            before = f"{name}: " if several else ""
+            found |= {
+                f"{before}trust": one.trust,
+                f"{before}slope": one.slope,
+                f"{before}positive": one.positive,
+            }
         return found
 
 
-def _by_belief(weighed: Weighed) -> pd.DataFrame:
-    table = pd.DataFrame(
-        {
-            "old data": [label.old for label in weighed.hypotheses.labels],
-            "belief": [label.belief for label in weighed.hypotheses.labels],
-            "trust": weighed.weights.numpy(),
-        }
-    )
-    return table.groupby(["old data", "belief"], sort=False)["trust"].sum().reset_index()
-
-
-def _slope(
-    average: Average, weighed: Weighed, observations: Observations, name: str, sign: float
-) -> tuple[float, float]:
-    """E[ρ | D] and P(ρ > 0 | D), where the objective is ρ·ĝ(x) + …, over the hypotheses that hold it to be so.
-
-    With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ)).
-    """
-    among = weighed.hypotheses
-    old = next(old for old in average.known if old.name == name)
-    x, y = average.box.inputs(observations.codes), observations.y
-    of_it = torch.tensor([label.old == name for label in among.labels]) & (among.slopes > 0)
-    rows = (of_it & (weighed.weights >= _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
-    if len(rows) == 0:
-        return float("nan"), float("nan")
-    every = torch.stack([reading(x) for reading in old.readings])
-    expected = every[torch.tensor(among.readings)[rows], :, None]
-    factor = weighed.factor(rows)
-    solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
-    with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
-    share, weight = among.slopes[rows], weighed.weights[rows]
-    slope = share * with_y
-    deviation = (weighed.amplitude[rows] * (share - share**2 * with_itself)).clamp_min(1e-300).sqrt()
-    positive = torch.special.ndtr(sign * slope / deviation)
-    # Readings of doubtful data have units of their own.
-    unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[torch.tensor(among.readings)[rows]]
-    return float(weight @ (unit * slope) / weight.sum()), float(weight @ positive / weight.sum())
+def _probabilities(weighed: Weighed) -> dict[tuple[str, str], float]:
+    """Of each belief, by old data set and belief."""
+    found: dict[tuple[str, str], float] = {}
+    for label, weight in zip(weighed.hypotheses.labels, weighed.weights.tolist(), strict=True):
+        found[label.old, label.belief] = found.get((label.old, label.belief), 0.0) + weight
+    return found

@@ -1,0 +1,151 @@
+"""How the objective goes with the response of one old data set: by how much, which way, and what that explains."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.average.hypotheses import Hypotheses, Label
+from tunedprior.average.old_sets import OldSet
+from tunedprior.average.surrogate import Average
+from tunedprior.average.weighing import Weighed
+from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.sections import StackSection
+from tunedprior.problem.observations import Observations
+
+_NOTHING = float("nan")
+# Hypotheses with less than this share of the weight of those about the same old data change no digit that is shown.
+_LEAST_SHARE = 1e-4
+_SETTINGS = 64  # of the search space, over which variances are taken; twice as many change trust by 0.003
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What observations say of the objective ρ·ĝ(x) + …, where ĝ is what one old data set taught.
+
+    Attributes:
+        explained: By belief, the share of the variance of a response that ρ·ĝ makes up, as far as ĝ can be relied on;
+            times the belief's probability. 0 for beliefs that are not there.
+        slope: E[ρ | D], in the units of the objective over those of the old response; nan where nothing is known of ρ.
+        positive: P(ρ > 0 | D); nan likewise.
+    """
+
+    explained: Mapping[str, float] = field(default_factory=dict)
+    slope: float = _NOTHING
+    positive: float = _NOTHING
+
+    @property
+    def trust(self) -> float:
+        """The share of the variance of a response that old data accounts for."""
+        return sum(self.explained.values())
+
+
+def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: Observations, sign: float) -> Relation:
+    """The relation of the objective to this old data set, over the hypotheses that have a ρ.
+
+    With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ)).
+
+    Args:
+        old: The old data set, one of those of the average.
+        average: The model.
+        weighed: Its hypotheses, weighed by the observations.
+        observations: D.
+        sign: The objective's, by which its slope on the old response is turned back.
+    """
+    among, y = weighed.hypotheses, observations.y
+    if not bool((y != y[0]).any()):  # equal responses bear nothing out
+        return Relation(slope=0.0, positive=0.5)
+    rows = _worth_a_look(old, weighed)
+    if len(rows) == 0:
+        return Relation()
+    x = average.box.inputs(observations.codes)
+    sample = search_space_sample(average, x)
+    which = torch.tensor(among.readings)[rows]
+    learnt = torch.stack([reading(torch.cat([x, sample])) for reading in old.readings])[which]
+    expected, elsewhere = learnt[:, : len(x), None], learnt[:, len(x) :]
+    factor = weighed.factor(rows)
+    solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
+    with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
+    share, weight = among.slopes[rows], weighed.weights[rows]
+    slope = share * with_y
+    deviation = (weighed.amplitude[rows] * (share - share**2 * with_itself)).clamp_min(1e-300).sqrt()
+    positive = torch.special.ndtr(sign * slope / deviation)
+    # Readings of doubtful data have units of their own.
+    unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
+    shares = _shares(weighed, rows, slope[:, None] * elsewhere, x, sample, factor, solved[..., 1:])
+    shares = shares * _reliability(among, rows, elsewhere, sample)
+    explained: dict[str, float] = {}
+    for row, part in zip(rows.tolist(), (weight * shares).tolist(), strict=True):
+        belief = among.labels[row].belief
+        explained[belief] = explained.get(belief, 0.0) + part
+    return Relation(explained, float(weight @ (unit * slope) / weight.sum()), float(weight @ positive / weight.sum()))
+
+
+def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
+    """Points all over the search space, as kernel inputs: the box, or a part of it that holds the observed points x.
+
+    Old data may reach far beyond the space. The average knows how wide the space is, and where it is from x: exactly if
+    it is the whole box, and the better the further x are apart.
+    """
+    width = torch.ones(x.shape[1]).to(x) if average.scale is None else average.scale.clamp_max(1.0)
+    centre = (x.amin(0) + x.amax(0)) / 2
+    return centre.clamp(width - 1, 1 - width) + width * box_sample(x.shape[1], count=_SETTINGS)
+
+
+def _worth_a_look(old: OldSet, weighed: Weighed) -> Int[Tensor, " k"]:
+    """The numbers of the hypotheses about this old data that have a ρ, and a probability that is not negligible."""
+    among = weighed.hypotheses
+    of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
+    weights = weighed.weights * of_it
+    # Hypotheses that were left out half-way have no weight, and no factor.
+    return ((weights > 0) & (weights >= _LEAST_SHARE * weights.sum())).nonzero().flatten()
+
+
+def _shares(
+    weighed: Weighed,
+    rows: Int[Tensor, " k"],
+    by_old: Float[Tensor, "k m"],
+    x: Float[Tensor, "n d"],
+    sample: Float[Tensor, "m d"],
+    factor: Float[Tensor, "k n n"],
+    solved: Float[Tensor, "k n 1"],
+) -> Float[Tensor, " k"]:
+    """var b / (var b + var(m - b) + v + noise): the share of b = E[ρ | D]·ĝ in the variance of a response, for each h.
+
+    b and m - b, the rest of the posterior mean, vary over the sample. What is expected of a response there also has the
+    posterior variance v, on average over the sample, and noise. Without v, two observations would count as explained by
+    whatever runs through them.
+    """
+    processes = weighed.hypotheses.processes.take(rows)
+    kernels = StackSection.of(processes.kernels, x).at(sample)
+    cross = processes.mixed(kernels.cross, dims=2)
+    known = torch.linalg.solve_triangular(factor, cross.mT, upper=False).square().sum(-2)
+    left = (processes.mixed(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
+    rest = ((cross @ solved).squeeze(-1) - by_old).var(-1, correction=0)
+    part = by_old.var(-1, correction=0)
+    shares: Tensor = part / (part + rest + weighed.amplitude[rows] * (left + processes.noise))
+    return shares
+
+
+def _reliability(
+    among: Hypotheses, rows: Int[Tensor, " k"], learnt: Float[Tensor, "k m"], sample: Float[Tensor, "m d"]
+) -> Float[Tensor, " k"]:
+    """var ĝ / (var ĝ + u) over the sample, for each h: the share of g that old data determines, where u is left open.
+
+    A large u means that ĝ may be chance, and what is smooth goes with other smooth things by chance easily. The prior
+    variance of the hypothesis that has the least beside ρ·g is constant + s (ĝ² + u), which gives u.
+    """
+    kinds = list(zip(among.labels, among.readings, strict=True))
+    slopes, purest = among.slopes.tolist(), dict[tuple[Label, int], int]()
+    for row, kind in enumerate(kinds):
+        if slopes[row] > slopes[purest.setdefault(kind, row)]:
+            purest[kind] = row
+    distinct, place = torch.tensor([purest[kinds[row]] for row in rows.tolist()]).unique(return_inverse=True)
+    processes = among.processes.take(distinct)
+    total = (processes.variance(sample) - processes.constant) / among.slopes[distinct, None]
+    left = (total[place] - learnt.square()).mean(-1).clamp_min(0.0)
+    varies = learnt.var(-1, correction=0)
+    found: Tensor = varies / (varies + left).clamp_min(1e-300)
+    return found
