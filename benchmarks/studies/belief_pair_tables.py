@@ -35,7 +35,7 @@ def _made(make: Callable[[pd.DataFrame], str | None], results: pd.DataFrame | No
 def _by_pair(results: pd.DataFrame) -> str | None:
     """A row for each pair, then for all of them; only methods that were run on all pairs."""
     regrets, names = mean_regrets(results), problems_in_order(results)
-    methods = [method for method in _COMPARED if _run_on(results, [method, BASELINE]) == names]
+    methods = [method for method in _COMPARED if _shared_seeds(regrets, names, [method, BASELINE])]
     if not methods:
         return None
 
@@ -80,8 +80,9 @@ def _beside_rivals(results: pd.DataFrame) -> str | None:
 
 def _after_the_first_trials(results: pd.DataFrame) -> str | None:
     """Mean regret after so many trials, where old data chooses the first settings, over that of other starts."""
-    names = _run_on(results, [OWN_START, SOBOL_START, BASELINE])
-    last = int(results["step"].max())
+    names, last = problems_in_order(results), int(results["step"].max())
+    if not _shared_seeds(mean_regrets(results), names, [OWN_START, SOBOL_START, BASELINE]):
+        return None
     trials = [trial for trial in _TRIALS if trial <= last]
     after = {trial: mean_regrets(results[results["step"] == trial]) for trial in trials}
     rows = [
@@ -93,7 +94,7 @@ def _after_the_first_trials(results: pd.DataFrame) -> str | None:
         for method in (SOBOL_START, BASELINE)
         for told, some in _groups(names, f"all {len(names)}", "").items()
     ]
-    return markdown(pd.DataFrame(rows).set_index("own start over")) if rows else None
+    return markdown(pd.DataFrame(rows).set_index("own start over"))
 
 
 def _coverage(results: pd.DataFrame) -> str | None:
@@ -145,22 +146,17 @@ def _groups(names: Sequence[str], every: str = _TOGETHER, before: str = f"{_TOGE
     return {told: some for told, some in groups.items() if some}
 
 
-def _run_on(results: pd.DataFrame, methods: Sequence[str]) -> list[str]:
-    """The pairs that all of the methods were run on."""
-    return [
-        name
-        for name in problems_in_order(results)
-        if set(methods) <= set(results.loc[results["problem"] == name, "method"])
-    ]
+def _shared_seeds(regrets: pd.DataFrame, names: Sequence[str], methods: Sequence[str]) -> set[int]:
+    """The seeds that all of the methods were run with on all of the pairs."""
+    places = [(name, MEASURED, method) for name in names for method in methods]
+    if not all(place in regrets.index for place in places):
+        return set()
+    return set(regrets.loc[places].dropna(axis="columns").columns)
 
 
 def _largest_block(regrets: pd.DataFrame, methods: Sequence[str]) -> tuple[list[str], list[int]]:
     """The pairs and seeds with the most campaigns that all methods were run with, every seed on every pair."""
-    shared: dict[str, set[int]] = {}
-    for name in (*CHOSEN_ON, *CHECKED_ON):
-        places = [(name, MEASURED, method) for method in methods]
-        if all(place in regrets.index for place in places):
-            shared[name] = set(regrets.loc[places].dropna(axis="columns").columns)
+    shared = {name: _shared_seeds(regrets, [name], methods) for name in (*CHOSEN_ON, *CHECKED_ON)}
     blocks = [([name for name, has in shared.items() if seeds <= has], seeds) for seeds in shared.values() if seeds]
     names, seeds = max(blocks, key=lambda block: len(block[0]) * len(block[1]), default=([], set()))
     return names, sorted(seeds)
