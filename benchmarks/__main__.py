@@ -1,4 +1,4 @@
-"""python -m benchmarks: every measurement of the project by name."""
+"""python -m benchmarks: every measurement of the project by name, and `merge` for results made elsewhere."""
 
 import argparse
 import sys
@@ -10,6 +10,7 @@ from benchmarks.studies import (
     demo,
     flipped,
     lambda_floor,
+    merge,
     mistakes,
     paper,
     repeat,
@@ -28,6 +29,7 @@ _BENCHMARKS = {
     "mistakes": mistakes,
     "batches": batches,
     "repeat": repeat,
+    "merge": merge,
     "speed": speed,
     "demo": demo,
 }

@@ -25,7 +25,8 @@ _PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy", "scikit-learn")
 _SECONDS_BETWEEN_SAVES = 10.0
 # Until 3.1, pandas changed the last digit of some numbers unless told not to; since then it does not like to be told.
 _EVERY_DIGIT = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
-_OF_THE_RUN = ("seconds", "failed_fits", "software")
+#: Columns of the table of runs that say how a run went, not what was run.
+OF_THE_RUN = ("seconds", "failed_fits", "software")
 
 #: A frozen dataclass whose fields say what was run.
 JobT = TypeVar("JobT")
@@ -150,7 +151,7 @@ def _read(study: str, job: type[JobT], folder: Path) -> dict[JobT, tuple[int, Ru
     values = read_exactly(folder / f"{study}.csv")
     curves = values.groupby("run")["value"].apply(tuple)
     found = {}
-    of_runs = zip(runs["run"].tolist(), jobs_of(runs, job), runs[list(_OF_THE_RUN)].to_dict("records"), strict=True)
+    of_runs = zip(runs["run"].tolist(), jobs_of(runs, job), runs[list(OF_THE_RUN)].to_dict("records"), strict=True)
     for number, done, row in of_runs:
         failed = None if pd.isna(row["failed_fits"]) else int(row["failed_fits"])
         found[done] = number, Run(done, curves[number], row["seconds"], failed, row["software"])
@@ -170,7 +171,7 @@ def _values_table(runs: Sequence[tuple[int, Run[Any]]]) -> pd.DataFrame:
 
 def _runs_table(runs: Sequence[tuple[int, Run[Any]]]) -> pd.DataFrame:
     rows = [
-        {"run": number} | asdict(run.job) | {name: getattr(run, name) for name in _OF_THE_RUN} for number, run in runs
+        {"run": number} | asdict(run.job) | {name: getattr(run, name) for name in OF_THE_RUN} for number, run in runs
     ]
     return pd.DataFrame(rows).astype({"failed_fits": "Int64"})
 

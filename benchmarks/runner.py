@@ -1,12 +1,17 @@
 """Running many campaigns on all cores; what was run before is not run again."""
 
+import multiprocessing
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic
+from types import FrameType
+from typing import Generic, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +21,9 @@ from tqdm import tqdm
 
 from benchmarks.results import JobT, Run, Stored
 from tunedprior.errors import FittingWarning
+
+#: Runs as they are done; it can be closed.
+Runs: TypeAlias = Generator[Run[JobT], None, None]
 
 
 @dataclass(frozen=True)
@@ -42,36 +50,48 @@ class Study(Generic[JobT]):
 def run_all(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -> pd.DataFrame:
     """The long table of all jobs; those whose results are found in the folder are not run again.
 
-    Results are saved every few seconds, so that an interrupted run goes on where it stopped. Without a folder nothing
-    is stored. Each run names the software that made it; a change of this project's own code is for whoever made it to
-    judge, and to delete the runs it touches from the table of runs.
+    Results are saved every few seconds and when it is interrupted or terminated, so that the next run goes on where
+    this one stopped. Without a folder nothing is stored. Each run names the software that made it; a change of this
+    project's own code is for whoever made it to judge, and to delete the runs it touches from the table of runs.
     """
     stored = Stored(study.name, study.job, study.command, folder)
     missing = [job for job in jobs if job not in stored]
     numbers = stored.numbered(missing)
     try:
-        for run in completed(study.campaign, missing, study.name):
-            stored.add(numbers[run.job], run)
+        with _terminated_as_interrupted(), closing(completed(study.campaign, missing, study.name)) as done:
+            for run in done:
+                stored.add(numbers[run.job], run)
     finally:
         if missing:
             stored.save()
     return stored.table(jobs)
 
 
-def completed(campaign: Callable[[JobT], Sequence[float]], jobs: Sequence[JobT], name: str) -> Iterator[Run[JobT]]:
-    """Each job's run as it is done, with a progress bar; if one fails, what is done by then comes before its error."""
+def completed(
+    campaign: Callable[[JobT], Sequence[float]], jobs: Sequence[JobT], name: str
+) -> Generator[Run[JobT], None, None]:
+    """Each job's run as it is done, with a progress bar; if one fails, what is done by then comes before its error.
+
+    Interrupted or closed, it ends the campaigns that are under way.
+    """
     if not jobs:
         return
     failure: BaseException | None = None
-    with ProcessPoolExecutor(initializer=_one_thread) as pool:
-        futures = [pool.submit(timed, campaign, job) for job in jobs]
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(initializer=_in_worker) as pool:
+        futures: list[Future[Run[JobT]]] = []
         try:
+            futures += [pool.submit(timed, campaign, job) for job in jobs]
             for future in tqdm(as_completed(futures), total=len(jobs), desc=name, unit="campaign"):
                 failure = failure or future.exception()
                 if failure is not None:
                     break
                 futures.remove(future)
                 yield future.result()
+        except (KeyboardInterrupt, GeneratorExit):  # leaving the pool would wait for campaigns that take minutes
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
         finally:
             waiting = [future for future in futures if not future.cancel()]
     if failure is not None:
@@ -99,7 +119,7 @@ def estimated_seconds(
     for job in jobs:
         groups.setdefault(group(job), []).append(job)
     total = 0.0
-    with ProcessPoolExecutor(2, initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(2, initializer=_in_worker) as pool:
         for members in tqdm(groups.values(), desc=study.name, unit="group"):
             picked = [members[row] for row in random.choice(len(members), min(sample, len(members)), replace=False)]
             runs = pool.map(timed, [study.campaign] * len(picked), picked)
@@ -107,7 +127,26 @@ def estimated_seconds(
     return total / 2
 
 
-def _one_thread() -> None:
-    """In every worker: campaigns share the cores among them, not within."""
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does; only the main thread may arrange that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _in_worker() -> None:
+    """Campaigns share the cores among them, not within, and end when the main process says so."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes, and the main one ends the others
     torch.set_num_threads(1)
     threadpool_limits(1)

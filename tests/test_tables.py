@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
+from tests.support.pair_tables import PAIR_TABLES
 from tests.support.prose import agrees
 from tests.support.stored import (
     AVERAGE,
@@ -12,7 +13,6 @@ from tests.support.stored import (
     KIND_FUNCTIONS,
     KINDS,
     MORE,
-    PAIRS,
     PAPER,
     RIVAL,
     SHIFTED,
@@ -50,7 +50,7 @@ CHECKED = {
     "docs/algorithm1.md": {
         "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
     },
-    BELIEFS: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "pairs", "rival")},
+    BELIEFS: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "rival")} | PAIR_TABLES,
     EXPERIMENTS: {
         *(f"ratios {name}" for name in ("paper", "split", "shifted", "failures")), "kinds", "fibre simulated",
         "medians after 10", "medians after 25",
@@ -172,16 +172,6 @@ def test_the_average_beside_its_strongest_rival() -> None:
         assert unmarked_agrees(theirs, ratio("functions", groups[functions], kind, RIVAL, seeds=seeds)), (kind, told)
         paired = ratio("functions", groups[functions], kind, AVERAGE, to=RIVAL, seeds=seeds)
         assert marked_agrees(over, paired), (kind, functions, told, over)
-
-
-def test_measured_pairs() -> None:
-    rows = tables(BELIEFS)["beliefs pairs"][1]
-    assert [row[0] for row in rows] == [*PAIRS, TOGETHER]
-    for name, every, ours, theirs in rows:
-        group = PAIRS if name == TOGETHER else [name]
-        assert marked_agrees(every, ratio("beliefs_pairs", group, "measured", AVERAGE)), name
-        for method, printed in ((AVERAGE, ours), (RIVAL, theirs)):
-            assert agrees(printed, ratio("beliefs_pairs", group, "measured", method, seeds=(100, 101)).middle), name
 
 
 def test_the_readme() -> None:

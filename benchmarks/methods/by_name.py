@@ -50,8 +50,16 @@ def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = F
     return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal, as_printed)
 
 
+def _whole(old: OldData, **options: Any) -> Optimizer:
+    return Optimizer(old.space, old.table, direction=old.direction, seed=old.seed, **options)
+
+
 def _average(old: OldData) -> Surrogate:
-    return Optimizer(old.space, old.table, direction=old.direction).surrogate
+    return _whole(old).surrogate
+
+
+def _plain(old: OldData) -> Surrogate:
+    return Optimizer(old.space, direction=old.direction).surrogate
 
 
 @dataclass(frozen=True)
@@ -63,12 +71,15 @@ class Method:
         family: What the model is; two acquisition functions on one model are one family.
         acquisition: `"ei"` or `"ucb"`.
         surrogate: From old data to the model.
+        own_start: From old data to an optimiser that chooses its first settings too; None: a campaign begins with those
+            that all methods share.
     """
 
     name: str
     family: str
     acquisition: str
     surrogate: Callable[[OldData], Surrogate]
+    own_start: Callable[[OldData], Optimizer] | None = None
 
 
 _FAMILIES: dict[str, tuple[str | None, str | None, Callable[[OldData], Surrogate]]] = {
@@ -116,4 +127,12 @@ VARIANTS = {
         AS_PRINTED: {"as_printed": True},
     }.items()
 }
-ALL_METHODS = METHODS | VARIANTS
+#: This project's default as users have it, choosing its first settings too; the same after a Sobol design, and the
+#: default where there is no old data.
+OWN_START, SOBOL_START, PLAIN = "average-EI (own start)", "average-EI (Sobol start)", "plain-EI"
+DEFAULTS = {
+    OWN_START: Method(OWN_START, "average over beliefs", "ei", _average, _whole),
+    SOBOL_START: Method(SOBOL_START, "average over beliefs", "ei", _average, partial(_whole, design="sobol")),
+    PLAIN: Method(PLAIN, "no old data", "ei", _plain),
+}
+ALL_METHODS = METHODS | VARIANTS | DEFAULTS

@@ -1,15 +1,15 @@
 """The tables of docs/beliefs.md."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.comparison import Estimate, kinds_in_order, mean_regrets, problems_in_order, ratio, tried
+from benchmarks.comparison import kinds_in_order, mean_regrets, problems_in_order, ratio, tried
 from benchmarks.methods.by_name import AVERAGE, RIVAL
 from benchmarks.problems.functions import PAPER, SHIFTED
 from benchmarks.problems.kinds import FLIPPED, KINDS, OTHER_KINDS
-from benchmarks.problems.pairs import MEASURED
+from benchmarks.studies.belief_pair_tables import all_pair_tables
 from benchmarks.tables import markdown, marked, with_interval
 
 _TOGETHER = "geometric mean"
@@ -32,8 +32,7 @@ def all_belief_tables(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
         tables["beliefs functions"] = _by_function(found["functions"])
     if "continuous" in found:
         tables["beliefs continuous"] = _by_function(found["continuous"])
-    if "pairs" in found:
-        tables["beliefs pairs"] = _by_pair(found["pairs"])
+    tables |= all_pair_tables(found)
     if "experiments" in found:
         tables["beliefs rival"] = _against_the_rival(found["experiments"], first=3)
     return tables
@@ -97,20 +96,6 @@ def _by_function(results: pd.DataFrame) -> str:
         for kind in kinds_in_order(results)
     }
     return markdown(pd.DataFrame(cells, index=pd.Index(list(rows), name="function")))
-
-
-def _by_pair(results: pd.DataFrame) -> str:
-    regrets, rows = mean_regrets(results), _each_and_all(results)
-    few = set(results.loc[results["method"] == RIVAL, "seed"])
-
-    def ratios(method: str, seeds: Collection[int] | None) -> list[Estimate]:
-        return [ratio(regrets, names, MEASURED, method, seeds, MEASURED) for names in rows.values()]
-
-    cells = {AVERAGE: [marked(value) for value in ratios(AVERAGE, None)]} | {
-        f"{method}, seeds: {len(few)}": [f"{value.middle:.2f}" for value in ratios(method, few)]
-        for method in (AVERAGE, RIVAL)
-    }
-    return markdown(pd.DataFrame(cells, index=pd.Index(list(rows), name="pair")))
 
 
 def _each_and_all(results: pd.DataFrame) -> dict[str, list[str]]:

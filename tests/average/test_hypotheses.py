@@ -22,6 +22,7 @@ from support.builders import (
 from support.cases import table
 from tunedprior.average.hypotheses import all_hypotheses
 from tunedprior.average.surrogate import Average
+from tunedprior.numerics.axes import Axes
 from tunedprior.beliefs import belief
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.beliefs.uninformed import UninformedBelief

@@ -1,11 +1,13 @@
 """What can be made of an old data set: fits at several length-scales, and of any number of rows."""
 
+import numpy as np
 import pytest
 import torch
 
 from support import reference
 from support.builders import ripple, rows_of_ripple, standardised
 from support.cases import table
+from tunedprior.average import readings as readings_module
 from tunedprior.average.readings import several_fits
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.machines.fit import lengthscale_of
@@ -78,5 +80,3 @@ def test_a_parameter_that_old_data_does_not_know_does_not_matter() -> None:
         moved[:, 1] = -z[:, 1]
         torch.testing.assert_close(reading(z), reading(moved), rtol=1e-4, atol=1e-5)
         assert reading(z).std() > 0.01
-
-

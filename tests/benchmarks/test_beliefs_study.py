@@ -8,27 +8,25 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.methods.by_name import AVERAGE, BASELINE, RIVAL
+from benchmarks.methods.by_name import AVERAGE, BASELINE, OWN_START, PLAIN, RIVAL, RIVALS, SOBOL_START
 from benchmarks.problems.functions import FAILURES, MORE, PAPER, SHIFTED
 from benchmarks.problems.kinds import KINDS
-from benchmarks.results import jobs_of, read_results, read_runs
+from benchmarks.results import RESULTS, jobs_of, read_results, read_runs
 from benchmarks.runner import run_all
 from benchmarks.studies import beliefs
-from benchmarks.studies.belief_tables import all_belief_tables
-from benchmarks.studies.beliefs import (
+from benchmarks.studies.belief_jobs import (
     FULL,
-    IN_BOXES,
-    IN_POOLS,
     SMOKE,
     BoxJob,
     PoolJob,
+    calibration_jobs,
     continuous_jobs,
+    first_jobs,
     function_jobs,
-    on_continuum,
-    on_pairs,
-    on_pool,
     pair_jobs,
 )
+from benchmarks.studies.belief_tables import all_belief_tables
+from benchmarks.studies.beliefs import IN_BOXES, IN_POOLS, on_continuum, on_pool, parts_of, stored_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "beliefs.md"
 
@@ -41,8 +39,22 @@ def test_everything_asked_for_is_run() -> None:
     ours = {(job.problem, job.kind) for job in jobs if job.method == AVERAGE}
     assert ours == {(name, kind) for name in FULL.names for kind in KINDS}
     assert {job.method for job in jobs} == {AVERAGE, BASELINE, RIVAL}
-    for every in (jobs, continuous_jobs(FULL), pair_jobs(FULL)):
+    for every in (jobs, *(make(FULL) for make in (continuous_jobs, pair_jobs, first_jobs, calibration_jobs))):
         assert len(set(every)) == len(every)
+
+
+def test_everything_asked_for_is_run_on_pairs() -> None:
+    every = {job.problem for job in pair_jobs(FULL)}
+    assert len(every) == 23
+    for jobs, methods, steps, seeds in (
+        (pair_jobs(FULL), (BASELINE, AVERAGE, OWN_START, PLAIN), 40, range(100, 120)),
+        (pair_jobs(FULL), RIVALS, 40, range(100, 108)),
+        (first_jobs(FULL), (OWN_START, SOBOL_START, BASELINE), 10, range(100, 120)),
+        (calibration_jobs(FULL), (AVERAGE, PLAIN), 40, range(100, 110)),
+    ):
+        there = {(job.problem, job.method, job.seed) for job in jobs if job.method in methods}
+        assert there == {(name, method, seed) for name in every for method in methods for seed in seeds}
+        assert {job.steps for job in jobs} == {steps}
 
 
 def as_if_run(job: PoolJob | BoxJob) -> list[float]:
@@ -66,6 +78,34 @@ def test_the_command_has_a_quick_size(
     assert (tmp_path / "figures" / "beliefs.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_part_can_be_run_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beliefs, "IN_POOLS", replace(IN_POOLS, campaign=as_if_run))
+    part = ["beliefs", "--only", "functions", "--methods", BASELINE, RIVAL, "--seeds", "100-101", "--out"]
+    main([*part, str(tmp_path)])
+    runs = read_runs("beliefs", tmp_path)
+    expected = [job for job in function_jobs(FULL) if job.method in (BASELINE, RIVAL) and job.seed in (100, 101)]
+    assert set(jobs_of(runs, PoolJob)) == set(expected)
+    assert not (tmp_path / "beliefs.md").exists()
+
+
+def test_a_part_that_there_is_not_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="there is no average"):
+        main(["beliefs", "--methods", "average"])
+    for seeds in ("119-100", "100-", "few", "-3"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["beliefs", f"--seeds={seeds}"])
+        assert "seeds are LO-HI" in capsys.readouterr().err
+
+
+def test_tables_can_be_made_of_what_is_stored(tmp_path: Path) -> None:
+    for name, (study, jobs) in parts_of(SMOKE, "DIR").items():
+        if name != "calibration":
+            run_all(replace(study, campaign=as_if_run), jobs, tmp_path)
+    main(["beliefs", "--tables", "--out", str(tmp_path)])
+    named = re.findall("<!-- table: beliefs (.*) -->", (tmp_path / "beliefs.md").read_text())
+    assert named == ["kinds", "functions", "continuous", "pairs", "pair rivals", "first", "pair seconds"]
+
+
 def test_every_kind_and_method_can_be_run() -> None:
     jobs = [PoolJob("Branin", kind, AVERAGE, 100, 1, 32) for kind in KINDS]
     jobs += [PoolJob("Hartmann-3", "flipped", method, 100, 1, 32) for method in (AVERAGE, BASELINE, RIVAL)]
@@ -75,8 +115,9 @@ def test_every_kind_and_method_can_be_run() -> None:
 
 
 def test_pairs_are_left_out_unless_they_are_brought() -> None:
-    with pytest.raises(SystemExit, match="--pairs DIR"):
-        main(["beliefs", "--only", "pairs"])
+    for part in ("pairs", "first", "calibration"):
+        with pytest.raises(SystemExit, match="--pairs DIR"):
+            main(["beliefs", "--only", part])
 
 
 @pytest.mark.parametrize("method", [AVERAGE, BASELINE])
@@ -91,18 +132,24 @@ def test_regret_never_rises(method: str) -> None:
 
 
 def test_the_documented_results_are_the_stored_ones() -> None:
-    parts = {
-        "functions": (IN_POOLS, function_jobs),
-        "continuous": (IN_BOXES, continuous_jobs),
-        "pairs": (on_pairs("DIR"), pair_jobs),
-    }
-    for study, jobs in parts.values():
+    for study, jobs in ((IN_POOLS, function_jobs), (IN_BOXES, continuous_jobs)):
         assert set(jobs_of(read_runs(study.name), study.job)) == set(jobs(FULL))
-    found = {name: read_results(study.name) for name, (study, _) in parts.items()}
-    tables = all_belief_tables(found | {"experiments": read_results("functions")})
-    assert len(tables) == 5
+    tables = all_belief_tables(stored_parts(RESULTS))
+    assert len(tables) >= 6
     text = PAGE.read_text()
     for name, table in tables.items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text, name
     for picture in re.findall(r"\]\((figures/[^)]+)\)", text):
         assert (PAGE.parent / picture).is_file()
+
+
+@pytest.mark.parametrize("part", ["pairs", "first", "calibration"])
+def test_what_is_stored_of_pairs_was_asked_for(part: str) -> None:
+    study, jobs = parts_of(FULL, "DIR")[part]
+    if not (RESULTS / f"{study.name}_runs.csv").exists():
+        pytest.skip("nothing of it has been run yet")
+    stored = set(jobs_of(read_runs(study.name), PoolJob))
+    assert stored <= set(jobs)
+    missing = {job for job in jobs if job.method not in RIVALS} - stored
+    if missing:
+        pytest.skip(f"{len(missing)} campaigns have not been run yet")

@@ -1,16 +1,20 @@
 """One campaign on a test function: old data of the kind it says, the same start for all, repeatable curves."""
 
+import inspect
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.methods.by_name import AVERAGE, BASELINE, OldData
-from benchmarks.methods.campaigns import campaign_in_box, campaign_in_pool, optimizer_for
+from benchmarks.methods.by_name import AVERAGE, BASELINE, OWN_START, PLAIN, SOBOL_START, OldData
+from benchmarks.methods.campaigns import campaign_in_box, campaign_in_pool, coverage_in_pool, optimizer_for
 from benchmarks.problems.functions import FUNCTIONS, function_named
 from benchmarks.problems.kinds import KINDS, SPACE, old_data
 from benchmarks.problems.pools import pool_of
 from benchmarks.studies.paper import FunctionJob, on_function
+from tunedprior import Optimizer
+from tunedprior.problem.space import Setting
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
@@ -57,6 +61,63 @@ def test_settings_told_before_asking_may_come_one_by_one(method: str) -> None:
         by_hand.append(optimizer.best.value)
     assert curve == by_hand
     assert len(curve) == steps
+
+
+@pytest.fixture
+def in_pool() -> tuple[OldData, pd.DataFrame, np.ndarray]:
+    function = FUNCTIONS["Ackley"]
+    pool = pool_of(function, 64, 5)
+    return OldData(old_data("flipped", function, 5), SPACE, "maximize", 5), pool, function(pool.to_numpy())
+
+
+def response(setting: Setting, pool: pd.DataFrame, values: np.ndarray) -> float:
+    return float(values[(pool == pd.Series(setting)).all(axis=1).to_numpy()].item())
+
+
+def test_a_method_may_choose_its_own_start(in_pool: tuple[OldData, pd.DataFrame, np.ndarray]) -> None:
+    old, pool, values = in_pool
+    curve = campaign_in_pool(OWN_START, old, pool, values, 5)
+    optimizer, by_hand = Optimizer(SPACE, old.table, seed=5), []
+    for _ in range(5):
+        setting = optimizer.ask(candidates=pool)
+        optimizer.tell(setting, response(setting, pool, values))
+        by_hand.append(optimizer.best.value)
+    assert curve == by_hand
+    assert curve[:3] != campaign_in_pool(AVERAGE, old, pool, values, 3)
+
+
+@pytest.mark.skipif("design" not in inspect.signature(Optimizer).parameters, reason="there is no choice of design yet")
+def test_own_starts_differ_by_their_design(in_pool: tuple[OldData, pd.DataFrame, np.ndarray]) -> None:
+    old, pool, values = in_pool
+    curves = [campaign_in_pool(method, old, pool, values, 4) for method in (OWN_START, SOBOL_START)]
+    assert curves[0] != curves[1]
+
+
+@pytest.mark.parametrize("method", [AVERAGE, PLAIN])
+def test_intervals_are_predicted_before_a_result_is_told(
+    method: str, in_pool: tuple[OldData, pd.DataFrame, np.ndarray]
+) -> None:
+    old, pool, values = in_pool
+    inside = coverage_in_pool(method, old, pool, values, 3 + 4)
+    first = pool.iloc[np.random.default_rng(5).choice(64, size=3, replace=False)]
+    optimizer, expected = optimizer_for(method, old), []
+    optimizer.tell(first, values[first.index])
+    for _ in range(4):
+        setting = optimizer.ask(candidates=pool)
+        mean, std = optimizer.predict([setting])[["mean", "measured_std"]].iloc[0]
+        value = response(setting, pool, values)
+        expected.append(float(mean - 1.96 * std <= value <= mean + 1.96 * std))
+        optimizer.tell(setting, value)
+    assert inside == expected
+
+
+def test_what_lies_outside_of_its_interval_is_noticed(
+    in_pool: tuple[OldData, pd.DataFrame, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, pool, values = in_pool
+    sure = pd.DataFrame({"mean": [-9.0], "measured_std": [1e-3]})
+    monkeypatch.setattr(Optimizer, "predict", lambda _self, _settings: sure)
+    assert coverage_in_pool(BASELINE, old, pool, values, 3 + 2) == [0.0, 0.0]
 
 
 def test_campaigns_can_be_repeated_and_never_get_worse() -> None:

@@ -1,6 +1,10 @@
 """Campaigns on all cores, and their results as long tables: kept, found again to the last digit, never half."""
 
 import json
+import multiprocessing
+import os
+import signal
+import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -40,6 +44,12 @@ def fails_at_two(job: Number) -> list[float]:
     if job.size == 2.0:
         time.sleep(1.0)  # the other is done by then
         raise AssertionError(job)
+    return [2 * job.size]
+
+
+def takes_long_at_two(job: Number) -> list[float]:
+    if job.size == 2.0:
+        time.sleep(60.0)
     return [2 * job.size]
 
 
@@ -135,6 +145,30 @@ def test_what_was_done_survives_a_failure(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run_all(study(fails_at_two), [ONE, TWO], tmp_path)
     assert run_all(study(never), [ONE], tmp_path)["value"].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_run_saves_what_it_has_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: signal.Signals
+) -> None:
+    monkeypatch.setattr(Stored, "add", tell_after(Stored.add, told))
+    before, started = signal.getsignal(signal.SIGTERM), time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_all(study(takes_long_at_two), [ONE, TWO], tmp_path)
+    assert time.monotonic() - started < 30
+    assert not multiprocessing.active_children()
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert jobs_of(read_runs("kept", tmp_path), Number) == [ONE]
+
+
+def tell_after(add, told: signal.Signals):
+    """Keep a run, and then have the signal sent to this process."""
+
+    def add_and_tell(stored: Stored, number: int, run: Run) -> None:
+        add(stored, number, run)
+        threading.Timer(0.2, os.kill, (os.getpid(), told)).start()  # it comes while the next run is waited for
+
+    return add_and_tell
 
 
 def test_without_a_folder_nothing_is_stored() -> None:

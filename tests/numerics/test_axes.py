@@ -17,7 +17,10 @@ def test_categories_are_one_axis_with_a_scale_of_their_own() -> None:
     assert axes.of_input.tolist() == [0, 0, 0, 1, 2, 2]
     assert len(axes) == 3
     box = Box.around(SPACE)
-    settings = [{"gas": "air", "x": 0.0, "fixed": 1.0, "flag": "no"}, {"gas": "helium", "x": 10.0, "fixed": 1.0, "flag": "no"}]
+    settings = [
+        {"gas": "air", "x": 0.0, "fixed": 1.0, "flag": "no"},
+        {"gas": "helium", "x": 10.0, "fixed": 1.0, "flag": "no"},
+    ]
     inputs = box.inputs(box.codes(settings))
     squares = axes.squares(inputs, inputs)[:, 0, 1].tolist()
     assert squares == pytest.approx([1.0, 4.0, 0.0])  # two choices are half as far apart as two ends

@@ -31,7 +31,9 @@ def a_prior(num_axes: int, kernel: str = "matern 5/2", constant: float = 0.7) ->
     )  # fmt: skip
 
 
-def log_posterior_by_loops(prior: HyperPrior, kernel: str, x: torch.Tensor, y: torch.Tensor, theta: list[float]) -> float:
+def log_posterior_by_loops(
+    prior: HyperPrior, kernel: str, x: torch.Tensor, y: torch.Tensor, theta: list[float]
+) -> float:
     """log p(y | θ) + log p(θ), up to a constant that does not depend on θ."""
     plain = reference.stationary(kernel, np.exp(theta[:-1]).tolist())
     rows = x.tolist()

@@ -26,10 +26,22 @@ KINDS = (
     "flipped", "same", "noisy flip", "shifted", "squared", "binary labels", "another function", "pure noise",
 )  # fmt: skip
 STANDARD, TUNED, AVERAGE, RIVAL = "standard-EI", "TP-EI-BO", "average-EI", "MTGP-EI (free sign)"
-PAIRS = (
+#: On these pairs the numbers of the prior were chosen,
+CHOSEN_PAIRS = (
     "lig_PI_GOPI", "lig_GOPI_GOQ", "storm_solo_coloc", "storm_c1_c3_lat", "storm_c1thr_c3lat_flip", "liquid_water_dce",
-    "photo_nodup", "gpuconv_A100_MI250X",
+    "photo_nodup", "gpuconv_A100_MI250X", "gpupnpoly_2080Ti_3090", "dirarylation_90_120", "reizman_1_2",
+    "taskset_irnn_lstmavg",
 )  # fmt: skip
+#: and these chose nothing.
+CHECKED_PAIRS = (
+    "lig_PI_GOQ", "storm_coloc_wc_rs", "liquid_toluene_dce", "liquid7_hep_thf500", "oer_3496_3851", "reizman_1_4",
+    "reizman_3_4", "baumgartner_aniline_benzamide", "arylhal_iodotr_iodo4", "gpudedisp_A100_A4000", "taskset_vrnn_gru",
+)  # fmt: skip
+PAIRS = CHOSEN_PAIRS + CHECKED_PAIRS
+#: What the documents' sentences are about.
+FIRST_PAIRS = PAIRS[:8]
+OWN_START, SOBOL_START, PLAIN = "average-EI (own start)", "average-EI (Sobol start)", "plain-EI"
+RIVALS = (RIVAL, "RGPE-EI", "MTGP-EI (BoTorch)")
 
 #: Evaluations that all methods share, and that do not count, in each study.
 _SHARED = {"functions": 3, "as_printed": 3, "fibre": 6}
@@ -58,6 +70,14 @@ class Estimate:
         return tuple(np.quantile(self.draws, [1 - _CHANCE - _ERROR, 1 - _CHANCE + _ERROR]).tolist())
 
 
+def is_stored(study: str, methods: Collection[str] = (), problems: Collection[str] = ()) -> bool:
+    """Whether there are results of a study, and of these methods on all of these problems."""
+    if not (RESULTS / f"{study}_runs.csv").exists():
+        return False
+    found = set(runs(study)[["problem", "method"]].itertuples(index=False, name=None))
+    return all((problem, method) in found for problem in problems for method in methods)
+
+
 @cache
 def runs(study: str) -> pd.DataFrame:
     """One row for each campaign of a study."""
@@ -77,11 +97,11 @@ def speed(part: str) -> list[dict[str, Any]]:
 
 
 @cache
-def _means(study: str) -> dict[tuple[str, str, str], dict[int, float]]:
-    """The mean regret of each campaign, by problem, kind and method, then by seed."""
+def _means(study: str, step: int | None = None) -> dict[tuple[str, str, str], dict[int, float]]:
+    """The mean regret of each campaign (or that after one step), by problem, kind and method, then by seed."""
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     table = curves(study)
-    table = table[table["step"] > _SHARED.get(study, 0)]
+    table = table[table["step"] > _SHARED.get(study, 0)] if step is None else table[table["step"] == step]
     for (problem, kind, method, seed), value in table.groupby(["problem", "kind", "method", "seed"])["value"]:
         found.setdefault((problem, kind, method), {})[int(seed)] = float(value.sum() / len(value))
     return found
@@ -103,13 +123,15 @@ def ratio(
     to: str = STANDARD,
     to_kind: str | None = None,
     seeds: Collection[int] | None = None,
+    step: int | None = None,
 ) -> Estimate:
     """Mean regret over another method's: the geometric mean over problems, on the seeds that both were run with.
 
-    The standard process sees no old data, and was run with the first kind alone.
+    The standard process sees no old data, and was run with the first kind alone. With `step` it is the regret after
+    that step alone.
     """
-    of_base = to_kind or ("flipped" if to == STANDARD and study != "beliefs_pairs" else kind)
-    means = _means(study)
+    of_base = to_kind or ("flipped" if to == STANDARD and kind != "measured" else kind)
+    means = _means(study, step)
     rows = [(means[name, kind, method], means[name, of_base, to]) for name in problems]
     shared = sorted(set.intersection(*(set(one) for row in rows for one in row)) & set(seeds or range(1000)))
     middle, draws = 0.0, np.zeros(_RESAMPLES)

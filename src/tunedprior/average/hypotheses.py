@@ -169,9 +169,7 @@ class _Stack:
         return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
 
 
-def all_hypotheses(
-    known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], alone: bool = False
-) -> Hypotheses:
+def all_hypotheses(known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], alone: bool = False) -> Hypotheses:
     """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
 
     Args:

@@ -153,7 +153,9 @@ def relations_of(relation: Any, names: Collection[str]) -> dict[str, str]:
         raise InputError(f"relation names {listed(map(shown, unknown))}, and the old data sets are {there}.")
     wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
     if wrong and not isinstance(relation, Mapping):
-        raise InputError(f"relation must be one of {listed(RELATIONS)}, or such by old data set; got {shown(relation)}.")
+        raise InputError(
+            f"relation must be one of {listed(RELATIONS)}, or such by old data set; got {shown(relation)}."
+        )
     if wrong:
         raise InputError(f"A relation must be one of {listed(RELATIONS)}; got {listed(map(shown, wrong))}.")
     return {name: by_name.get(name, UNKNOWN) for name in names}
@@ -174,8 +176,8 @@ def learn(
     """
     relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
-        box, sets = _from_weight_prior(old_data, space)
-        return box, tuple(_related(one, relations, direction, labels=False) for one in sets)
+        its_box, learnt = _from_weight_prior(old_data, space)
+        return its_box, tuple(_related(one, relations, direction, labels=False) for one in learnt)
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():

@@ -30,7 +30,9 @@ LIKELY = (0.7, 0.1, 0.1, 0.1)
 _WITHOUT_END = 1e3
 
 
-def several_fits(training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()) -> list[Fit]:
+def several_fits(
+    training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()
+) -> list[Fit]:
     """The most probable fit with a length-scale for each parameter, and one at each of the fixed length-scales.
 
     Length-scales chosen on old data alone are brittle: they may smooth everything away, or fit what the objective does
@@ -50,14 +52,23 @@ def several_fits(training: TrainingSet, seed: int = 0, axes: Axes | None = None,
     spread = sqrt(count / 2)
     # A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
     prior = HyperPrior.of(
-        count, median=2.0, shared=1.0, own=1.3, noise=(-4.0, 3.0), constant=0.0, certainty=1.0, kernel=squared_exponential
+        count,
+        median=2.0,
+        shared=1.0,
+        own=1.3,
+        noise=(-4.0, 3.0),
+        constant=0.0,
+        certainty=1.0,
+        kernel=squared_exponential,
     )
     starts = [torch.tensor([log(spread * length)] * count + [log(noise)]).double() for length, noise in _STARTS]
     squares = axes.squares(points[some], points[some])
     found = prior.most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
     fits = []
     for lengths in (found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)):
-        matters = torch.ones(count, dtype=torch.bool).index_fill(0, torch.tensor(sorted(absent), dtype=torch.int64), False)
+        matters = torch.ones(count, dtype=torch.bool).index_fill(
+            0, torch.tensor(sorted(absent), dtype=torch.int64), False
+        )
         fits.append(_fit(training, axes.lengthscales(lengths.where(matters, _WITHOUT_END)), seed))
     return fits
 

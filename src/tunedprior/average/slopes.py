@@ -32,7 +32,8 @@ class Slopes:
     @property
     def positive(self) -> Float[Tensor, " k"]:
         """P(ρ > 0 | D) of each."""
-        return torch.special.ndtr(self.mean / self.deviation)
+        probability: Tensor = torch.special.ndtr(self.mean / self.deviation)
+        return probability
 
 
 def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Slopes:

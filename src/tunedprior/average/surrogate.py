@@ -31,8 +31,8 @@ class Average(CachingSurrogate):
         known: The old data sets.
         beliefs: The names of the beliefs to average over; all with `Belief.averaged`, when left out.
         alone: Whether to use these beliefs alone, without uninformed and remainders.
-        axes: The parameters, and the units of length-scales that do not come from old data; each kernel input in its own
-            unit, when left out.
+        axes: The parameters, and the units of length-scales that do not come from old data; each kernel input in its
+            own unit, when left out.
         hypotheses: The hypotheses h that these beliefs and old data sets make up.
     """
 

@@ -38,9 +38,7 @@ def away_from(
     return score
 
 
-def around(
-    code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], round_: int, seed: int
-) -> Float[Tensor, "n k"]:
+def around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], round_: int, seed: int) -> Float[Tensor, "n k"]:
     """Codes at random around one, nearer in each round, within bounds."""
     generator = torch.Generator().manual_seed(seed + round_)
     steps = torch.randn(_NUM_AROUND, len(code), generator=generator, dtype=torch.float64)

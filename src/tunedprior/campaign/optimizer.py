@@ -107,8 +107,9 @@ class Optimizer(Notebook):
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
         old = read_all(sets, space, target, direction)
         if model is None:
-            learning = {"kernel": kernel, "ard": ard, "seed": seed, "relations": relations, "direction": direction}
-            model = surrogate_for(prior, old, space, **learning)
+            model = surrogate_for(
+                prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations, direction=direction
+            )
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
                 "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
@@ -257,7 +258,8 @@ class Optimizer(Notebook):
         if not isinstance(average, Average) or average.alone or not average.known:
             has = f"the one model {type(average).__name__}" if getattr(average, "known", ()) else "none that is used"
             raise InputError(
-                f"Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has {has}."
+                "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
+                f"{has}."
             )
         so_far = self._trust or TrustSoFar(average, self._suggester.objective)
         self._trust = so_far.after(self._history.told)

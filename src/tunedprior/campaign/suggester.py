@@ -193,9 +193,7 @@ class Suggester:
         untried = ~is_among(offered, known)
         return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
 
-    def _promising(
-        self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None
-    ) -> Setting | None:
+    def _promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting | None:
         """The best setting by the opening at this position, away from known ones; None where it has ended."""
         box = self.surrogate.box
         settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
@@ -206,7 +204,10 @@ class Suggester:
                 return None
             here = int(away_from(known, offered, scores[position], box).argmax())
             if round_ < NUM_ROUNDS - 1 and pool is None:
-                settings = [settings[here], *box.settings(around(offered[here], self.lattice.bounds, round_, seed), self.space)]
+                settings = [
+                    settings[here],
+                    *box.settings(around(offered[here], self.lattice.bounds, round_, seed), self.space),
+                ]
                 offered = box.codes(settings)
         return dict(settings[here])
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses, Label
 from tunedprior.average.old_sets import OldSet
+from tunedprior.average.slopes import slopes_of
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
 from tunedprior.kernels.box_means import box_sample
@@ -16,8 +17,6 @@ from tunedprior.kernels.sections import StackSection
 from tunedprior.problem.observations import Observations
 
 _NOTHING = float("nan")
-# Hypotheses with less than this share of the weight of those about the same old data change no digit that is shown.
-_LEAST_SHARE = 1e-4
 _SETTINGS = 64  # of the search space, over which variances are taken; twice as many change trust by 0.003
 
 
@@ -45,8 +44,6 @@ class Relation:
 def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: Observations, sign: float) -> Relation:
     """The relation of the objective to this old data set, over the hypotheses that have a ρ.
 
-    With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ)).
-
     Args:
         old: The old data set, one of those of the average.
         average: The model.
@@ -57,30 +54,26 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     among, y = weighed.hypotheses, observations.y
     if not bool((y != y[0]).any()):  # equal responses bear nothing out
         return Relation(slope=0.0, positive=0.5)
-    rows = _worth_a_look(old, weighed)
+    x = average.box.inputs(observations.codes)
+    slopes = slopes_of(old, weighed, x, y)
+    rows = slopes.rows
     if len(rows) == 0:
         return Relation()
-    x = average.box.inputs(observations.codes)
     sample = search_space_sample(average, x)
     which = torch.tensor(among.readings)[rows]
-    learnt = torch.stack([reading(torch.cat([x, sample])) for reading in old.readings])[which]
-    expected, elsewhere = learnt[:, : len(x), None], learnt[:, len(x) :]
-    factor = weighed.factor(rows)
-    solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
-    with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
-    share, weight = among.slopes[rows], weighed.weights[rows]
-    slope = share * with_y
-    deviation = (weighed.amplitude[rows] * (share - share**2 * with_itself)).clamp_min(1e-300).sqrt()
-    positive = torch.special.ndtr(sign * slope / deviation)
+    elsewhere = torch.stack([reading(sample) for reading in old.readings])[which]
+    weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
     # Readings of doubtful data have units of their own.
     unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
-    shares = _shares(weighed, rows, slope[:, None] * elsewhere, x, sample, factor, solved[..., 1:])
+    shares = _shares(weighed, rows, slopes.mean[:, None] * elsewhere, x, y, sample)
     shares = shares * _reliability(among, rows, elsewhere, sample)
     explained: dict[str, float] = {}
     for row, part in zip(rows.tolist(), (weight * shares).tolist(), strict=True):
         belief = among.labels[row].belief
         explained[belief] = explained.get(belief, 0.0) + part
-    return Relation(explained, float(weight @ (unit * slope) / weight.sum()), float(weight @ positive / weight.sum()))
+    return Relation(
+        explained, float(weight @ (unit * slopes.mean) / weight.sum()), float(weight @ positive / weight.sum())
+    )
 
 
 def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
@@ -89,18 +82,12 @@ def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tens
     Old data may reach far beyond the space. The average knows how wide the space is, and where it is from x: exactly if
     it is the whole box, and the better the further x are apart.
     """
-    width = torch.ones(x.shape[1]).to(x) if average.scale is None else average.scale.clamp_max(1.0)
-    centre = (x.amin(0) + x.amax(0)) / 2
-    return centre.clamp(width - 1, 1 - width) + width * box_sample(x.shape[1], count=_SETTINGS)
-
-
-def _worth_a_look(old: OldSet, weighed: Weighed) -> Int[Tensor, " k"]:
-    """The numbers of the hypotheses about this old data that have a ρ, and a probability that is not negligible."""
-    among = weighed.hypotheses
-    of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
-    weights = weighed.weights * of_it
-    # Hypotheses that were left out half-way have no weight, and no factor.
-    return ((weights > 0) & (weights >= _LEAST_SHARE * weights.sum())).nonzero().flatten()
+    axes = average.hypotheses.axes
+    sample = axes.inputs(box_sample(len(axes), count=_SETTINGS))
+    is_number = torch.bincount(axes.of_input)[axes.of_input] == 1
+    width = axes.unit.clamp_max(1.0).where(is_number, 1.0)
+    centre = ((x.amin(0) + x.amax(0)) / 2).clamp(width - 1, 1 - width)
+    return centre + width * sample
 
 
 def _shares(
@@ -108,9 +95,8 @@ def _shares(
     rows: Int[Tensor, " k"],
     by_old: Float[Tensor, "k m"],
     x: Float[Tensor, "n d"],
+    y: Float[Tensor, "n 1"],
     sample: Float[Tensor, "m d"],
-    factor: Float[Tensor, "k n n"],
-    solved: Float[Tensor, "k n 1"],
 ) -> Float[Tensor, " k"]:
     """var b / (var b + var(m - b) + v + noise): the share of b = E[ρ | D]·ĝ in the variance of a response, for each h.
 
@@ -121,6 +107,8 @@ def _shares(
     processes = weighed.hypotheses.processes.take(rows)
     kernels = StackSection.of(processes.kernels, x).at(sample)
     cross = processes.mixed(kernels.cross, dims=2)
+    factor = weighed.factor(rows)
+    solved = torch.cholesky_solve(y.expand(len(rows), *y.shape), factor)
     known = torch.linalg.solve_triangular(factor, cross.mT, upper=False).square().sum(-2)
     left = (processes.mixed(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
     rest = ((cross @ solved).squeeze(-1) - by_old).var(-1, correction=0)

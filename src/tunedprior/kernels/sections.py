@@ -77,9 +77,7 @@ class StackSection(Section):
     def of(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
         """K_r(·, D) for the kernels of the stack and these points D."""
         none = points[:0]
-        parts: list[tuple[int, Section]] = [
-            (len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))
-        ]
+        parts: list[tuple[int, Section]] = [(len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))]
         for kernel, size in zip(stack.others, stack.sizes, strict=True):
             by_hand = kernel.section(size, none) if isinstance(kernel, HasSection) else None
             part = SectionByAutograd(kernel, size, none) if by_hand is None else by_hand

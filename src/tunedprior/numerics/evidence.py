@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+
 def log_evidence(
     diagonal: Float[Tensor, "*batch n"], white: Float[Tensor, "*batch n 1"], certainty: float | Float[Tensor, "*batch"]
 ) -> Float[Tensor, "*batch"]:

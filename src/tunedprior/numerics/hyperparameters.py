@@ -174,7 +174,8 @@ class HyperPrior:
         least = 1 / torch.linalg.eigvalsh(self.covariance).max()
         values, vectors = torch.linalg.eigh((curvature + curvature.mT) / 2)
         spread: Tensor = widened * values.clamp_min(least).rsqrt()
-        return vectors * spread
+        root: Tensor = vectors * spread
+        return root
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +220,7 @@ def draws(
 def _normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Float[Tensor, "count dims"]:
     """Standard normal draws from a scrambled Sobol sequence; the first at 0, if asked for."""
     uniform = SobolEngine(dims, scramble=True, seed=seed).draw(count, dtype=torch.float64)
-    found = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6))
+    found: Tensor = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6))
     if middle_first:
         found[0] = 0.0
     return found
@@ -237,4 +238,5 @@ def _log_normal(
     """log N(θ; m, WWᵀ) for a square root W."""
     off = torch.linalg.solve(root, (theta - middle).mT)
     size = root.slogdet().logabsdet + len(middle) / 2 * log(2 * pi)
-    return -off.square().sum(0) / 2 - size
+    density: Tensor = -off.square().sum(0) / 2 - size
+    return density

@@ -175,7 +175,8 @@ class Box:
         which may reach beyond the space, has the space's scale. For categories it makes two choices 1 apart, half as
         far as the ends of a number.
         """
-        of_input, units = [], []
+        of_input: list[int] = []
+        units: list[float] = []
         for axis, parameter in zip(self.axes, space.parameters, strict=True):
             unit = _BETWEEN_CHOICES
             if isinstance(parameter, Numeric):
