@@ -141,3 +141,11 @@ def test_old_data_is_not_changed() -> None:
 def test_whoever_moves_a_priors_kernel_moves_their_own() -> None:
     prior = pretrain(plant_data(150), PLANT, rows_with_alpha=50)
     assert prior.kernel() is not prior.kernel()
+
+
+def test_algorithm_1_needs_every_column() -> None:
+    table = plant_data().drop(columns="b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OldDataWarning)
+        with pytest.raises(InputError, match="b is missing or nearly empty"):
+            pretrain(table, PLANT)

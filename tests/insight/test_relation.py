@@ -20,7 +20,7 @@ from support.builders import (
     weighed_after,
 )
 from tunedprior import Optimizer, beliefs
-from tunedprior.insight import relation
+from tunedprior.average import slopes
 from tunedprior.insight.relation import search_space_sample
 from tunedprior.machines import AlphaFit
 
@@ -52,7 +52,7 @@ def reliability(reading: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
 
 def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each hypothesis by hand, with an inverse instead of factors."""
-    monkeypatch.setattr(relation, "_LEAST_SHARE", 0.0)
+    monkeypatch.setattr(slopes, "_LEAST_SHARE", 0.0)
     opt = told(Optimizer(SPACE, {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}, "minimize"), 4)
     observations, average = observations_of(opt), opt.surrogate
     weighed, x = weighed_after(average, observations), average.box.inputs(observations.codes)

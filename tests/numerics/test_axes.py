@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 import torch
 
+from support.builders import vector
 from support.cases import table
 from tunedprior.numerics.axes import Axes
 from tunedprior.problem.box import Box
@@ -31,13 +32,13 @@ def test_units_are_the_space_s_where_old_data_reaches_beyond_it() -> None:
     axes = Box.around(SPACE, old).kernel_axes(SPACE)
     assert axes.unit[3].item() == pytest.approx(1 / 3)
     assert axes.at_least(0.5).unit[3].item() == 0.5
-    lengths = axes.lengthscales(torch.tensor([[1.0, 2.0, 3.0]]).double())
+    lengths = axes.lengthscales(vector([[1.0, 2.0, 3.0]]))
     assert lengths[0].tolist() == pytest.approx([8**0.5] * 3 + [2 / 3] + [3 * 8**0.5] * 2)
 
 
 def test_positions_become_inputs_with_one_choice_each() -> None:
     axes = Box.around(SPACE).kernel_axes(SPACE)
-    found = axes.inputs(torch.tensor([[-1.0, 0.3, 1.0], [0.0, -0.2, -0.1]]).double())
+    found = axes.inputs(vector([[-1.0, 0.3, 1.0], [0.0, -0.2, -0.1]]))
     assert found.tolist() == [[1.0, -1.0, -1.0, 0.3, -1.0, 1.0], [-1.0, 1.0, -1.0, -0.2, 1.0, -1.0]]
 
 

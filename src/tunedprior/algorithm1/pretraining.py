@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, warn, whole
+from tunedprior.checks import flag, listed, refuse_other_types, renamed, seeded, shown, warn, whole
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features
@@ -148,6 +148,12 @@ def _learnt(
     device: str,
 ) -> WeightPrior:
     """The `WeightPrior` of `pretrain`, from a table that was read already."""
+    if data.absent:
+        raise InputError(
+            "Algorithm 1 takes all features from old data, so it must have every column; "
+            f"{listed(data.absent)} is missing or nearly empty. Use prior='average', which holds other beliefs "
+            "too, or add the column."
+        )
     box = Box.around(space, data.settings if len(data) else None)
     kernel = SquaredExponential() if kernel is None else kernel
     reach = OPEN_REACH if kernel.open_domain else 1.0

@@ -11,7 +11,7 @@ from tunedprior.kernels import SquaredExponential
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
 from tunedprior.numerics.axes import Axes
-from tunedprior.numerics.hyperparameters import HyperPrior, squared_exponential
+from tunedprior.numerics.hyperparameters import HyperPrior
 from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, random_rows
 
 _STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
@@ -59,9 +59,11 @@ def several_fits(
         noise=(-4.0, 3.0),
         constant=0.0,
         certainty=1.0,
-        kernel=squared_exponential,
+        smooth=True,
     )
-    starts = [torch.tensor([log(spread * length)] * count + [log(noise)]).double() for length, noise in _STARTS]
+    starts = [
+        torch.tensor([log(spread * length)] * count + [log(noise)], dtype=torch.float64) for length, noise in _STARTS
+    ]
     squares = axes.squares(points[some], points[some])
     found = prior.most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
     fits = []

@@ -27,7 +27,7 @@ _FEWEST = 16  # hypotheses that are kept at any number of observations
 # all observations.
 _NEGLIGIBLE = 1e-12
 _AT_ONCE = 2**22  # entries that are factorised at once
-_NOISE_ITERATIONS = 3
+_NOISE_ITERATIONS = 5
 
 PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # the numbers of hypotheses, and their factors
 

@@ -256,7 +256,8 @@ class Optimizer(Notebook):
         """How much each belief about the old data is trusted by now, how the objective goes with it, and since when."""
         average = self.surrogate
         if not isinstance(average, Average) or average.alone or not average.known:
-            has = f"the one model {type(average).__name__}" if getattr(average, "known", ()) else "none that is used"
+            no_old_data = isinstance(average, Average) and not average.known
+            has = "no old data that is used" if no_old_data else f"the one model {type(average).__name__}"
             raise InputError(
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"{has}."

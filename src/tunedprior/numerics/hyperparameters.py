@@ -3,7 +3,7 @@
 θ = (log ℓ_1, …, log ℓ_g, log η): a length-scale for each parameter, and the noise variance relative to the amplitude.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lgamma, log, pi
@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.matern import matern_and_slope
-from tunedprior.numerics.squared_exponentials import exponentials
+from tunedprior.numerics.stationary import stationary_and_slope
 
 # Search intervals, for inputs in [-1, 1].
 _LENGTHSCALES = (0.05, 1e3)
@@ -26,19 +25,6 @@ _NOISE = (6e-6, 20.0)
 # Step of the differences of gradients that the curvature is computed from.
 _STEP = 1e-3
 _FIXED = 1e-2  # standard deviation of the logarithm of a noise variance that is known
-
-#: K and -2 dK/dq from ν and squared differences, where q = Σ_d ν_d s_d.
-Kernel = Callable[
-    [Float[Tensor, "r d"], Float[Tensor, "d *n k"]], tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]
-]
-
-
-def squared_exponential(
-    precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
-) -> tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]:
-    """K = e^(-q/2), which is its own slope -2 dK/dq, with q = Σ_d ν_d s_d."""
-    values = exponentials(precision, squares)
-    return values, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +36,14 @@ class HyperPrior:
         covariance: C.
         constant: The prior variance of the constant mean, relative to the amplitude.
         certainty: c.
-        kernel: The covariance function, with its slope.
+        smooth: Whether the kernel is squared exponential, and not Matérn-5/2.
     """
 
     middle: Float[Tensor, " k"]
     covariance: Float[Tensor, "k k"]
     constant: float
     certainty: float
-    kernel: Kernel = matern_and_slope
+    smooth: bool = False
 
     @classmethod
     def of(
@@ -70,7 +56,7 @@ class HyperPrior:
         noise: tuple[float, float],
         constant: float,
         certainty: float,
-        kernel: Kernel = matern_and_slope,
+        smooth: bool = False,
     ) -> "HyperPrior":
         """The prior for so many parameters.
 
@@ -82,14 +68,14 @@ class HyperPrior:
             noise: The mean and standard deviation of log η.
             constant: As above.
             certainty: As above.
-            kernel: As above.
+            smooth: As above.
         """
         middle = torch.full((num_axes + 1,), log(median) + log(max(num_axes, 1)) / 2, dtype=torch.float64)
         covariance = shared**2 * torch.ones_like(middle).outer(torch.ones_like(middle))
         covariance.diagonal().add_(own**2)
         covariance[-1], covariance[:, -1] = 0.0, 0.0
         middle[-1], covariance[-1, -1] = noise[0], noise[1] ** 2
-        return cls(middle, covariance, constant, certainty, kernel)
+        return cls(middle, covariance, constant, certainty, smooth)
 
     def with_noise(self, variance: float) -> "HyperPrior":
         """The prior where the noise variance, relative to the amplitude, is known."""
@@ -120,7 +106,7 @@ class HyperPrior:
         by log η.
         """
         n, precision, noise = len(y), (-2 * theta[:-1]).exp(), theta[-1].exp()
-        values, slopes = self.kernel(precision[None], squares)
+        values, slopes = stationary_and_slope(precision[None], squares, torch.tensor([self.smooth]))
         covariance = values[0] + self.constant
         covariance.diagonal().add_(noise)
         factor = cholesky(covariance)

@@ -1,0 +1,152 @@
+"""The first settings: by what old data expects, for either sign, or by a Sobol design; and what the user knows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from tunedprior import Optimizer, Suggester
+from tunedprior.average.surrogate import Average
+from tunedprior.errors import InputError
+from tunedprior.problem.space import Space
+
+SPACE = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
+PEAK = {"a": 0.4, "b": -0.3}
+
+
+def response(table: pd.DataFrame) -> np.ndarray:
+    """Highest at PEAK, lowest at the corner (-1, 1)."""
+    return -((table["a"] - PEAK["a"]) ** 2 + (table["b"] - PEAK["b"]) ** 2).to_numpy()
+
+
+def old(sign: float = 1.0, rows: int = 40, seed: int = 0) -> pd.DataFrame:
+    settings = pd.DataFrame(np.random.default_rng(seed).uniform(-1, 1, (rows, 2)), columns=["a", "b"])
+    return settings.assign(y=5 + sign * response(settings))
+
+
+def distance(setting: dict, place: dict) -> float:
+    return float(np.hypot(setting["a"] - place["a"], setting["b"] - place["b"]))
+
+
+def first_two(opt: Optimizer, **options: object) -> list[dict]:
+    return opt.ask(n=2, **options)
+
+
+def test_the_two_ends_of_what_old_data_expects_come_first() -> None:
+    top, bottom = first_two(Optimizer(SPACE, old(), seed=1))
+    assert distance(top, PEAK) < 0.25
+    assert distance(bottom, {"a": -1.0, "b": 1.0}) < 0.25
+
+
+@pytest.mark.parametrize(
+    ("direction", "sign", "relation"),
+    [
+        ("maximize", 1.0, "same"),
+        ("minimize", -1.0, "same"),
+        ("maximize", -1.0, "opposite"),
+        ("minimize", 1.0, "opposite"),
+    ],
+)
+def test_with_a_known_relation_the_first_suggestion_is_the_old_optimum(
+    direction: str, sign: float, relation: str
+) -> None:
+    """The objective has its optimum at PEAK in all four: where a transfer that knows the sign goes first."""
+    opt = Optimizer(SPACE, old(sign), direction=direction, relation=relation, seed=1)
+    first, second = first_two(opt)
+    assert distance(first, PEAK) < 0.25
+    assert 0.2 < distance(second, first) < 1.0  # promising too, and not the same
+
+
+def test_labels_name_the_good_end_whatever_the_direction() -> None:
+    table = old()
+    table["y"] = np.where(response(table) > -0.5, "pass", "fail")
+    for direction in ("maximize", "minimize"):
+        first = Optimizer(SPACE, table, direction=direction, relation="same", seed=1).ask()
+        assert distance(first, PEAK) < 0.6
+
+
+def test_from_candidates_the_opening_picks_the_ends_among_them() -> None:
+    pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
+    top, bottom = first_two(Optimizer(SPACE, old(), seed=1), candidates=pool)
+    ranks = pd.Series(response(pool)).rank().tolist()
+    rows = [int(((pool - pd.Series(one)) ** 2).sum(axis=1).idxmin()) for one in (top, bottom)]
+    assert ranks[rows[0]] > 54
+    assert ranks[rows[1]] < 7
+
+
+def test_without_old_data_or_when_asked_for_the_design_is_sobol() -> None:
+    plain, asked, suggested = Optimizer(SPACE, seed=1), Optimizer(SPACE, old(), design="sobol", seed=1), []
+    assert plain.suggester.initial == asked.suggester.initial == 3
+    for opt in (plain, asked):
+        suggested.append(opt.ask(n=3))
+    assert suggested[0] == suggested[1] == Space.parse(SPACE).sobol(3, seed=1)
+    assert Optimizer(SPACE, old()).suggester.initial == 2
+
+
+def test_settings_beyond_the_opening_are_those_of_a_sobol_design() -> None:
+    third = Optimizer(SPACE, old(), initial=4, seed=1).ask(n=4)[2]
+    assert third == Space.parse(SPACE).sobol(3, seed=1)[2]
+
+
+def test_several_old_sets_take_turns() -> None:
+    other = old().assign(y=lambda table: -((table["a"] + 0.6) ** 2) - (table["b"] - 0.6) ** 2)
+    first, second, third = Optimizer(SPACE, {"here": old(), "there": other}, seed=1).ask(n=3)
+    assert distance(first, PEAK) < 0.25
+    assert distance(second, {"a": -0.6, "b": 0.6}) < 0.3
+    assert distance(third, {"a": -1.0, "b": 1.0}) < 0.3
+
+
+def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:
+    """With the right word the sign is right from the second result on; a wrong word is given up."""
+    settings = pd.DataFrame(Space.parse(SPACE).sobol(12, seed=5))
+    values = response(settings)
+    signs = {}
+    for relation in ("same", "opposite", "unknown"):
+        opt = Optimizer(SPACE, old(), relation=relation)
+        for setting, value in list(zip(settings.to_dict("records"), values, strict=True))[:2]:
+            opt.tell(setting, value)
+        few = opt.trust.relations["positive"].item()
+        for setting, value in list(zip(settings.to_dict("records"), values, strict=True))[2:]:
+            opt.tell(setting, value)
+        signs[relation] = few, opt.trust.relations["positive"].item()
+    assert signs["opposite"][0] < signs["unknown"][0] < signs["same"][0]
+    assert min(late for _, late in signs.values()) > 0.9
+
+
+def test_relations_by_name_and_their_mistakes() -> None:
+    sets = {"here": old(), "there": old(-1.0, seed=1)}
+    opt = Optimizer(SPACE, sets, relation={"there": "opposite"})
+    assert isinstance(opt.surrogate, Average)
+    assert [one.sign for one in opt.surrogate.known] == [0, -1]
+    for wrong, said in (
+        ("reverse", "relation must be one of"),
+        ({"here": "reverse"}, "A relation must be one of"),
+        ({"elsewhere": "same"}, "relation names"),
+    ):
+        with pytest.raises(InputError, match=said):
+            Optimizer(SPACE, sets, relation=wrong)
+    with pytest.raises(InputError, match="for prior='average' alone"):
+        Optimizer(SPACE, old(), relation="same", prior="aligned")
+    with pytest.raises(InputError, match="design must be one of"):
+        Optimizer(SPACE, old(), design="grid")
+
+
+def test_design_and_relation_are_saved(tmp_path) -> None:
+    old().to_csv(tmp_path / "old.csv", index=False)
+    opt = Optimizer(SPACE, tmp_path / "old.csv", relation="same", design="old data", seed=4)
+    first = opt.ask()
+    opt.save(tmp_path / "campaign.json")
+    again = Optimizer.load(tmp_path / "campaign.json")
+    assert isinstance(again.surrogate, Average)
+    assert again.surrogate.known[0].sign == 1
+    assert again.suggester.design == "old data"
+    fresh = Optimizer(SPACE, tmp_path / "old.csv", relation="same", seed=4)
+    assert fresh.ask() == first
+    assert again.ask() == opt.ask()
+
+
+def test_a_suggester_of_any_model_has_a_design() -> None:
+    space = Space.parse(SPACE)
+    suggester = Suggester(space, Average.plain(space))
+    assert suggester.initial == 3
+    assert torch.equal(suggester.surrogate.opening(torch.zeros(4, 2).double()), torch.zeros(0, 4).double())
