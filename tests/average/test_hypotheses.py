@@ -76,7 +76,7 @@ def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest
     known = _learnt_from((smooth,), 20)[1]
     found = all_hypotheses(known, Axes.numbers(2), [belief("aligned")])
     assert {label.belief for label in found.labels} == {"uninformed"}
-    assert len(found) > 2 * 128  # they are there beside the plain ones, under another name
+    assert len(found) > 2 * 96  # they are there beside the plain ones, under another name
 
 
 def test_shares_and_prior_probabilities_sum_to_one() -> None:

@@ -9,15 +9,12 @@ from tunedprior.beliefs import Aligned, Matched
 from tunedprior.kernels import SquaredExponential
 from tunedprior.kernels.stack import KernelStack
 
-SMOOTH = [False, True, False]
-
 
 def stack() -> KernelStack:
     base = SquaredExponential(torch.tensor([0.8], dtype=torch.float64))
     anchors, alpha = table(5, 2, seed=1), table(5, seed=2)
     others = (Aligned(base, anchors, alpha, 0.1), Matched(base, anchors, alpha, by_features=True))
-    lengthscales, smooth = torch.tensor([[0.5, 2.0], [1.0, 1.0], [3.0, 0.7]]).double(), torch.tensor(SMOOTH)
-    return KernelStack(lengthscales, others, (0.4, 2.5), smooth)
+    return KernelStack(torch.tensor([[0.5, 2.0], [1.0, 1.0], [3.0, 0.7]], dtype=torch.float64), others, (0.4, 2.5))
 
 
 def _matern(lengthscale: torch.Tensor) -> MaternKernel:
@@ -35,8 +32,7 @@ def test_a_stack_is_its_kernels_side_by_side(left: tuple, right: tuple) -> None:
     assert found.shape == (5, *batch, left[-1], right[-1])
     wide, deep = x.expand(*batch, left[-1], 2), z.expand(*batch, right[-1], 2)
     for row, lengthscale in enumerate(kernels.lengthscales):
-        kernel = SquaredExponential(lengthscale) if SMOOTH[row] else _matern(lengthscale)
-        torch.testing.assert_close(found[row], kernel(wide, deep).to_dense())
+        torch.testing.assert_close(found[row], _matern(lengthscale)(wide, deep).to_dense())
     for row, (kernel, size) in enumerate(zip(kernels.others, kernels.sizes, strict=True), start=3):
         torch.testing.assert_close(found[row], kernel(wide, deep).to_dense() / size)
     torch.testing.assert_close(kernels.variances(x), kernels.matrices(x, x).diagonal(dim1=-2, dim2=-1))

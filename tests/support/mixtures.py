@@ -35,8 +35,7 @@ def four_processes(noise: list[float] = NOISE) -> Processes:
     ]
     base = SquaredExponential(vector([MATCHED[0]] * 2))
     learnt.append(Matched(base, ANCHORS, ALPHA, by_features=True, tolerance=1e-13))
-    sizes = (*(size for *_, size in ALIGNED), MATCHED[1])
-    stack = KernelStack(vector(LENGTHSCALES), tuple(learnt), sizes, torch.tensor([False, True]))
+    stack = KernelStack(vector(LENGTHSCALES), tuple(learnt), (*(size for *_, size in ALIGNED), MATCHED[1]))
     return Processes(stack, vector(SHARES), vector(noise), CONSTANT)
 
 
@@ -63,7 +62,7 @@ def sampler(count: int = 16) -> SobolQMCNormalSampler:
 @cache
 def _kernel_by_loops(which: int, x: tuple[float, ...], z: tuple[float, ...]) -> float:
     if which < 2:
-        return reference.stationary(("matern 5/2", "squared exponential")[which], LENGTHSCALES[which])(x, z)
+        return reference.stationary("matern 5/2", LENGTHSCALES[which])(x, z)
     anchors, alpha = ANCHORS.tolist(), ALPHA.tolist()
     if which == 4:
         ell, size = MATCHED

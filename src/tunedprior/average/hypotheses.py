@@ -13,7 +13,7 @@ from torch import Tensor
 from tunedprior.average.old_sets import OldSet
 from tunedprior.average.processes import Processes
 from tunedprior.beliefs.registry import Belief, Version
-from tunedprior.beliefs.uninformed import CONSTANT, KINDS, UninformedBelief, plain_prior
+from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, plain_prior
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.hyperparameters import draws
@@ -24,11 +24,10 @@ _SHARES = (0.5, 0.9, 0.99)  # of the variance, for the belief, where there is a 
 # Length-scales of remainders, for two parameters; for g of them they grow with √g, as distances in the box do.
 _REMAINDERS = (0.25, 0.6, 1.7)
 _NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
-# Draws of either kind of plain process near its most probable length-scales and noise, and how much more widely they
-# are spread than these are uncertain.
-_DRAWS_NEAR, _WIDENED = 32, 1.3
+# Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
+_DRAWS_NEAR, _WIDENED = 48, 1.3
 
-Place = tuple[bool, int]  # whether the kernel is not stationary, and its number among those of its kind
+Place = tuple[bool, int]  # whether the kernel is not a Matérn kernel, and its number among those of its kind
 
 
 @dataclass(frozen=True)
@@ -114,23 +113,18 @@ class Hypotheses:
         The prior probabilities of all its draws become importance weights (see `hyperparameters.draws`), so that their
         evidence is that of a plain process with unknown length-scales: fitting is no advantage over other hypotheses.
         """
-        squares, found = self.axes.squares(x, x), []
-        count, near = int(self.from_prior.sum()) // len(KINDS), int(self.near_top.sum()) // len(KINDS)
-        for smooth in KINDS:
-            prior = plain_prior(len(self.axes), smooth)
-            drawn = prior.sample(count)
-            if noise_variance is not None:
-                prior = prior.with_noise(noise_variance)
-                drawn[:, -1] = prior.middle[-1]
-            found.append(draws(prior, drawn, squares, y, near, _WIDENED))
-        theta = torch.cat([one.theta[count:] for one in found])
-        lengths = torch.cat([theta, found[0].most_probable[None]])[:, :-1].exp()
+        prior = plain_prior(len(self.axes))
+        drawn = prior.sample(int(self.from_prior.sum()))
+        if noise_variance is not None:
+            prior = prior.with_noise(noise_variance)
+            drawn[:, -1] = prior.middle[-1]
+        found = draws(prior, drawn, self.axes.squares(x, x), y, int(self.near_top.sum()), _WIDENED)
+        near = found.theta[len(drawn) :]
+        lengths = torch.cat([near, found.most_probable[None]])[:, :-1].exp()
         kernels = self.processes.kernels.with_lengthscales(self.fitted_rows, self.axes.lengthscales(lengths))
-        noise = self.processes.noise.masked_scatter(self.near_top, theta[:, -1].exp())
-        share = log(UninformedBelief.mass / len(KINDS))
-        weights = [torch.cat([one.log_weight[part] for one in found]) for part in (slice(count), slice(count, None))]
-        log_prior = self.log_prior.masked_scatter(self.from_prior, share + weights[0])
-        log_prior = log_prior.masked_scatter(self.near_top, share + weights[1])
+        noise = self.processes.noise.masked_scatter(self.near_top, near[:, -1].exp())
+        weights = found.log_weight + log(UninformedBelief.mass)
+        log_prior = self.log_prior.masked_scatter(self.from_prior | self.near_top, weights)
         return replace(self, processes=replace(self.processes, kernels=kernels, noise=noise), log_prior=log_prior)
 
 
@@ -150,11 +144,10 @@ class _Row:
 
 
 class _Stack:
-    """A `KernelStack` in the making: stationary kernels will come first, then all others."""
+    """A `KernelStack` in the making: Matérn kernels will come first, then all others."""
 
     def __init__(self) -> None:
         self.lengthscales: list[Float[Tensor, " d"]] = []
-        self.smooth: list[bool] = []
         self.kernels: list[tuple[Kernel, float]] = []
 
     def place(self, version: Version) -> Place:
@@ -163,7 +156,6 @@ class _Stack:
             self.kernels.append((version.covariance, version.size))
             return True, len(self.kernels) - 1
         self.lengthscales.append(version.covariance)
-        self.smooth.append(version.smooth)
         return False, len(self.lengthscales) - 1
 
     def row(self, place: Place) -> int:
@@ -174,7 +166,7 @@ class _Stack:
     def done(self) -> KernelStack:
         """The finished `KernelStack`."""
         kernels, sizes = zip(*self.kernels, strict=True) if self.kernels else ((), ())
-        return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes), torch.tensor(self.smooth))
+        return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
 
 
 def all_hypotheses(known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], alone: bool = False) -> Hypotheses:
@@ -192,7 +184,7 @@ def all_hypotheses(known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], 
         plain.append(_plain(stack.place(version), version.noise, version.log_prior, from_prior=True))
     lengths = torch.ones(len(axes), dtype=torch.float64)
     unknown = Version(axes.lengthscales(lengths), -inf)  # until there are observations
-    near = [stack.place(replace(unknown, smooth=smooth)) for smooth in KINDS for _ in range(_DRAWS_NEAR)]
+    near = [stack.place(unknown) for _ in range(_DRAWS_NEAR)]
     plain += [_plain(place, 1.0, -inf, near_top=True) for place in near]
     for one in held:
         if not one.of_old_data and one.name != uninformed.name:

@@ -57,7 +57,6 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     _is_ensemble = True
 
     lengthscales: Tensor
-    smooth: Tensor
     shares: Tensor
     noise: Tensor
     amplitude: Tensor
@@ -94,7 +93,6 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         self.box, self.constant, self.sizes = box, processes.constant, kernels.sizes
         self.kernels = torch.nn.ModuleList(kernels.others)
         self.register_buffer("lengthscales", kernels.lengthscales)
-        self.register_buffer("smooth", kernels.smooth)
         self.register_buffer("shares", processes.shares)
         self.register_buffer("noise", processes.noise)
         self.register_buffer("amplitude", amplitude)
@@ -121,7 +119,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     @property
     def processes(self) -> Processes:
         """The distinct processes."""
-        kernels = KernelStack(self.lengthscales, tuple(self.kernels), self.sizes, self.smooth)
+        kernels = KernelStack(self.lengthscales, tuple(self.kernels), self.sizes)
         return Processes(kernels, self.shares, self.noise, self.constant)
 
     @property

@@ -28,14 +28,13 @@ class Version:
     """One prior covariance of a belief, with its prior probability.
 
     Attributes:
-        covariance: A kernel, or the length-scales of a stationary one.
+        covariance: A kernel, or the length-scales of a Matérn-5/2 kernel.
         log_prior: The logarithm of its prior probability, before an average divides that among old data sets and, for
             beliefs with a remainder, among their versions.
         size: The mean of K(x, x) over the box, by which the covariance is divided.
         slope: The prior variance of ρ, where the objective is ρ·ĝ + …; 0 where the belief has no ρ.
         reading: The number of the reading (fit of the old data) that it is made from; -1 for none.
         counts: Whether its probability counts towards this belief, or (if ĝ is negligible) towards uninformed.
-        smooth: Whether a stationary kernel is squared exponential, and not Matérn-5/2.
         noise: The noise variance relative to the amplitude that belongs to it; None: each of several.
         is_remainder: Whether it also serves as the remainder of beliefs about the same old data.
     """
@@ -46,7 +45,6 @@ class Version:
     slope: float = 0.0
     reading: int = -1
     counts: bool = True
-    smooth: bool = False
     noise: float | None = None
     is_remainder: bool = False
 

@@ -12,28 +12,19 @@ from tunedprior.numerics.hyperparameters import HyperPrior
 CONSTANT = 10.0
 #: c of the amplitude's prior inverse gamma(c, c).
 CERTAINTY = 2.0
-#: Whether the kernel is squared exponential: of either kind, a half of the probability.
-KINDS = (False, True)
-_DRAWS = 32  # of each kind
+_DRAWS = 48
 
 
-def plain_prior(num_axes: int, smooth: bool) -> HyperPrior:
+def plain_prior(num_axes: int) -> HyperPrior:
     """The prior of a plain process: length-scales from a small part of the box to without end, noise from 0 to all."""
     return HyperPrior.of(
-        num_axes,
-        median=1.0,
-        shared=0.7,
-        own=1.0,
-        noise=(-3.0, 3.0),
-        constant=CONSTANT,
-        certainty=CERTAINTY,
-        smooth=smooth,
+        num_axes, median=1.0, shared=0.7, own=1.0, noise=(-3.0, 3.0), constant=CONSTANT, certainty=CERTAINTY
     )
 
 
 @register
 class UninformedBelief(Belief):
-    """Matérn-5/2 and squared exponential processes, length-scales for each parameter and noise drawn from a prior."""
+    """Matérn-5/2 processes with a length-scale for each parameter, and noise, drawn from a prior."""
 
     name = "uninformed"
     mass = 0.45
@@ -48,9 +39,6 @@ class UninformedBelief(Belief):
         whatever_the_cost: bool = False,  # noqa: ARG002  # always cheap
     ) -> list[Version]:
         """One version for each draw; an average adds draws near the most probable ones once there are observations."""
-        each = log(self.mass / (len(KINDS) * _DRAWS))
-        return [
-            Version(axes.lengthscales(one[:-1].exp()), each, smooth=smooth, noise=float(one[-1].exp()))
-            for smooth in KINDS
-            for one in plain_prior(len(axes), smooth).sample(_DRAWS)
-        ]
+        drawn = plain_prior(len(axes)).sample(_DRAWS)
+        each = log(self.mass / _DRAWS)
+        return [Version(axes.lengthscales(one[:-1].exp()), each, noise=float(one[-1].exp())) for one in drawn]

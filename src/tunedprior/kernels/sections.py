@@ -1,6 +1,6 @@
 """Sections K(·, D): kernels against fixed points D, and their gradients with respect to the free argument.
 
-Gradients are by hand for stationary kernels and for kernels that define their own (`HasSection`), by autograd
+Gradients are by hand for Matérn kernels and for kernels that define their own (`HasSection`), by autograd
 for all others.
 """
 
@@ -12,13 +12,13 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.kernels.table1 import SquaredExponential
+from tunedprior.numerics.matern import matern_and_slope
 from tunedprior.numerics.squared_exponentials import squared_differences
-from tunedprior.numerics.stationary import stationary_and_slope
 
 Pullback = Callable[[Float[Tensor, "r b n"], Float[Tensor, "r b"]], Float[Tensor, "b d"]]
 
@@ -77,9 +77,7 @@ class StackSection(Section):
     def of(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
         """K_r(·, D) for the kernels of the stack and these points D."""
         none = points[:0]
-        parts: list[tuple[int, Section]] = [
-            (len(stack.lengthscales), StationarySection(stack.lengthscales**-2, stack.smooth, none))
-        ]
+        parts: list[tuple[int, Section]] = [(len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))]
         for kernel, size in zip(stack.others, stack.sizes, strict=True):
             by_hand = kernel.section(size, none) if isinstance(kernel, HasSection) else None
             part = SectionByAutograd(kernel, size, none) if by_hand is None else by_hand
@@ -114,23 +112,22 @@ class StackSection(Section):
 
 
 @dataclass(frozen=True, eq=False)
-class StationarySection(Section):
-    """K_r = k(Σ_d ν_rd (x_d - x'_d)²) against fixed points D, k Matérn-5/2 or squared exponential; ν is `precision`."""
+class MaternSection(Section):
+    """K_r = (1 + r + r²/3) e⁻ʳ, r² = 5 Σ_d ν_rd (x_d - x'_d)², against fixed points D; ν is `precision`."""
 
     precision: Float[Tensor, "r d"]
-    smooth: Bool[Tensor, " r"]
     points: Float[Tensor, "n d"]
 
     def at(self, x: Float[Tensor, "b d"]) -> Values:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        cross, slope = stationary_and_slope(self.precision, squared_differences(x, self.points), self.smooth)
+        cross, slope = matern_and_slope(self.precision, squared_differences(x, self.points))
         return Values(cross, x.new_ones(cross.shape[:2]), partial(self._pulled_back, x, slope))
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "StationarySection":
+    def with_more(self, x: Float[Tensor, "m d"]) -> "MaternSection":
         """The section with the points x appended to D."""
         return replace(self, points=torch.cat([self.points, x]))
 
-    def up_to(self, end: int) -> "StationarySection":
+    def up_to(self, end: int) -> "MaternSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end])
 

@@ -4,39 +4,32 @@ from dataclasses import dataclass, replace
 
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from tunedprior.numerics.matern import matern
 from tunedprior.numerics.squared_exponentials import squared_differences
-from tunedprior.numerics.stationary import stationary
 
 
 @dataclass(frozen=True, eq=False)
 class KernelStack:
-    """K_r = k(Σ_d (x_d - x'_d)²/ℓ_rd²) for each row of ℓ, k Matérn-5/2 or squared exponential, then each other K/size.
+    """K_r = (1 + r + r²/3) e⁻ʳ, r² = 5 Σ_d (x_d - x'_d)²/ℓ_rd², for each row of ℓ, then each other kernel's K/size.
 
     Attributes:
-        lengthscales: ℓ, a row for each stationary kernel.
+        lengthscales: ℓ, a row for each Matérn-5/2 kernel.
         others: Kernels of any kind.
         sizes: The divisor of each of `others`, its mean variance: all kernels have variance 1 on average.
-        smooth: Which of the stationary kernels are squared exponential, and not Matérn-5/2; none, when left out.
     """
 
     lengthscales: Float[Tensor, "r d"]
     others: tuple[Kernel, ...] = ()
     sizes: tuple[float, ...] = ()
-    smooth: Bool[Tensor, " r"] = None  # type: ignore[assignment]  # set below
-
-    def __post_init__(self) -> None:
-        if self.smooth is None:
-            rough = torch.zeros(len(self.lengthscales), dtype=torch.bool, device=self.lengthscales.device)
-            object.__setattr__(self, "smooth", rough)
 
     def __len__(self) -> int:
         return len(self.lengthscales) + len(self.others)
 
     def with_lengthscales(self, rows: Int[Tensor, " k"], lengthscales: Float[Tensor, "k d"]) -> "KernelStack":
-        """The stack with the length-scales of these stationary kernels replaced."""
+        """The stack with the length-scales of these Matérn kernels replaced."""
         return replace(self, lengthscales=self.lengthscales.index_put((rows,), lengthscales))
 
     def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
@@ -47,12 +40,11 @@ class KernelStack:
             self.lengthscales[which[which < first]],
             tuple(self.others[row] for row in later),
             tuple(self.sizes[row] for row in later),
-            self.smooth[which[which < first]],
         )
 
     def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
         """K_r(x1, x2) for every kernel r."""
-        plain = stationary(self.lengthscales**-2, squared_differences(x1, x2), self.smooth)
+        plain = matern(self.lengthscales**-2, squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)

@@ -17,7 +17,8 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.stationary import stationary_and_slope
+from tunedprior.numerics.matern import matern_and_slope
+from tunedprior.numerics.squared_exponentials import exponentials
 
 # Search intervals, for inputs in [-1, 1].
 _LENGTHSCALES = (0.05, 1e3)
@@ -106,7 +107,10 @@ class HyperPrior:
         by log η.
         """
         n, precision, noise = len(y), (-2 * theta[:-1]).exp(), theta[-1].exp()
-        values, slopes = stationary_and_slope(precision[None], squares, torch.tensor([self.smooth]))
+        if self.smooth:
+            values = slopes = exponentials(precision[None], squares)
+        else:
+            values, slopes = matern_and_slope(precision[None], squares)
         covariance = values[0] + self.constant
         covariance.diagonal().add_(noise)
         factor = cholesky(covariance)

@@ -1,0 +1,26 @@
+"""Matérn-5/2 covariances: the one place where they are computed."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# The root of 0 has no derivative, though the covariance has: below this, it is taken at a fixed distance.
+_LEAST = 1e-30
+
+
+def matern(precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]) -> Float[Tensor, "r *n k"]:
+    """(1 + r + r²/3) e⁻ʳ with r² = 5 Σ_d ν_d s_d, for each row of ν, from squared differences s."""
+    return matern_and_slope(precision, squares)[0]
+
+
+def matern_and_slope(
+    precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
+) -> tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]:
+    """The covariances K, and -2 dK/dq = 5/3 (1 + r) e⁻ʳ, where q = r²/5 = Σ_d ν_d s_d.
+
+    The slope is to a Matérn covariance what the covariance itself is to a squared exponential one.
+    """
+    r = ((5 * precision) @ squares.flatten(1)).clamp_min(_LEAST).sqrt().view(len(precision), *squares.shape[1:])
+    decay = torch.exp(-r)
+    part = (1 + r) * decay
+    return part + r.square() / 3 * decay, 5 / 3 * part
