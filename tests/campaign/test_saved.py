@@ -253,7 +253,7 @@ def test_an_optimiser_in_a_few_lines() -> None:
     assert "best: none yet" in repr(Optimizer(SPACE))
     assert "6 settings" in repr(Optimizer({"speed": [98, 63, 48], "gas": ["air", "argon"]}))
     assert "prior: average, with old data>" in repr(Optimizer(SPACE, old()))
-    assert "prior: the model Standard" in repr(Optimizer.of(Optimizer(SPACE).suggester))
+    assert "prior: the model Average" in repr(Optimizer.of(Optimizer(SPACE).suggester))
 
 
 def test_in_a_notebook_names_are_text() -> None:
