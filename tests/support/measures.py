@@ -1,5 +1,6 @@
 """What the documents' claims are made of: ratios by name, from the stored results."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -9,10 +10,10 @@ from tests.support.prose import Value
 from tests.support.stored import (
     AVERAGE,
     FAILURES,
-    FIRST_PAIRS,
     KIND_FUNCTIONS,
     KINDS,
     MORE,
+    PAIRS,
     PAPER,
     RESULTS,
     RIVAL,
@@ -51,9 +52,14 @@ def worst(kind: str) -> float:
     return max(ratio("beliefs", [problem], kind, AVERAGE).middle for problem in ALL)
 
 
-def on_pairs() -> list[float]:
-    """The average's ratio on each of the measured pairs that the documents speak of."""
-    return [ratio("beliefs_pairs", [pair], "measured", AVERAGE).middle for pair in FIRST_PAIRS]
+def on_pairs(method: str) -> list[float]:
+    """A method's ratio on each of the measured pairs."""
+    return [ratio("beliefs_pairs", [pair], "measured", method).middle for pair in PAIRS]
+
+
+def over_pairs(method: str, pairs: Sequence[str] = PAIRS) -> float:
+    """Its geometric mean over pairs."""
+    return ratio("beliefs_pairs", pairs, "measured", method).middle
 
 
 def wiggles_of_levi() -> float:

@@ -38,8 +38,6 @@ CHECKED_PAIRS = (
     "reizman_3_4", "baumgartner_aniline_benzamide", "arylhal_iodotr_iodo4", "gpudedisp_A100_A4000", "taskset_vrnn_gru",
 )  # fmt: skip
 PAIRS = CHOSEN_PAIRS + CHECKED_PAIRS
-#: What the documents' sentences are about.
-FIRST_PAIRS = PAIRS[:8]
 OWN_START, SOBOL_START, PLAIN = "average-EI (own start)", "average-EI (Sobol start)", "plain-EI"
 RIVALS = (RIVAL, "RGPE-EI", "MTGP-EI (BoTorch)")
 

@@ -103,7 +103,7 @@ class Optimizer(Notebook):
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
         sets, objects = named(old_data), given(kernel=kernel, model=model)
         relations = relations_of(relation, sets)
-        if prior != AVERAGE and any(one != UNKNOWN for one in relations.values()):
+        if any(one != UNKNOWN for one in relations.values()) and prior != AVERAGE:
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
         old = read_all(sets, space, target, direction)
         if model is None:

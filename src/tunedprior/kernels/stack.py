@@ -7,7 +7,7 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.numerics.matern import matern
+from tunedprior.numerics.matern import matern_covariances
 from tunedprior.numerics.squared_exponentials import squared_differences
 
 
@@ -44,7 +44,7 @@ class KernelStack:
 
     def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
         """K_r(x1, x2) for every kernel r."""
-        plain = matern(self.lengthscales**-2, squared_differences(x1, x2))
+        plain = matern_covariances(self.lengthscales**-2, squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 _LEAST = 1e-30
 
 
-def matern(precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]) -> Float[Tensor, "r *n k"]:
+def matern_covariances(precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]) -> Float[Tensor, "r *n k"]:
     """(1 + r + r²/3) e⁻ʳ with r² = 5 Σ_d ν_d s_d, for each row of ν, from squared differences s."""
     return matern_and_slope(precision, squares)[0]
 
