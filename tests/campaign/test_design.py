@@ -7,6 +7,7 @@ import torch
 
 from tunedprior import Optimizer, Suggester
 from tunedprior.average.surrogate import Average
+from tunedprior.campaign.design import is_designed
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
@@ -80,12 +81,33 @@ def test_without_old_data_or_when_asked_for_the_design_is_sobol() -> None:
     for opt in (plain, asked):
         suggested.append(opt.ask(n=3))
     assert suggested[0] == suggested[1] == Space.parse(SPACE).sobol(3, seed=1)
-    assert Optimizer(SPACE, old()).suggester.initial == 2
+    assert Optimizer(SPACE, old()).suggester.initial == 6
 
 
-def test_settings_beyond_the_opening_are_those_of_a_sobol_design() -> None:
-    third = Optimizer(SPACE, old(), initial=4, seed=1).ask(n=4)[2]
-    assert third == Space.parse(SPACE).sobol(3, seed=1)[2]
+def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
+    """Old data may mislead: two settings of a Sobol design (one for each parameter) come in between."""
+    opt, sobol = Optimizer(SPACE, old(), seed=1), Space.parse(SPACE).sobol(8, seed=1)
+    asked = []
+    for _ in range(8):
+        asked.append(opt.ask())
+        opt.tell(asked[-1], float(response(pd.DataFrame([asked[-1]]))[0]))
+    assert [position for position, setting in enumerate(asked) if setting in sobol] == [2, 4]
+    designed = [position for position in range(9) if is_designed(position, num_opening=2, initial=6)]
+    assert designed == [0, 1, 2, 4]
+    assert [position for position in range(5) if is_designed(position, num_opening=0, initial=3)] == [0, 1, 2]
+
+
+def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:
+    pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
+    thirds = []
+    for seed in range(4):
+        opt = Optimizer(SPACE, old(), seed=seed)
+        for _ in range(3):
+            setting = opt.ask(candidates=pool)
+            opt.tell(setting, float(response(pd.DataFrame([setting]))[0]))
+        thirds.append((setting["a"], setting["b"]))
+    assert len(set(thirds)) > 1
+    assert set(thirds) <= set(pool.itertuples(index=False, name=None))
 
 
 def test_several_old_sets_take_turns() -> None:

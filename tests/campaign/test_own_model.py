@@ -33,7 +33,9 @@ class Remembering:
 def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
     own = Remembering(Box.around(Space.parse(SPACE)))
     assert isinstance(own, Surrogate)
-    opt, plain = (Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model) for model in (own, None))
+    opt, plain = (
+        Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model) for model in (own, Standard(own.box))
+    )
     for _ in range(5):
         setting = opt.ask()
         assert setting == plain.ask()

@@ -18,6 +18,22 @@ _NUM_AROUND, _WIDTHS = 256, (0.15, 0.03)
 _APART = 0.1
 
 
+def is_designed(position: int, num_opening: int, initial: int) -> bool:
+    """Whether the setting at this position is one of the design, and not the model's.
+
+    After an opening, settings of the design and of the model take turns: old data may mislead, and what fits the few
+    results so far is easily believed.
+    """
+    if position < num_opening:
+        return True
+    return position < initial and (num_opening == 0 or (position - num_opening) % 2 == 0)
+
+
+def default_initial(num_parameters: int, num_opening: int) -> int:
+    """Over how many settings a design extends: as many beside the opening as there are parameters, taking turns."""
+    return num_parameters + 1 if num_opening == 0 else num_opening + 2 * num_parameters
+
+
 def opening(surrogate: Surrogate, design: str, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
     """How promising settings are, a row for each setting of the opening; no rows for a Sobol design."""
     if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):

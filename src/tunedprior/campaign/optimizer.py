@@ -57,10 +57,12 @@ class Optimizer(Notebook):
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
         noise_std: The measurement noise, as a standard deviation in the response's units, where it is known; 0 for
             an exact response. Learnt when left out.
-        initial: How many settings of the design come before the model. Two with old data, and without it one more than
-            there are parameters, when left out. Observations that are told before asking replace them.
+        initial: Over how many settings the design extends, before the model alone decides. When left out, one more than
+            there are parameters; with old data two, then the design's and the model's in turns until there was one of
+            the design for each parameter. Observations that are told before asking replace them.
         design: What the first settings are: `"old data"`, the ends of what old data expects, where one end is promising
-            whichever way the response runs (without old data, a Sobol design), or `"sobol"`.
+            whichever way the response runs, then a Sobol design (from candidates, some at random) in turns with the
+            model; or `"sobol"`, as without old data.
         relation: What you know of the old response, one word for all old data sets or a dict by name: `"same"` if it
             rises with the new one, `"opposite"` if it falls, `"unknown"` (to be found out). It is believed, but not
             against the evidence.

@@ -15,7 +15,17 @@ from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import is_among, is_near, maximize
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.design import DESIGNS, NUM_OFFERED, NUM_ROUNDS, OLD_DATA, around, away_from, opening
+from tunedprior.campaign.design import (
+    DESIGNS,
+    NUM_OFFERED,
+    NUM_ROUNDS,
+    OLD_DATA,
+    around,
+    away_from,
+    default_initial,
+    is_designed,
+    opening,
+)
 from tunedprior.campaign.pool import Pool, pool_of
 from tunedprior.checks import listed, shown, warn, whole
 from tunedprior.errors import ExhaustedWarning, InputError
@@ -61,9 +71,10 @@ class Suggester:
         objective: What is wanted of the response.
         acquisition: As for `Optimizer`.
         beta: As for `Optimizer`.
-        initial: How many settings of the design come before the model. When left out, as many as the surrogate has an
-            opening for; if none, one more than there are parameters.
+        initial: Over how many settings the design extends. Without an opening they are all of the design, one more than
+            there are parameters when left out; after an opening, the design's and the model's take turns.
         design: `"old data"`: the surrogate's opening comes first, if it has one, then a Sobol design; or `"sobol"`.
+        num_opening: The number of settings in the surrogate's opening.
         own_box: The box of the search space alone, which says what lies outside of it and what is near.
         lattice: The allowed settings, made from the space.
 
@@ -81,6 +92,7 @@ class Suggester:
     beta: str | float = "brochu"
     initial: int | None = None
     design: str = OLD_DATA
+    num_opening: int = field(init=False, repr=False)
     own_box: Box = field(init=False, repr=False)
     lattice: Lattice = field(init=False, repr=False)
 
@@ -95,9 +107,10 @@ class Suggester:
                 "its order, scales and bounds). Make it with Box.around(space, old_settings)."
             )
         object.__setattr__(self, "own_box", Box.around(self.space))
-        if initial is None:
-            initial = len(opening(self.surrogate, self.design, self.surrogate.box.codes(self.space.sobol(1, 0))))
-        object.__setattr__(self, "initial", initial or len(self.space.parameters) + 1)
+        num_opening = len(opening(self.surrogate, self.design, self.surrogate.box.codes(self.space.sobol(1, 0))))
+        object.__setattr__(self, "num_opening", num_opening)
+        default = default_initial(len(self.space.parameters), num_opening)
+        object.__setattr__(self, "initial", default if initial is None else initial)
         object.__setattr__(self, "lattice", Lattice.of(self.space, self.surrogate.box))
         rehearse(self.acquisition, self.surrogate, self.lattice, self.beta)
 
@@ -133,8 +146,9 @@ class Suggester:
         Observations that were not asked for replace the design. Without a single result there is no model to ask,
         however many settings are already under way.
         """
-        early = len(history) + len(pending) < (self.initial or 1) and all(trial.asked for trial in history.told)
-        return early or len(history) == 0
+        position = len(history) + len(pending)
+        early = is_designed(position, self.num_opening, self.initial or 1)
+        return (early and all(trial.asked for trial in history.told)) or len(history) == 0
 
     def fit(self, history: History, seed: int = 0, before: Fitted | None = None) -> Fitted:
         """The model of everything that was told; faster with what `fit` gave for the same history less some results."""
@@ -148,7 +162,8 @@ class Suggester:
 
     def plain(self) -> "Suggester":
         """This suggester with the process that knows no old data instead of its surrogate."""
-        return replace(self, surrogate=Average.plain(self.space))
+        plain, most = Average.plain(self.space), default_initial(len(self.space.parameters), 0)
+        return replace(self, surrogate=plain, initial=min(self.initial or most, most))
 
     def pool(self, candidates: Any) -> Pool:
         """Candidates as different settings of the space, or an `InputError` that says which are not."""
@@ -175,7 +190,8 @@ class Suggester:
     def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
         """The setting to begin with at this position: of the opening, then of a Sobol design.
 
-        From a pool, the most promising untried candidate, then the one nearest to the Sobol point.
+        From a pool, the most promising untried candidates, then some at random, as a pool is dense where somebody
+        thought it worthwhile; without an opening, those nearest to the Sobol points.
         """
         box, position = self.surrogate.box, len(history) + len(pending) + len(history.set_aside)
         promising = self._promising(position, self._known(history, pending), seed, pool)
@@ -189,6 +205,9 @@ class Suggester:
             fresh = (~is_among(box.codes(in_turn), known)).nonzero().flatten().tolist()
             return in_turn[fresh[0] if fresh else 0]
         wanted, offered = sobol[position % len(sobol)], box.codes(pool.settings)
+        if self.num_opening:
+            random = torch.Generator().manual_seed(child_seed(seed, position, 2))
+            wanted = pool.settings[int(torch.randint(len(pool), (1,), generator=random))]
         distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
         untried = ~is_among(offered, known)
         return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
