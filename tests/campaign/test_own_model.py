@@ -114,7 +114,7 @@ def test_any_model_can_believe_in_what_is_pending() -> None:
 
 @pytest.mark.parametrize("noise_std", [None, 0.01])
 def test_pending_points_are_believed_not_observed(noise_std: float | None) -> None:
-    opt = Optimizer(SPACE, seed=1, noise_std=noise_std)
+    opt = Optimizer(SPACE, seed=1, noise_std=noise_std, model=Standard(Box.around(Space.parse(SPACE))))
     told_what_it_asked(opt, 5, mixed)
     fitted = opt.suggester.fit(opt.trials, opt.seed)
     model, pending = fitted.model, opt.surrogate.box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-from support.builders import SPACE, old_data, scaled, smooth, told
+from support.builders import SPACE, box_of, old_data, scaled, smooth, told
 from tunedprior import Optimizer
 from tunedprior.acquisition.posterior import misjudged
 from tunedprior.errors import InputError
+from tunedprior.models.standard import Standard
 from tunedprior.problem.space import Space
 
 TABLE = pd.DataFrame(Space.parse(SPACE).sobol(5, seed=3), index=[7, 3, 9, 1, 4])
@@ -36,7 +37,8 @@ def test_a_known_noise_is_what_a_measurement_adds(old) -> None:
 @pytest.mark.parametrize("old", [None, old_data(smooth)], ids=["plain", "old data"])
 def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
     """A model of one process is refitted without each observation; its parameters stay."""
-    opt = told(Optimizer(SPACE, old, seed=1, prior="uninformed" if old is None else "reweighted", noise_std=0.2), 7)
+    options = {"model": Standard(box_of(SPACE))} if old is None else {"old_data": old, "prior": "reweighted"}
+    opt = told(Optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
     model = opt.suggester.fit(opt.trials, opt.seed).model
     codes, y = model.train_inputs[0], model.train_targets
     observed = model.likelihood(model.forward(codes), codes)

@@ -88,9 +88,12 @@ class Average(CachingSurrogate):
         return torch.stack(rows[: max(2, len(self.box.axes) + 1)]) if rows else codes.new_zeros(0, len(codes))
 
     def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations."""
-        weights = Weighed.beforehand(self.hypotheses).weights
-        return weights @ self.hypotheses.processes.variance(self.box.inputs(codes))
+        """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.
+
+        The constant mean, of which nothing is known yet, is left out.
+        """
+        weights, processes = Weighed.beforehand(self.hypotheses).weights, self.hypotheses.processes
+        return weights @ (processes.variance(self.box.inputs(codes)) - processes.constant)
 
     def weigh(self, observations: Observations, cache: Seen | None = None) -> tuple[Weighed, Seen]:
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""
