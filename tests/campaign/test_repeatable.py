@@ -51,7 +51,8 @@ def test_a_campaign_with_pending_settings_goes_on_the_same() -> None:
 @pytest.mark.parametrize("with_old", [False, True])
 def test_the_units_of_the_response_do_not_matter(factor: float, offset: float, with_old: bool) -> None:
     model = average_over(scaled(mixed, -1.0), rows=30) if with_old else None
-    plain, other = (Optimizer(SPACE, seed=1, noise_std=0.01 * unit, model=model) for unit in (1.0, factor))
+    options = {"seed": 1, "model": model, "design": "sobol"}
+    plain, other = (Optimizer(SPACE, noise_std=0.01 * unit, **options) for unit in (1.0, factor))
     for setting in plain.ask(n=4):
         plain.tell(setting, mixed(setting))
         other.tell(setting, factor * mixed(setting) + offset)
