@@ -13,10 +13,7 @@ import support.typecheck  # noqa: F401  # the hook finds it by its name, and doe
 # pytest reads this file before any test, in every worker of pytest-xdist too. What was imported before the hook stays
 # unchecked, so that would be worth knowing.
 assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
-# Where tensors are computed with, that is: on settings, trials and files, checking takes several times as long as the
-# tests themselves, and what users get wrong there is refused in words.
-_CHECKED = ("numerics", "kernels", "machines", "beliefs", "models", "algorithm1", "average", "acquisition")
-install_import_hook([f"tunedprior.{package}" for package in _CHECKED], "support.typecheck.checker")
+install_import_hook("tunedprior", "support.typecheck.checker")
 
 from tunedprior.numerics.isolation import OwnGenerator  # noqa: E402  # after the hook
 

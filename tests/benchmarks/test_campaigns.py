@@ -1,6 +1,5 @@
 """One campaign on a test function: old data of the kind it says, the same start for all, repeatable curves."""
 
-import inspect
 from itertools import pairwise
 
 import numpy as np
@@ -86,7 +85,6 @@ def test_a_method_may_choose_its_own_start(in_pool: tuple[OldData, pd.DataFrame,
     assert curve[:3] != campaign_in_pool(AVERAGE, old, pool, values, 3)
 
 
-@pytest.mark.skipif("design" not in inspect.signature(Optimizer).parameters, reason="there is no choice of design yet")
 def test_own_starts_differ_by_their_design(in_pool: tuple[OldData, pd.DataFrame, np.ndarray]) -> None:
     old, pool, values = in_pool
     curves = [campaign_in_pool(method, old, pool, values, 4) for method in (OWN_START, SOBOL_START)]

@@ -66,13 +66,9 @@ def several_fits(
     ]
     squares = axes.squares(points[some], points[some])
     found = prior.most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
-    fits = []
-    for lengths in (found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)):
-        matters = torch.ones(count, dtype=torch.bool).index_fill(
-            0, torch.tensor(sorted(absent), dtype=torch.int64), False
-        )
-        fits.append(_fit(training, axes.lengthscales(lengths.where(matters, _WITHOUT_END)), seed))
-    return fits
+    matters = torch.tensor([number not in absent for number in range(count)])
+    tried = [found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)]
+    return [_fit(training, axes.lengthscales(lengths.where(matters, _WITHOUT_END)), seed) for lengths in tried]
 
 
 def _fit(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:

@@ -23,11 +23,15 @@ class Slopes:
         rows: The numbers of the hypotheses.
         mean: E[ρ | D] of each.
         deviation: Its standard deviation.
+        factor: The Cholesky factor of the observations' covariance R over the amplitude, of each.
+        solved: R⁻¹y of each.
     """
 
     rows: Int[Tensor, " k"]
     mean: Float[Tensor, " k"]
     deviation: Float[Tensor, " k"]
+    factor: Float[Tensor, "k n n"]
+    solved: Float[Tensor, "k n 1"]
 
     @property
     def positive(self) -> Float[Tensor, " k"]:
@@ -41,8 +45,6 @@ def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[T
     among = weighed.hypotheses
     of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
     rows = (of_it & (weighed.weights > _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
-    if len(rows) == 0:
-        return Slopes(rows, y.new_zeros(0), y.new_zeros(0))
     every = torch.stack([reading(x) for reading in old.readings])
     expected = every[torch.tensor(among.readings)[rows], :, None]
     factor = weighed.factor(rows)
@@ -50,7 +52,7 @@ def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[T
     with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
     share = among.slopes[rows]
     variance = weighed.amplitude[rows] * (share - share**2 * with_itself)
-    return Slopes(rows, share * with_y, variance.clamp_min(1e-300).sqrt())
+    return Slopes(rows, share * with_y, variance.clamp_min(1e-300).sqrt(), factor, solved[..., 1:])
 
 
 def with_known_signs(

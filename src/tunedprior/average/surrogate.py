@@ -81,11 +81,13 @@ class Average(CachingSurrogate):
         The two ends of what old data expects tell most about the sign, and one of them is promising. The end that is
         good if nothing turned around comes first; of a known sign, the good end twice. Sets take turns.
         """
-        x = self.box.inputs(codes)
-        each = [(one.sign or one.hoped, one.sign or -one.hoped, one.expected(x)) for one in self.known]
-        with computing(), torch.no_grad():
-            rows = [sign * expected for turn in (0, 1) for *signs, expected in each for sign in (signs[turn],)]
-        return torch.stack(rows[: max(2, len(self.box.axes) + 1)]) if rows else codes.new_zeros(0, len(codes))
+        if not self.known:
+            return codes.new_zeros(0, len(codes))
+        with computing():
+            expected = torch.stack([one.expected(self.box.inputs(codes)) for one in self.known])
+        first = torch.tensor([[one.sign or one.hoped] for one in self.known])
+        second = torch.tensor([[one.sign or -one.hoped] for one in self.known])
+        return torch.cat([first * expected, second * expected])[: max(2, len(self.box.axes) + 1)]
 
     def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.

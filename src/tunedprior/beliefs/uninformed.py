@@ -11,7 +11,7 @@ from tunedprior.numerics.hyperparameters import HyperPrior
 #: The prior variance of the constant mean, relative to the amplitude: nearly flat, as a response may be of any size.
 CONSTANT = 10.0
 #: c of the amplitude's prior inverse gamma(c, c).
-CERTAINTY = 2.0
+CERTAINTY = Belief.certainty
 _DRAWS = 48
 
 

@@ -10,10 +10,11 @@ from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
 from tunedprior.problem.box import Box
 
 OLD_DATA, SOBOL = DESIGNS = ("old data", "sobol")
-#: Settings to look for the most promising one among, and rounds of looking, each nearer to the best of the last.
-NUM_OFFERED, NUM_ROUNDS = 1024, 3
-# Settings around the best one so far, and the standard deviation of their distances in each round.
+#: Settings to look for the most promising one among.
+NUM_OFFERED = 1024
+# Settings around the best one so far, and the standard deviation of their distances in each round of looking again.
 _NUM_AROUND, _WIDTHS = 256, (0.15, 0.03)
+NUM_ROUNDS = len(_WIDTHS)
 # Settings of an opening are at least this part of the box's diagonal apart, where there are such.
 _APART = 0.1
 

@@ -194,11 +194,10 @@ class Suggester:
         thought it worthwhile; without an opening, those nearest to the Sobol points.
         """
         box, position = self.surrogate.box, len(history) + len(pending) + len(history.set_aside)
-        promising = self._promising(position, self._known(history, pending), seed, pool)
-        if promising is not None:
-            return promising
-        sobol = self.space.sobol(position + 1, seed)
         known = self._known(history, pending)
+        if position < self.num_opening:
+            return self._promising(position, known, seed, pool)
+        sobol = self.space.sobol(position + 1, seed)
         if pool is None:
             first = position % len(sobol)
             in_turn = [*sobol[first:], *sobol[:first]]
@@ -212,23 +211,25 @@ class Suggester:
         untried = ~is_among(offered, known)
         return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
 
-    def _promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting | None:
-        """The best setting by the opening at this position, away from known ones; None where it has ended."""
+    def _promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
+        """The most promising setting by the opening at this position, away from known ones.
+
+        Without a pool it is looked for among settings all over the space, then around the best of these.
+        """
         box = self.surrogate.box
         settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
+        best = self._best_opening(position, known, settings)
+        if pool is None:
+            for round_ in range(NUM_ROUNDS):
+                near = around(box.codes([best])[0], self.lattice.bounds, round_, seed)
+                best = self._best_opening(position, known, [best, *box.settings(near, self.space)])
+        return best
+
+    def _best_opening(self, position: int, known: Float[Tensor, "n k"], settings: Sequence[Setting]) -> Setting:
+        box = self.surrogate.box
         offered = box.codes(settings)
-        for round_ in range(NUM_ROUNDS if pool is None else 1):
-            scores = opening(self.surrogate, self.design, offered)
-            if position >= len(scores):
-                return None
-            here = int(away_from(known, offered, scores[position], box).argmax())
-            if round_ < NUM_ROUNDS - 1 and pool is None:
-                settings = [
-                    settings[here],
-                    *box.settings(around(offered[here], self.lattice.bounds, round_, seed), self.space),
-                ]
-                offered = box.codes(settings)
-        return dict(settings[here])
+        scores = opening(self.surrogate, self.design, offered)[position]
+        return dict(settings[int(away_from(known, offered, scores, box).argmax())])
 
     def _chosen(
         self, history: History, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: Pool | None

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses, Label
 from tunedprior.average.old_sets import OldSet
-from tunedprior.average.slopes import slopes_of
+from tunedprior.average.slopes import Slopes, slopes_of
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
 from tunedprior.kernels.box_means import box_sample
@@ -65,7 +65,7 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
     # Readings of doubtful data have units of their own.
     unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
-    shares = _shares(weighed, rows, slopes.mean[:, None] * elsewhere, x, y, sample)
+    shares = _shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
     shares = shares * _reliability(among, rows, elsewhere, sample)
     explained: dict[str, float] = {}
     for row, part in zip(rows.tolist(), (weight * shares).tolist(), strict=True):
@@ -92,10 +92,9 @@ def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tens
 
 def _shares(
     weighed: Weighed,
-    rows: Int[Tensor, " k"],
+    slopes: Slopes,
     by_old: Float[Tensor, "k m"],
     x: Float[Tensor, "n d"],
-    y: Float[Tensor, "n 1"],
     sample: Float[Tensor, "m d"],
 ) -> Float[Tensor, " k"]:
     """var b / (var b + var(m - b) + v + noise): the share of b = E[ρ | D]·ĝ in the variance of a response, for each h.
@@ -104,16 +103,14 @@ def _shares(
     posterior variance v, on average over the sample, and noise. Without v, two observations would count as explained by
     whatever runs through them.
     """
-    processes = weighed.hypotheses.processes.take(rows)
+    processes = weighed.hypotheses.processes.take(slopes.rows)
     kernels = StackSection.of(processes.kernels, x).at(sample)
     cross = processes.mixed(kernels.cross, dims=2)
-    factor = weighed.factor(rows)
-    solved = torch.cholesky_solve(y.expand(len(rows), *y.shape), factor)
-    known = torch.linalg.solve_triangular(factor, cross.mT, upper=False).square().sum(-2)
+    known = torch.linalg.solve_triangular(slopes.factor, cross.mT, upper=False).square().sum(-2)
     left = (processes.mixed(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
-    rest = ((cross @ solved).squeeze(-1) - by_old).var(-1, correction=0)
+    rest = ((cross @ slopes.solved).squeeze(-1) - by_old).var(-1, correction=0)
     part = by_old.var(-1, correction=0)
-    shares: Tensor = part / (part + rest + weighed.amplitude[rows] * (left + processes.noise))
+    shares: Tensor = part / (part + rest + weighed.amplitude[slopes.rows] * (left + processes.noise))
     return shares
 
 
