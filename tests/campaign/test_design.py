@@ -147,6 +147,8 @@ def test_relations_by_name_and_their_mistakes() -> None:
     ):
         with pytest.raises(InputError, match=said):
             Optimizer(SPACE, sets, relation=wrong)
+    with pytest.raises(InputError, match="and there is none"):
+        Optimizer(SPACE, relation="same")
     with pytest.raises(InputError, match="for prior='average' alone"):
         Optimizer(SPACE, old(), relation="same", prior="aligned")
     with pytest.raises(InputError, match="design must be one of"):

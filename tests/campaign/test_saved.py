@@ -203,12 +203,12 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
         (("arguments", "space", 2, "step"), 0, r"makes no sense \(layers\)"),
         (("arguments", "space", 4, "choices"), [], r"makes no sense \(gas\)"),
         (("trials", 0, "value"), "high", "value"),
-        (("trials", 0, "value"), 3.5, "contradict"),
-        (("trials", 1, "value"), None, "contradict"),
-        (("trials", 0, "id"), 3, "contradict"),
-        (("trials", 0, "setting"), [0.5], "contradict"),
-        (("trials", 0, "setting", 0), "0.5", "contradict"),
-        (("trials", 2, "suggested"), None, "contradict"),
+        (("trials", 0, "value"), 3.5, "and has a value, which only one that is 'complete' has"),
+        (("trials", 1, "value"), None, "is 'complete' and has no value"),
+        (("trials", 0, "id"), 3, "trial 3 is there 2 times"),
+        (("trials", 0, "setting"), [0.5], "has a setting that is none of the search space"),
+        (("trials", 0, "setting", 0), "0.5", "has a setting that is none of the search space"),
+        (("trials", 2, "suggested"), None, "contradicts itself: trial 5 is 'pending' and was never suggested"),
     ],
 )
 def test_what_makes_no_sense_is_refused(where: tuple, what: object, message: str, tmp_path) -> None:

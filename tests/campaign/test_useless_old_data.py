@@ -39,6 +39,7 @@ def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reas
     messages = [str(w.message) for w in caught if w.category is OldDataWarning]
     assert any(reasons[prior] in message and "Going on without old data" in message for message in messages)
     assert opt.surrogate.known == ()
+    assert "none is used" in str(opt.old_data_report)
     plain = Optimizer(SPACE, seed=1)
     for _ in range(4):
         setting = opt.ask()

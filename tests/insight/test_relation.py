@@ -146,3 +146,19 @@ def test_variances_are_those_over_the_search_space_however_far_old_data_reaches(
 def test_without_a_scale_the_search_space_is_the_box() -> None:
     sample = search_space_sample(average_over(), torch.tensor([[0.9, 0.2]], dtype=torch.float64))
     assert sample.abs().amax(0).tolist() == pytest.approx([1.0, 1.0], abs=0.05)
+
+
+def test_where_parts_add_up_to_one_variances_are_those_over_such_settings() -> None:
+    """Most of the box is like none of them: what old data does not know there says nothing of what it explains."""
+    generator = np.random.default_rng(0)
+    parts = pd.DataFrame(generator.dirichlet([1.0] * 4, 120), columns=list("abcd"))
+    response = np.sin(9 * parts.a) + np.cos(7 * parts.b) * parts.c
+    space = dict.fromkeys(parts, (0.0, 1.0))
+    trusts = []
+    for old in (response, pd.Series(generator.normal(size=len(parts)))):
+        opt = Optimizer(space, parts.assign(y=old)[20:])
+        for setting, value in zip(parts[:12].to_dict("records"), response, strict=False):
+            opt.tell(setting, value)
+        trusts.append(opt.trust.relations["trust"].item())
+    assert trusts[0] > 0.8
+    assert trusts[1] < 0.2

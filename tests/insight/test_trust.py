@@ -169,8 +169,8 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     told(opt, 8)
     said = repr(opt.trust).splitlines()[0]
     assert re.fullmatch(
-        r"Old data explains \d+ % of what is expected after 9 results; "
-        r"the response falls by 1 for each unit of it \(100 % sure of the sign\)\.",
+        r"Old data explains (over 99|\d+) % of what is expected after 9 results; "
+        r"the response falls by 1 for each unit of it \((over 99|100) % sure of the sign\)\.",
         said,
     )
     assert f"<p>{said}</p>" in opt.trust._repr_html_()
@@ -179,10 +179,14 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
-        ((0.934, -0.3021, 0.02), "93 %; the response falls by 0.3 for each unit of it (98 % sure of the sign)."),
-        ((0.45, 1234.0, 0.9), "45 %; the response rises by 1200 for each unit of it (90 % sure of the sign)."),
-        ((0.04, 2.0, 0.7), "4 %: suggestions hardly depend on it."),
-        ((0.0, math.nan, math.nan), "0 %: suggestions hardly depend on it."),
+        ((0.934, -1234.0, 0.02), "93 %; the response falls by 1200 for each unit of it (98 % sure of the sign)."),
+        (
+            (0.45, 2.0, 0.9),
+            "45 %; the response rises by 2 for each unit of it (90 % sure of the sign, if the two go together at all).",
+        ),
+        ((0.997, 2.0, 0.998), "over 99 %; the response rises by 2 for each unit of it (over 99 % sure of the sign)."),
+        ((0.04, 2.0, 0.7), "4 %."),
+        ((0.0, math.nan, math.nan), "0 %."),
     ],
 )
 def test_a_sentence_is_about_what_is_there(numbers: tuple[float, float, float], expected: str) -> None:

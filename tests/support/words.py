@@ -86,10 +86,10 @@ SAID = [
     ),
     Said(
         EXPERIMENTS,
-        "A rival that the paper does not have is the strongest",
+        "A rival that the paper does not have is the strongest of them",
         lambda: all(
             flipped(PAPER, method=RIVAL).middle < flipped(PAPER, method=one).middle
-            for one in set(runs("functions")["method"]) - {RIVAL}
+            for one in set(runs("functions")["method"]) - {RIVAL, AVERAGE, "average-GPUCB"}
         ),
     ),
     Said(
@@ -104,11 +104,10 @@ SAID = [
     ),
     Said(
         EXPERIMENTS,
-        "The average wins on the same five, on shifted data only just, and on labels, and pays for unrelated data too, "
-        "a little less.",
+        "The average wins on the same five and on labels, and pays for unrelated data too, a little less.",
         lambda: (
             all(below(of_kind(kind, AVERAGE)) for kind in KINDS[:6])
-            and all(above(of_kind(kind, AVERAGE)) for kind in KINDS[6:])
+            and all(of_kind(kind, AVERAGE).middle > 1.2 for kind in KINDS[6:])
             and all(of_kind(kind, AVERAGE, RIVAL).middle < 1 for kind in KINDS[6:])
         ),
     ),
@@ -156,31 +155,34 @@ SAID = [
     Said(EXPERIMENTS, "the tables hold some five hundred of them", lambda: 450 < count_of_intervals() < 550),
     Said(
         BELIEFS,
-        "the average is ahead on noisy, pass/fail and unrelated data, each within its interval",
-        lambda: all(
-            of_kind(kind, AVERAGE, RIVAL).middle < 1 and level(of_kind(kind, AVERAGE, RIVAL))
-            for kind in ("noisy flip", "binary labels", "another function", "pure noise")
+        "it is ahead on pass/fail data, and behind on none beyond its interval",
+        lambda: (
+            below(of_kind("binary labels", AVERAGE, RIVAL))
+            and not any(above(of_kind(kind, AVERAGE, RIVAL)) for kind in KINDS)
         ),
     ),
     Said(
         BELIEFS,
-        "On the pairs it took some twenty times as long for each campaign.",
-        lambda: 16 < mean_seconds("beliefs_pairs", RIVAL) / mean_seconds("beliefs_pairs", AVERAGE) < 24,
+        "The multi-task process took over forty times as long as the average for each campaign.",
+        lambda: mean_seconds("beliefs_pairs", RIVAL) / mean_seconds("beliefs_pairs", AVERAGE) > 40,
     ),
     Said(
         README,
-        "and a fifth to a quarter over the second line's shorter campaigns",
-        lambda: all(1.2 <= of_kind(kind, AVERAGE).middle <= 1.28 for kind in ("another function", "pure noise")),
+        "and more than a quarter over the second line's shorter campaigns",
+        lambda: all(1.25 < of_kind(kind, AVERAGE).middle < 1.35 for kind in ("another function", "pure noise")),
     ),
     Said(
         README,
-        "it costs nothing on average over the first line's functions",
-        lambda: all(ratio("beliefs", ALL, kind, AVERAGE).middle <= 1 for kind in ("another function", "pure noise")),
+        "it costs a little over the first line's functions",
+        lambda: all(
+            1 < ratio("beliefs", ALL, kind, AVERAGE).middle < 1.1 for kind in ("another function", "pure noise")
+        ),
     ),
 ]
 
 EXEMPT = [
     Exempt(README, "Python 3.11 or newer", "a version"),
+    Exempt(README, "predicted at 95 %", "a setting"),
     Exempt(ALGORITHM1, "λ is kept at 1 % of the responses' variance", "a setting"),
     Exempt(ALGORITHM1, "up to 5 % outside", "a setting"),
     Exempt(ALGORITHM1, "within 5 % of a pending suggestion", "a setting"),
@@ -193,7 +195,6 @@ EXEMPT = [
     Exempt(BELIEFS, "The first has 0.7 of the probability", "a setting"),
     Exempt(BELIEFS, "with 0.02 kept for the other", "a setting"),
     Exempt(BELIEFS, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"),
-    Exempt(BELIEFS, "where 0.45 was wanted", "a target"),
     Exempt(ALGORITHM1, "the squared distance from 500 µm", "a definition"),
     Exempt(
         ALGORITHM1, "after ten trials 78 µm with the old records and 26 µm without", "said not to be in the repository"

@@ -23,7 +23,7 @@ from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import UNNAMED, OldTable, read_old_data
 from tunedprior.problem.old_data_report import OldDataReport, OldSetReport
 from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import TrainingSet
+from tunedprior.problem.training_set import TrainingSet, random_rows
 
 #: What users may give as one old data set: whatever `files.read_table` reads, a `WeightPrior`, or its file's path.
 OldData = Any
@@ -33,6 +33,7 @@ Read = OldTable | WeightPrior
 UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
 #: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
 _LEAST_SHARE = 1 / 3
+_SOME = 64  # settings that stand for all
 _COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
 
 
@@ -48,6 +49,7 @@ class OldSet:
         likely: The prior probability of each reading; all the same, when left out.
         sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
         hoped: +1 or -1: the sign of that relation if nothing turned around.
+        some: Some of its settings, as kernel inputs; None if they are not at hand.
     """
 
     name: str
@@ -57,6 +59,7 @@ class OldSet:
     likely: tuple[float, ...] = ()
     sign: int = 0
     hoped: int = 1
+    some: Float[Tensor, "m d"] | None = None
 
     def likelihood(self, reading: int) -> float:
         """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
@@ -154,10 +157,16 @@ def relations_of(relation: Any, names: Collection[str]) -> dict[str, str]:
     wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
     if wrong and not isinstance(relation, Mapping):
         raise InputError(
-            f"relation must be one of {listed(RELATIONS)}, or such by old data set; got {shown(relation)}."
+            f"relation must be one of {listed(RELATIONS)}, or a dict of these by the names of old data sets; got "
+            f"{shown(relation)}."
         )
     if wrong:
         raise InputError(f"A relation must be one of {listed(RELATIONS)}; got {listed(map(shown, wrong))}.")
+    if not names and relation != UNKNOWN and not isinstance(relation, Mapping):
+        raise InputError(
+            f"relation={shown(relation)} says how the response goes with old data, and there is none. Give old_data, "
+            "or leave relation out."
+        )
     return {name: by_name.get(name, UNKNOWN) for name in names}
 
 
@@ -199,7 +208,8 @@ def learn(
             absent = _numbers_of(tables[name].absent, box)
             fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes, absent)]
             units = tuple(unit for _, unit in fits)
-            found = OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift, LIKELY * len(sets))
+            some = sets[-1].points[random_rows(len(sets[-1].points), _SOME, seed)]
+            found = OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift, LIKELY * len(sets), some=some)
             known.append(_related(found, relations, direction, tables[name].labels))
     return box, tuple(known)
 

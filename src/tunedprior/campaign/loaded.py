@@ -150,12 +150,16 @@ def _parameter(saved: SavedNumeric | SavedCategorical) -> Parameter:
 
 
 def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
-    """The trials in the file; a `FileFormatError` if they contradict themselves."""
+    """The trials in the file; a `FileFormatError` that says what is wrong with one."""
     space = space_of(saved, path)
     times = Counter(trial.id for trial in saved.trials)
-    wrong = [trial.id for trial in saved.trials if not _is_consistent(trial, space) or times[trial.id] > 1]
-    if wrong:
-        raise FileFormatError(f"{str(path)!r} is damaged: trials {listed(wrong)} contradict themselves.")
+    wrong = {trial.id: _contradiction(trial, space, times[trial.id]) for trial in saved.trials}
+    said = [f"trial {id_} {what}" for id_, what in wrong.items() if what]
+    if said:
+        raise FileFormatError(
+            f"{str(path)!r} contradicts itself: {listed(said)}. Undo the change, or load the file as it was and tell, "
+            "amend or withdraw the trial."
+        )
     trials = [_trial(trial, space) for trial in saved.trials]
     return History(
         tuple(trial for trial in trials if trial.state in (COMPLETE, FAILED)),
@@ -164,10 +168,19 @@ def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
     )
 
 
-def _is_consistent(trial: SavedTrial, space: Space) -> bool:
-    valued = {COMPLETE: trial.value is not None, WITHDRAWN: True}.get(trial.state, trial.value is None)
-    asked = trial.suggested is not None or trial.state not in (PENDING, CANCELLED)
-    return valued and asked and all(_fits(row, space) for row in (trial.setting, trial.suggested) if row is not None)
+def _contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
+    """What is wrong with a trial whose number occurs so often; None if nothing is."""
+    if times > 1:
+        return f"is there {times} times"
+    if trial.state == COMPLETE and trial.value is None:
+        return f"is {COMPLETE!r} and has no value"
+    if trial.state not in (COMPLETE, WITHDRAWN) and trial.value is not None:
+        return f"is {trial.state!r} and has a value, which only one that is {COMPLETE!r} has"
+    if trial.suggested is None and trial.state in (PENDING, CANCELLED):
+        return f"is {trial.state!r} and was never suggested"
+    if not all(_fits(row, space) for row in (trial.setting, trial.suggested) if row is not None):
+        return "has a setting that is none of the search space"
+    return None
 
 
 def _fits(row: list[Cell], space: Space) -> bool:

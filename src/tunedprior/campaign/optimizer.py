@@ -14,7 +14,7 @@ from tunedprior.campaign.design import OLD_DATA
 from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
-from tunedprior.campaign.priors import AVERAGE, surrogate_for
+from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogate_for
 from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
@@ -124,6 +124,8 @@ class Optimizer(Notebook):
         made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations)
         self._start(Suggester(space, model, objective, acquisition, beta, initial, design), seed, made_with)
         self._report = report_of(old)
+        if isinstance(model, Average) and prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
+            self._report = self._report.with_unused(set(old) - {one.name for one in model.known})
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:

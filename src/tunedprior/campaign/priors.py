@@ -16,7 +16,7 @@ from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.space import Space
 
-AVERAGE = "average"
+AVERAGE, UNINFORMED = "average", UninformedBelief.name
 #: The paper's Algorithm 1 to the letter; "reweighted" is the same with the changes that docs/algorithm1.md lists.
 AS_PRINTED = "as printed"
 
@@ -55,7 +55,7 @@ def surrogate_for(
     if kernel is not None:
         refuse_other_kernels(kernel)
     plain = Average.plain(space)
-    if not old or prior == UninformedBelief.name:
+    if not old or prior == UNINFORMED:
         return plain
     as_printed = prior == AS_PRINTED
     if as_printed or prior == ReweightedBelief.name or kernel is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +18,7 @@ from tunedprior.kernels.sections import StackSection
 from tunedprior.problem.observations import Observations
 
 _NOTHING = float("nan")
+_BOUND = 1e-6  # of the largest singular value of settings; a smaller one is that of an equation between them
 _SETTINGS = 64  # of the search space, over which variances are taken; twice as many change trust by 0.003
 
 
@@ -59,7 +61,7 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     rows = slopes.rows
     if len(rows) == 0:
         return Relation()
-    sample = search_space_sample(average, x)
+    sample = old.some if _are_bound(old.some, average) else search_space_sample(average, x)
     which = torch.tensor(among.readings)[rows]
     elsewhere = torch.stack([reading(sample) for reading in old.readings])[which]
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
@@ -88,6 +90,19 @@ def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tens
     width = axes.unit.clamp_max(1.0).where(is_number, 1.0)
     centre = ((x.amin(0) + x.amax(0)) / 2).clamp(width - 1, 1 - width)
     return centre + width * sample
+
+
+def _are_bound(some: Float[Tensor, "m d"] | None, average: Average) -> TypeGuard[Float[Tensor, "m d"]]:
+    """Whether settings meet a linear equation, such as parts that add up to 1: little of the box is like them."""
+    if some is None:
+        return False
+    of_input = average.hypotheses.axes.of_input
+    numbers = some[:, torch.bincount(of_input)[of_input] == 1]
+    varying = numbers[:, numbers.std(0, correction=0) > 0]
+    if varying.shape[1] < 2 or len(varying) <= varying.shape[1]:
+        return False
+    sizes = torch.linalg.svdvals(varying - varying.mean(0))
+    return bool(sizes[-1] < _BOUND * sizes[0])
 
 
 def _shares(

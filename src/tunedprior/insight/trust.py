@@ -17,8 +17,8 @@ from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import Trial
 
-# Trust below which a sentence says that suggestions hardly depend on old data.
-_LITTLE = 0.1
+# Trust below which a sentence has nothing to say of the slope, and below which it says on what condition.
+_LITTLE, _HALF = 0.1, 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +32,8 @@ class Trust:
         relations: For each old data set: `trust`, the share of the variance of a response, over the search space, that
             the old response accounts for, from 0 to 1, with noise and whatever is still open as part of the rest;
             `slope`, by how much the objective rises when the old response rises by 1, both in their own units;
-            `positive`, the probability that they rise together rather than against each other. Without observations
+            `positive`, the probability that they rise together rather than against each other, if they go together at
+            all. Without observations
             trust is 0, and the other two are nan; equal observations leave trust and slope at 0.
         history: The same after 0, 1, 2, … observations: a column for the probability of each belief, then trust, slope
             and sign.
@@ -72,14 +73,15 @@ def _in_words(name: str, trust: float, slope: float, positive: float, count: int
         return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
     explains = f"{about} explains {_percent(trust)} of what is expected {after}"
     if trust < _LITTLE or isnan(slope):
-        return f"{explains}: suggestions hardly depend on it."
+        return f"{explains}."
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
-    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign)."
+    sign = "of the sign" if trust >= _HALF else "of the sign, if the two go together at all"
+    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure {sign})."
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True, eq=False)

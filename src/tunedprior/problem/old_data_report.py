@@ -1,6 +1,7 @@
 """What was found when old data was read: in words, and as a table."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from html import escape
 
 import pandas as pd
@@ -49,8 +50,10 @@ class OldSetReport:
     findings: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
-        used = "all are used" if self.used == self.rows else f"{self.used} are used"
-        head = f"{self.name} ({self.origin}): {self.rows:,} rows, {used}; the response is {self.response}."
+        used = {self.rows: "all are used", 0: "none is used"}.get(self.used, f"{self.used:,} are used")
+        count = f"{self.rows:,} row{'s' if self.rows != 1 else ''}"
+        response = f"; the response is {self.response}" if self.rows else ""
+        head = f"{self.name} ({self.origin}): {count}, {used}{response}."
         return "\n".join([head, *(f"- {finding.text}" for finding in self.findings)])
 
     def warn(self) -> None:
@@ -69,6 +72,10 @@ class OldDataReport:
     """
 
     sets: tuple[OldSetReport, ...] = ()
+
+    def with_unused(self, names: Collection[str]) -> "OldDataReport":
+        """The report where nothing is learnt from the sets of these names."""
+        return OldDataReport(tuple(replace(one, used=0) if one.name in names else one for one in self.sets))
 
     @property
     def findings(self) -> tuple[Finding, ...]:

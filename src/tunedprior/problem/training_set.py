@@ -49,7 +49,8 @@ class TrainingSet:
                 row: least squares can do so, and sorting millions of rows would cost more than it saves.
         """
         if len(data) == 0:
-            raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
+            left_out = "is empty: there are no rows" if data.report.rows == 0 else "has no row that can be used"
+            raise NothingToLearnError(f"Old data {left_out} to learn from.")
         inputs = table(reach * box.inputs(box.codes(data.settings)), "Points")
         if len(torch.unique(inputs[: 10 * rows_with_alpha], dim=0)) > rows_with_alpha:
             return cls(inputs, responses(data.response, inputs, "Responses"), data.labels)

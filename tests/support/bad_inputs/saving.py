@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
             '\'"argon"\', \'"air"\'), "b.json"))'
         ),
     ),
-    "contradict themselves": (
+    "trial 1 is there 2 times": (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"id": 2\', \'"id": 1\'), "b.json"))'
