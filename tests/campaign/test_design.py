@@ -131,6 +131,8 @@ def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:
         for setting, value in list(zip(settings.to_dict("records"), values, strict=True))[2:]:
             opt.tell(setting, value)
         signs[relation] = few, opt.trust.relations["positive"].item()
+        (said,) = opt.trust.sentences
+        assert ("against the relation that was given" in said) == (relation == "opposite")
     assert signs["opposite"][0] < signs["unknown"][0] < signs["same"][0]
     assert min(late for _, late in signs.values()) > 0.9
 

@@ -1,11 +1,14 @@
 """The first settings, before there is a model of the new process: an opening by old data, or a Sobol design."""
 
 from math import sqrt
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.checks import listed, shown
+from tunedprior.errors import InputError
 from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
 from tunedprior.problem.box import Box
 
@@ -17,6 +20,12 @@ _NUM_AROUND, _WIDTHS = 256, (0.15, 0.03)
 NUM_ROUNDS = len(_WIDTHS)
 # Settings of an opening are at least this part of the box's diagonal apart, where there are such.
 _APART = 0.1
+
+
+def check_design(design: Any) -> None:
+    """Refuse what is no design, before anything is learnt for it."""
+    if design not in DESIGNS:
+        raise InputError(f"design must be one of {listed(map(repr, DESIGNS))}; got {shown(design)}.")
 
 
 def is_designed(position: int, num_opening: int, initial: int) -> bool:

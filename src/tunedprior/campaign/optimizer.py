@@ -10,7 +10,7 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
-from tunedprior.campaign.design import OLD_DATA
+from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
@@ -102,6 +102,7 @@ class Optimizer(Notebook):
         model: Surrogate | None = None,
     ) -> None:
         seed, ard = seeded(seed), flag(ard, "ard")
+        check_design(design)
         space, objective = Space.parse(space), Objective(target, direction, noise_std)
         sets, objects = named(old_data), given(kernel=kernel, model=model)
         relations = relations_of(relation, sets)

@@ -16,18 +16,18 @@ from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import is_among, is_near, maximize
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.design import (
-    DESIGNS,
     NUM_OFFERED,
     NUM_ROUNDS,
     OLD_DATA,
     around,
     away_from,
+    check_design,
     default_initial,
     is_designed,
     opening,
 )
 from tunedprior.campaign.pool import Pool, pool_of
-from tunedprior.checks import listed, shown, warn, whole
+from tunedprior.checks import warn, whole
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
@@ -98,8 +98,7 @@ class Suggester:
 
     def __post_init__(self) -> None:
         check_choice(self.acquisition, self.beta)
-        if self.design not in DESIGNS:
-            raise InputError(f"design must be one of {listed(map(repr, DESIGNS))}; got {shown(self.design)}.")
+        check_design(self.design)
         initial = None if self.initial is None else whole(self.initial, "initial")
         if not self.surrogate.box.covers(self.space):
             raise InputError(

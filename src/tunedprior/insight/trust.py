@@ -1,6 +1,7 @@
 """Trust in old data: the share of what is expected that it accounts for, the beliefs behind it, and its history."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from math import isnan
 from operator import is_
@@ -19,6 +20,8 @@ from tunedprior.problem.trials import Trial
 
 # Trust below which a sentence has nothing to say of the slope, and below which it says on what condition.
 _LITTLE, _HALF = 0.1, 0.5
+# The probability of a sign above which it counts against what the user said.
+_SURE = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,18 +40,24 @@ class Trust:
             trust is 0, and the other two are nan; equal observations leave trust and slope at 0.
         history: The same after 0, 1, 2, … observations: a column for the probability of each belief, then trust, slope
             and sign.
+        expected: For each old data set whose relation the user knows, +1 if the response should rise with the old one,
+            -1 if it should fall.
     """
 
     beliefs: pd.DataFrame
     relations: pd.DataFrame
     history: pd.DataFrame
+    expected: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
         """What the figures come to, a sentence for each old data set."""
         count = len(self.history) - 1
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
-        return [_in_words(name, trust, slope, positive, count) for name, trust, slope, positive in rows]
+        return [
+            _in_words(name, trust, slope, positive, count, self.expected.get(name, 0))
+            for name, trust, slope, positive in rows
+        ]
 
     def __str__(self) -> str:
         said = "\n".join(self.sentences)
@@ -63,8 +72,8 @@ class Trust:
         return said + "".join(tables)
 
 
-def _in_words(name: str, trust: float, slope: float, positive: float, count: int) -> str:
-    """A sentence about one old data set, after so many results."""
+def _in_words(name: str, trust: float, slope: float, positive: float, count: int, expected: int) -> str:
+    """A sentence about one old data set, after so many results, where a slope of this sign (0: either) is expected."""
     about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
     if count == 0:
         return f"{about}: nothing was told yet, so nothing is known of what it explains."
@@ -77,7 +86,8 @@ def _in_words(name: str, trust: float, slope: float, positive: float, count: int
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
     sign = "of the sign" if trust >= _HALF else "of the sign, if the two go together at all"
-    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure {sign})."
+    against = ", against the relation that was given" if sure > _SURE and expected * (positive - 0.5) < 0 else ""
+    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure {sign}){against}."
 
 
 def _percent(share: float) -> str:
@@ -134,7 +144,8 @@ class TrustSoFar:
         )
         rows = [{"observations": float(count)} | step.row() for count, step in enumerate(self.steps)]
         history = pd.DataFrame(rows).astype({"observations": int}).set_index("observations")
-        return Trust(last.beliefs, relations, history)
+        expected = {old.name: int(self.objective.sign * old.sign) for old in self.average.known if old.sign}
+        return Trust(last.beliefs, relations, history, expected)
 
 
 @dataclass(frozen=True, eq=False)
