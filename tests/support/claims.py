@@ -250,8 +250,8 @@ CLAIMS = [
     Claim(EXPERIMENTS, "differs by {0.051} from the fifth step on.", lambda: repeated()[2:]),
     Claim(
         PERFORMANCE,
-        "A suggestion in five inputs takes {68} to {97} ms with two hundred old rows and {80} ms with a million, on "
-        "two cores.",
+        "A suggestion in five inputs takes {107} to {156} ms with two hundred old rows, on two cores; in a run of its "
+        "own, on a quieter machine, it took {80} ms with a million.",
         lambda: [
             *(1000 * extreme(row["tunedprior"] for row in speed("suggestions")) for extreme in (min, max)),
             suggestion(1_000_000),
