@@ -86,8 +86,7 @@ def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tens
     """
     axes = average.hypotheses.axes
     sample = axes.inputs(box_sample(len(axes), count=_SETTINGS))
-    is_number = torch.bincount(axes.of_input)[axes.of_input] == 1
-    width = axes.unit.clamp_max(1.0).where(is_number, 1.0)
+    width = axes.unit.clamp_max(1.0).where(axes.is_number, 1.0)
     centre = ((x.amin(0) + x.amax(0)) / 2).clamp(width - 1, 1 - width)
     return centre + width * sample
 
@@ -96,8 +95,7 @@ def _are_bound(some: Float[Tensor, "m d"] | None, average: Average) -> TypeGuard
     """Whether settings meet a linear equation, such as parts that add up to 1: little of the box is like them."""
     if some is None:
         return False
-    of_input = average.hypotheses.axes.of_input
-    numbers = some[:, torch.bincount(of_input)[of_input] == 1]
+    numbers = some[:, average.hypotheses.axes.is_number]
     varying = numbers[:, numbers.std(0, correction=0) > 0]
     if varying.shape[1] < 2 or len(varying) <= varying.shape[1]:
         return False

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tunedprior.numerics.squared_exponentials import squared_differences
@@ -31,6 +31,11 @@ class Axes:
 
     def __len__(self) -> int:
         return int(self.of_input.max()) + 1 if len(self.of_input) else 0
+
+    @property
+    def is_number(self) -> Bool[Tensor, " d"]:
+        """Whether each kernel input is that of a number, and not one of a category's."""
+        return torch.bincount(self.of_input)[self.of_input] == 1
 
     def at_least(self, unit: float) -> "Axes":
         """The axes with units of at least this length."""
