@@ -8,6 +8,7 @@ justifies) → `models` → `algorithm1` (the paper) and `average` (the default)
 from tunedprior.algorithm1 import WeightPrior, pretrain
 from tunedprior.campaign import Optimizer, Suggester, optimize
 from tunedprior.errors import TunedPriorError
+from tunedprior.problem.goals import Target
 from tunedprior.problem.training_set import average_replicates
 from tunedprior.problem.trials import History, Trial
 
@@ -17,6 +18,7 @@ __all__ = [
     "History",
     "Optimizer",
     "Suggester",
+    "Target",
     "Trial",
     "TunedPriorError",
     "WeightPrior",

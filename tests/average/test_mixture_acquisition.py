@@ -17,10 +17,11 @@ from support.cases import number, table
 from support.mixtures import mixture_of_many
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.search import maximize
-from tunedprior.average.acquisition import MixtureAcquisition, _improvement
+from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.stack import KernelStack
+from tunedprior.numerics.improvement import improvement
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
@@ -120,10 +121,10 @@ def test_codes_of_fixed_parameters_have_no_gradient() -> None:
 def test_improvement_has_all_its_digits_everywhere() -> None:
     """h'/h and φ/h by differences of log h, which are exact enough where the steps fit the scale."""
     u = torch.cat([-torch.logspace(7, -2, 400), torch.logspace(-2, 3, 200)]).double()
-    log_h, slope, rest = _improvement(u)
+    log_h, slope, rest = improvement(u)
     assert torch.isfinite(log_h).all()
     step = 1e-6 * u.abs().clamp(min=1)
-    difference = (_improvement(u + step)[0] - _improvement(u - step)[0]) / (2 * step)
+    difference = (improvement(u + step)[0] - improvement(u - step)[0]) / (2 * step)
     assert ((difference - slope).abs() <= 1e-5 * slope).all()
     near = u.abs() < 30
     torch.testing.assert_close(rest[near], 1 - (u * slope)[near], rtol=1e-9, atol=1e-11)
@@ -151,6 +152,6 @@ def test_there_is_none_for_other_acquisitions_and_models() -> None:
 
 @pytest.mark.parametrize("edge", [-100.0, 30.0])
 def test_improvement_is_continuous_where_its_series_begin(edge: float) -> None:
-    inside, outside = (_improvement(number(edge * factor)[None]) for factor in (1 - 1e-12, 1 + 1e-12))
+    inside, outside = (improvement(number(edge * factor)[None]) for factor in (1 - 1e-12, 1 + 1e-12))
     for left, right in zip(inside, outside, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-12)

@@ -9,6 +9,7 @@ from support.builders import SPACE, average_of, old_data, told
 from tunedprior import Optimizer
 from tunedprior.average.old_sets import OldSet, named, read_all
 from tunedprior.errors import InputError, OldDataWarning
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Space
 
 POOL = Space.parse(SPACE).sobol(200, seed=3)
@@ -45,7 +46,7 @@ def test_columns_and_rows_are_one_table_and_not_several() -> None:
     old = old_data()
     columns = {name: column.tolist() for name, column in old.items()}
     for given in (columns, old.to_dict("records")):
-        read = read_all(named(given), Space.parse(SPACE), "y", "maximize")
+        read = read_all(named(given), Space.parse(SPACE), Aims())["y"]
         assert list(read) == ["old data"]
         assert read["old data"].response.tolist() == old["y"].tolist()
     with pytest.raises(InputError, match="either the columns of one table or old data sets by name; got both"):

@@ -12,12 +12,13 @@ from optuna.distributions import CategoricalDistribution
 
 from tunedprior import History, Trial
 from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.history_reading import from_table
 from tunedprior.problem.history_table import Columns, to_table
 from tunedprior.problem.space import Space
 
 SPACE = Space.parse({"x": (0.0, 1.0), "gas": ["air", "argon"]})
-COLUMNS = Columns.of(SPACE, "y")
+COLUMNS = Columns.of(SPACE, Aims())
 
 
 def read(text: str, direction: str = "maximize") -> History:
@@ -177,7 +178,7 @@ def campaign(draw, space: Space) -> History:
 @given(st.data(), st.sampled_from(["table", "text"]))
 def test_everything_survives_the_table_and_its_text(data: st.DataObject, form: str) -> None:
     space = Space.parse(data.draw(st.dictionaries(NAMES, KINDS, min_size=1, max_size=3)))
-    columns, history = Columns.of(space, "y"), campaign(data.draw, space)
+    columns, history = Columns.of(space, Aims()), campaign(data.draw, space)
     table = to_table(history, columns, "minimize")
     if form == "text":
         table = pd.read_csv(io.StringIO(table.to_csv(index=False)), dtype=str, keep_default_na=False)

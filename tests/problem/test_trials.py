@@ -8,8 +8,10 @@ import pytest
 from support.builders import MIXED
 from tunedprior import History
 from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.history_reading import from_table
 from tunedprior.problem.history_table import Columns, to_table
+from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
 
@@ -70,7 +72,7 @@ def test_up_to_is_what_was_known_then() -> None:
 
 @pytest.mark.parametrize("by_file", [False, True], ids=["table", "file"])
 def test_a_table_holds_all_of_it(by_file: bool, tmp_path) -> None:
-    columns, history = Columns.of(SPACE, "y"), campaign()
+    columns, history = Columns.of(SPACE, Aims()), campaign()
     table = to_table(history, columns)
     assert table["state"].tolist() == ["failed", "complete", "complete", "pending"]
     assert table["trial"].tolist() == [2, 1, 4, 3]
@@ -95,12 +97,12 @@ def comparable(trial: Trial) -> tuple:
 def test_columns_that_nobody_needs_are_left_out() -> None:
     history = History().asked(SETTINGS[0])
     history = history.with_result(SETTINGS[0], 1.0, history.pending[0])
-    names = list(to_table(history, Columns.of(SPACE, "y")).columns)
+    names = list(to_table(history, Columns.of(SPACE, Aims())).columns)
     assert names == [*MIXED, "y", "state", "asked", "trial"]
 
 
 def test_a_table_without_numbers_and_notes_will_do() -> None:
-    columns = Columns.of(SPACE, "y")
+    columns = Columns.of(SPACE, Aims())
     table = to_table(campaign(), columns)[[*MIXED, "y", "state", "asked"]]
     again = from_table(table, columns, SPACE)
     assert [trial.id for trial in again.told] == [1, 2, 3]
@@ -112,7 +114,7 @@ def test_a_table_without_numbers_and_notes_will_do() -> None:
 def test_no_name_is_reserved() -> None:
     names = ("y", "state", "asked", "trial", "note", "asked y")
     space = Space.parse(dict.fromkeys(names, (0.0, 1.0)))
-    columns = Columns.of(space, "state")
+    columns = Columns.of(space, Aims((Objective("state"),)))
     history = History().asked(space.sobol(1, seed=0)[0])
     run = dict(history.pending[0].setting) | {"y": 0.5}
     history = history.with_result(run, 2.0, history.pending[0], note="by night")

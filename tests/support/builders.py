@@ -18,6 +18,7 @@ from tunedprior.average.weighing import Weighed
 from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.fixed import FixedKernel
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting, Space
@@ -142,7 +143,7 @@ def observed(count: int, response: Response = smooth, seed: int = 5, noise_std: 
 
 def _learnt(tables) -> tuple[Box, tuple[OldSet, ...]]:
     space = Space.parse(SPACE)
-    return learn(read_all(named(tables), space, "y", "maximize"), space, 0)
+    return learn(read_all(named(tables), space, Aims())["y"], space, 0)
 
 
 @cache

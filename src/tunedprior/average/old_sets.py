@@ -1,6 +1,6 @@
 """Old data before the first experiment: any number of data sets, each with several readings (fits)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -17,9 +17,13 @@ from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.average.readings import LIKELY, several_fits
 from tunedprior.checks import listed, shown, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.files.tables import read_table
 from tunedprior.machines.fit import Fit
 from tunedprior.numerics.isolation import computing
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
+from tunedprior.problem.goals import Goal
+from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED, OldTable, read_old_data
 from tunedprior.problem.old_data_report import OldDataReport, OldSetReport
 from tunedprior.problem.space import Space
@@ -122,27 +126,60 @@ def _are_records(data: Any) -> bool:
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
-def read_all(old_data: Mapping[str, OldData], space: Space, target: str, direction: str) -> dict[str, Read]:
-    """Every old data set, read and matched to the space; what was found in one of them is said in one warning."""
-    return {name: _read(one, space, target, direction, name) for name, one in old_data.items()}
+def read_all(old_data: Mapping[str, OldData], space: Space, aims: Aims) -> dict[str, dict[str, Read]]:
+    """For each response, every old data set that has it, matched to the space.
+
+    What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
+    one; of a single response, each must have that.
+    """
+    found: dict[str, dict[str, Read]] = {one.target: {} for one in aims.responses}
+    for name, data in old_data.items():
+        for response in _responses_in(data, space, aims, name):
+            others = [one for one in found if one != response.target]
+            found[response.target][name] = _read(data, space, response, name, others)
+    return found
 
 
-def _read(one: OldData, space: Space, target: str, direction: str, name: str) -> Read:
+def _responses_in(data: OldData, space: Space, aims: Aims, name: str) -> list[Objective]:
+    """Those that an old data set has; the only one, if there is only one."""
+    if len(aims.responses) == 1:
+        return [aims.main]
+    names = [one.target for one in aims.responses]
+    if isinstance(data, WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
+        raise InputError(f"A WeightPrior is of one response; there are {listed(names)}. Give the table instead.")
+    columns = list(read_table(data, [*space.names, *names], f"Old data {name!r}").table.columns)
+    there = [one for one in aims.responses if one.target in columns]
+    if not there:
+        raise InputError(
+            f"Old data {name!r} must have one of the responses {listed(names)} as a column; there are "
+            f"{listed(map(shown, columns))}. Rename it."
+        )
+    return there
+
+
+def _read(one: OldData, space: Space, response: Objective, name: str, others: Collection[str]) -> Read:
     if isinstance(one, WeightPrior):
         return one
     if isinstance(one, str | PathLike) and is_weight_prior(one):
         return WeightPrior.load(one)
-    return read_old_data(one, space, target, direction, name)
+    return read_old_data(one, space, response.target, response.direction, name, others=others, log=response.log)
 
 
-def report_of(old_data: Mapping[str, Read]) -> OldDataReport:
-    """What was found when they were read."""
+def common_box(old_data: Iterable[Mapping[str, Read]], space: Space) -> Box:
+    """The box around the space and the settings of all old data, whichever response it is of."""
+    tables = [one for sets in old_data for one in sets.values() if isinstance(one, OldTable) and len(one)]
+    return Box.around(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
+
+
+def report_of(old_data: Iterable[Mapping[str, Read]]) -> OldDataReport:
+    """What was found when they were read, for each response."""
     return OldDataReport(
         tuple(
             one.report
             if isinstance(one, OldTable)
             else OldSetReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
-            for name, one in old_data.items()
+            for sets in old_data
+            for name, one in sets.items()
         )
     )
 
@@ -175,9 +212,10 @@ def learn(
     space: Space,
     seed: int,
     relations: Mapping[str, str] | None = None,
-    direction: str = "maximize",
+    direction: Goal = "maximize",
+    within: Box | None = None,
 ) -> tuple[Box, tuple[OldSet, ...]]:
-    """A box around the space and all old settings, and the old data sets with their readings.
+    """A box around the space and all old settings (or the one given), and the old data sets with their readings.
 
     Sets without anything to learn from are left out, with a warning.
 
@@ -196,8 +234,8 @@ def learn(
         except NothingToLearnError as error:  # before it can stretch the box that all share
             warn(f"{error} Going on without {name}.", OldDataWarning)
     if not useful:
-        return Box.around(space), ()
-    box = Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
+        return within or Box.around(space), ()
+    box = within or Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
     # However far old data reaches beyond the space, a length-scale is not to be shorter than it resolves.
     axes = box.kernel_axes(space).at_least(_LEAST_SHARE)
     known = []
@@ -220,7 +258,7 @@ def _numbers_of(names: Collection[str], box: Box) -> list[int]:
     return [number for number, name in enumerate(varying) if name in names]
 
 
-def _related(one: OldSet, relations: Mapping[str, str], direction: str, labels: bool) -> OldSet:
+def _related(one: OldSet, relations: Mapping[str, str], direction: Goal, labels: bool) -> OldSet:
     """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
     hoped = -1 if direction == "minimize" and not labels else 1
     return replace(one, sign={SAME: hoped, OPPOSITE: -hoped}.get(relations.get(one.name, UNKNOWN), 0), hoped=hoped)

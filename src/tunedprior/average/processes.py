@@ -52,10 +52,16 @@ class Processes:
         noisy.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
         return noisy
 
-    def observed(self, gram: Float[Tensor, "r n n"]) -> Float[Tensor, "s n n"]:
-        """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points."""
+    def observed(
+        self, gram: Float[Tensor, "r n n"], relative_noise: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, "s n n"]:
+        """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points.
+
+        The noise of an observation may be some multiple of η.
+        """
         covariance: Tensor = torch.tensordot(self.shares, gram, dims=1).add_(self.constant)
-        covariance.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
+        noise = self.noise[:, None]
+        covariance.diagonal(dim1=-2, dim2=-1).add_(noise if relative_noise is None else noise * relative_noise)
         return covariance
 
     def mixed(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:

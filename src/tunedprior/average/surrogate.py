@@ -103,7 +103,9 @@ class Average(CachingSurrogate):
         variance = None if noise_std is None else max(noise_std**2, LEAST_NOISE)
         x = self.box.inputs(observations.codes)
         with computing(len(x) >= LARGE):
-            weighed, cache = weigh(self.hypotheses, x, observations.y, variance, not self.alone, cache)
+            weighed, cache = weigh(
+                self.hypotheses, x, observations.y, variance, not self.alone, cache, observations.relative_noise
+            )
             if any(one.sign for one in self.known):
                 weighed = with_known_signs(weighed, self.known, x, observations.y)
             return weighed, cache

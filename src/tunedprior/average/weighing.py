@@ -72,6 +72,7 @@ def weigh(
     noise_variance: float | None = None,
     fit_lengthscales: bool = True,
     cache: Seen | None = None,
+    relative_noise: Float[Tensor, " n"] | None = None,
 ) -> tuple[Weighed, Seen]:
     """p(h | D) ∝ p(h) p(D | h), where p(D | h) = ∫ N(y; 0, a R_h) p(a) da, for every h; and a cache for the next call.
 
@@ -82,6 +83,7 @@ def weigh(
         noise_variance: The variance of the noise in y, where it is known.
         fit_lengthscales: Whether some hypotheses have the length-scales that maximise the observations' evidence.
         cache: The cache returned for fewer observations; it saves time if x begins with them.
+        relative_noise: The noise variance of each observation, over `noise_variance`; the same for all, when left out.
     """
     among = hypotheses if noise_variance is None else hypotheses.with_known_noise()
     stages = _stages(len(y), len(among))
@@ -95,7 +97,10 @@ def weigh(
     for stage, count in enumerate(stages):
         if stage:
             which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = _with_noise(_part(among, which, x[:count], None if stage else seen), y[:count], noise_variance)
+        part = _part(among, which, x[:count], None if stage else seen)
+        if relative_noise is not None:
+            part = replace(part, relative_noise=relative_noise[:count])
+        part = _with_noise(part, y[:count], noise_variance)
         factors = tuple(part.factors())
         evidence, amplitudes = part.evidence(factors, y[:count])
         score = among.log_prior[which] + (evidence if varies else 0.0)
@@ -144,12 +149,14 @@ class _Part:
         certainty: c of each amplitude's prior inverse gamma(c, c).
         gram: K_r(D, D).
         known: The numbers of those that are factorised already, and their factors.
+        relative_noise: The noise of each observation, over that of the process; None if it is that.
     """
 
     processes: Processes
     certainty: Float[Tensor, " k"]
     gram: Float[Tensor, "r n n"]
     known: PartOfFactors | None = None
+    relative_noise: Float[Tensor, " n"] | None = None
 
     def factors(self) -> Iterator[PartOfFactors]:
         """Cholesky factors of the observations' covariance, in batches of hypotheses."""
@@ -158,7 +165,7 @@ class _Part:
             left[self.known[0]] = False
             yield self.known
         for some in left.nonzero().flatten().split(max(1, _AT_ONCE // self.gram.shape[-1] ** 2)):
-            yield some, Factors.whole(self.processes.only(some).observed(self.gram))
+            yield some, Factors.whole(self.processes.only(some).observed(self.gram, self.relative_noise))
 
     def evidence(
         self, factors: Iterable[PartOfFactors], y: Float[Tensor, "n 1"]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from math import nan
+from math import inf, nan
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,11 @@ from tunedprior.campaign.saved_form import (
     VERSION,
     Cell,
     Header,
+    SavedArguments,
     SavedCampaign,
     SavedCategorical,
     SavedNumeric,
+    SavedTarget,
     SavedTrial,
     restored_cell,
 )
@@ -26,13 +28,15 @@ from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import listed, refuse_other_types, warn
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
 from tunedprior.files import name_of_file
+from tunedprior.problem.aims import Aims, aims_of
+from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement, Target
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
 
 _MOST_BYTES = 200_000_000
 #: Arguments that belong to the campaign: what was told is worth nothing with others.
-_FIXED = ("space", "direction", "target")
+_FIXED = ("space", "direction", "target", "objectives", "requirements")
 
 
 def read(path: str | PathLike[str]) -> SavedCampaign:
@@ -78,15 +82,50 @@ def arguments_of(
     if shared is not None:
         refuse_other_types(shared, Suggester, "suggester", "a Suggester, such as opt.suggester")
     if shared is not None and (
-        (shared.space, shared.objective.direction, shared.objective.target) != (space, own.direction, own.target)
+        (shared.space, _without_preference(shared.aims)) != (space, _without_preference(aims_in(saved)))
     ):
         raise InputError("The suggester has another space, direction or target than the campaign.")
-    plain = {
-        name: getattr(own, name) for name in ("direction", "seed", "target", "beta", "noise_std", "initial", "prior")
-    }
+    plain = {name: getattr(own, name) for name in ("seed", "beta", "initial", "prior", "failures")}
+    plain |= _aims(own)
     plain |= {"ard": own.ard, "space": space, "old_data": _old_data(saved, path, old_data)}
     plain |= {"design": own.design} | ({"relation": own.relations} if own.relations else {})
     return plain | ({} if own.acquisition is None else {"acquisition": own.acquisition}) | dict(options)
+
+
+def _aims(own: SavedArguments) -> dict[str, Any]:
+    """What is wanted, as the arguments of an `Optimizer`."""
+    if own.aims is None:
+        return {"direction": own.direction, "target": own.target, "noise_std": own.noise_std}
+    each, required = own.aims.objectives, own.aims.requirements
+    goals = {
+        one.name: Target(one.goal.low, one.goal.high) if isinstance(one.goal, SavedTarget) else one.goal for one in each
+    }
+    bounds = {
+        name: f"<= {-utility!r}" if goals[name] == MINIMIZE else f">= {utility!r}"
+        for name, utility in own.aims.bounds.items()
+    }
+    return {
+        "objectives": goals,
+        "requirements": {
+            one.name: Requirement(
+                one.name, -inf if one.low is None else one.low, inf if one.high is None else one.high, one.labels
+            )
+            for one in required
+        },
+        "preference": own.aims.weights or bounds or None,
+        "noise_std": {one.name: one.noise_std for one in each if one.noise_std is not None},
+        "log": [one.name for one in each if one.log],
+    }
+
+
+def aims_in(saved: SavedCampaign) -> Aims:
+    """What the campaign in the file is after."""
+    arguments = {"target": "y", "direction": MAXIMIZE} | _aims(saved.arguments)
+    return aims_of(**arguments)
+
+
+def _without_preference(aims: Aims) -> tuple[object, ...]:
+    return tuple((one.target, one.direction) for one in aims.objectives), aims.requirements
 
 
 def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> dict[str, Any] | None:
@@ -172,9 +211,9 @@ def _contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
     """What is wrong with a trial whose number occurs so often; None if nothing is."""
     if times > 1:
         return f"is there {times} times"
-    if trial.state == COMPLETE and trial.value is None:
+    if trial.state == COMPLETE and trial.value is None and not trial.more:
         return f"is {COMPLETE!r} and has no value"
-    if trial.state not in (COMPLETE, WITHDRAWN) and trial.value is not None:
+    if trial.state not in (COMPLETE, WITHDRAWN) and (trial.value is not None or trial.more):
         return f"is {trial.state!r} and has a value, which only one that is {COMPLETE!r} has"
     if trial.suggested is None and trial.state in (PENDING, CANCELLED):
         return f"is {trial.state!r} and was never suggested"
@@ -203,4 +242,7 @@ def _trial(saved: SavedTrial, space: Space) -> Trial:
         note=saved.note,
         extra={name: restored_cell(cell) for name, cell in saved.extra.items()},
         set_aside=saved.state if saved.state in (CANCELLED, WITHDRAWN) else "",
+        more=saved.more,
+        noise=saved.noise,
+        cost=nan if saved.cost is None else saved.cost,
     )

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isnan
 from os import PathLike
 from typing import Any, TypeVar
 
 import pandas as pd
 
+from tunedprior.campaign.measured import measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.campaign.telling import Run, Suggestion, as_note, number_of, pending_trial, refuse_dates
-from tunedprior.campaign.values import told_values
-from tunedprior.checks import Numbers, flag, listed, shown
+from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
+from tunedprior.checks import flag, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files import read_table
 from tunedprior.problem.history_reading import from_table
@@ -35,11 +36,13 @@ class Notebook:
     def tell(
         self,
         setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
-        value: Numbers | None = None,
+        value: Told | None = None,
         failed: bool | Sequence[bool] = False,
         *,
         trial: int | Suggestion | Trial | None = None,
         note: str = "",
+        noise_std: float | Mapping[str, float] | None = None,
+        cost: float | None = None,
     ) -> None:
         """Say what came of one setting, or of several at once.
 
@@ -52,20 +55,24 @@ class Notebook:
 
         Args:
             setting: What was run.
-            value: What came of it: a number, or one for each setting in one column.
+            value: What came of it: a number, or one for each setting in one column. Of several responses a dict by
+                name, of which some may be left out, or a list of such dicts or a table.
             failed: Whether it gave no value.
             trial: The number of the suggestion that was run, where it is known.
             note: Whatever is to be kept with it.
+            noise_std: The standard deviation of the noise in these values, where it is known of these in particular;
+                of several responses by name.
+            cost: What each of these runs cost. Once costs are told, suggestions are for improvement per unit of it.
         """
-        run = Run.of(setting, value, failed, trial, note, self._columns)
+        run = Run.of(setting, value, failed, trial, note, self._columns, self._suggester.aims, noise_std, cost)
         before = self._history
         self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
-        warn_of_odd_results(before.told, self._history.told[len(before) :])
+        warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester.aims)
 
     def amend(
         self,
         trial: int | Suggestion | Trial,
-        value: Numbers | None = None,
+        value: Told | None = None,
         *,
         failed: bool = False,
         setting: Setting | None = None,
@@ -75,7 +82,7 @@ class Notebook:
 
         Args:
             trial: Its number in `history`, or the trial.
-            value: The right value.
+            value: The right value; of several responses a dict of those that are to be corrected.
             failed: Whether it gave no value after all.
             setting: What was really run; parameters that are left out stay as they were.
             note: What is to be kept with it instead.
@@ -87,20 +94,23 @@ class Notebook:
             raise InputError("A result has a value, or it failed; got both. Leave one of them out.")
         changes: dict[str, Any] = {} if note is None else {"note": as_note(note)}
         if value is not None or failed:
-            changes["value"] = told_values(value, failed, 1)[0]
+            right = measured_of(value, failed, 1, self._suggester.aims)[0]
+            several = not failed and isinstance(value, Mapping)
+            changes["value"] = wrong.value if several and isnan(right.value) else right.value
+            changes["more"] = {**wrong.more, **right.more} if several else dict(right.more)
         if setting is not None:
             if not isinstance(setting, Mapping | pd.Series) or not len(setting):
                 raise InputError(
                     f"setting must be a dict of what was really run, such as {{{self._columns.parameters[0]!r}: …}}; "
                     f"got {type(setting).__name__} {shown(setting)}."
                 )
-            right = {**wrong.setting, **dict(setting)}
-            unknown = [name for name in right if name not in self._columns.parameters]
+            run = {**wrong.setting, **dict(setting)}
+            unknown = [name for name in run if name not in self._columns.parameters]
             if unknown:
                 raise InputError(f"Parameters are {listed(self._columns.parameters)}; got {listed(unknown)}.")
-            refuse_dates(pd.DataFrame([right], dtype=object), self._suggester.space)
-            codes_of_run([right], self._suggester.own_box)  # refuses what lies outside
-            changes["setting"] = as_given(right, self._suggester.space)
+            refuse_dates(pd.DataFrame([run], dtype=object), self._suggester.space)
+            codes_of_run([run], self._suggester.own_box)  # refuses what lies outside
+            changes["setting"] = as_given(run, self._suggester.space)
         self._history = self._history.amended(wrong, **changes)
 
     def withdraw(self, trial: int | Suggestion | Trial, note: str = "") -> None:
@@ -139,10 +149,10 @@ class Notebook:
                 self._columns,
                 self._suggester.space,
                 read.where,
-                self._suggester.objective.direction,
+                self._direction,
                 lambda settings: codes_of_run(settings, box),
             )
-        warn_of_odd_results((), self._history.told)
+        warn_of_odd_results((), self._history.told, self._suggester.aims)
         return self
 
     # -- looking ---------------------------------------------------------------------------------------
@@ -156,7 +166,17 @@ class Notebook:
         `direction`. Notes, columns of your own and the settings that were asked for follow where there are any. A
         parameter may have any of these names; then the column's gets a `_` more.
         """
-        return to_table(self._history, self._columns, self._suggester.objective.direction)
+        return to_table(self._history, self._columns, self._direction)
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """The best trade-offs so far, as rows of `history`; of one objective, the best trial.
+
+        They are the trials that meet what is required, and that no other trial is better than in one objective without
+        being worse in another.
+        """
+        kept = self._suggester.aims.front(self._history.told)
+        return to_table(History(tuple(kept)), self._columns, self._direction)
 
     @property
     def trials(self) -> History:
@@ -170,9 +190,18 @@ class Notebook:
 
     @property
     def best(self) -> Trial | None:
-        """The best trial so far; None while there is no value."""
-        best = self._suggester.objective.best(self._history.told)
+        """The best trial so far that meets what is required; None while there is none.
+
+        Of several objectives there is a `front`, unless a preference says what a unit of each is worth.
+        """
+        best = self._suggester.aims.best(self._history.told)
         return None if best is None else replace(best, setting=dict(best.setting))  # theirs to change
+
+    @property
+    def _direction(self) -> str:
+        """What the history says was wanted of its response; of several, nothing, as each has its own."""
+        aims = self._suggester.aims
+        return str(aims.main.direction) if len(aims.objectives) == 1 else ""
 
     def _told_as(self, trial: int | Suggestion | Trial) -> Trial:
         found = self._history.told_as(number_of(trial))

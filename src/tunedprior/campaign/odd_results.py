@@ -6,6 +6,8 @@ import numpy as np
 
 from tunedprior.checks import listed, warn
 from tunedprior.errors import OddResultWarning
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.objective import Objective
 from tunedprior.problem.suspicions import isolated, sentinels
 from tunedprior.problem.trials import Trial
 
@@ -13,19 +15,25 @@ _ENOUGH = 5  # results, to tell what is far from them
 _FAR = 30.0  # times their range: few results are no measure of what is possible
 
 
-def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial]) -> None:
+def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -> None:
     """Name those of the new results that look like slips; they are taken all the same."""
-    complete = [trial for trial in (*before, *new) if not trial.failed]
-    if not complete or all(trial.failed for trial in new):
+    for response in aims.responses:
+        if not response.labels:
+            _warn_of(response, before, new)
+
+
+def _warn_of(response: Objective, before: Sequence[Trial], new: Sequence[Trial]) -> None:
+    complete = response.told((*before, *new))
+    if not complete or not response.told(new):
         return
-    values = np.array([trial.value for trial in complete], dtype=np.float64)
+    values = np.array([response.value_of(trial) for trial in complete], dtype=np.float64)
     size = float(np.abs(values).max()) or 1.0  # divided by for a start: neither 1e-300 nor 1e300 is squared or summed
     far = isolated(values / size, _FAR) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
     odd = far | sentinels(values)
     fresh = {trial.id for trial in new}
     found = [trial for trial, is_odd in zip(complete, odd, strict=True) if is_odd and trial.id in fresh]
     if found:
-        said = listed(f"{trial.value:g} (trial {trial.id})" for trial in found)
+        said = listed(f"{response.value_of(trial):g} (trial {trial.id})" for trial in found)
         warn(
             f"A result is far from all others: {said}. If it is a slip, or was not measured: amend(trial, value), "
             "amend(trial, failed=True) or withdraw(trial).",

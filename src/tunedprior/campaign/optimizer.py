@@ -1,6 +1,6 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -10,24 +10,36 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
+from tunedprior.campaign.advice import (
+    Recommendation,
+    Remaining,
+    Replication,
+    noise_in,
+    recommended,
+    remaining,
+    replication,
+)
 from tunedprior.campaign.design import OLD_DATA, check_design
+from tunedprior.campaign.fitted import Cost, Fitted
 from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
-from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogate_for
+from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogates_for
 from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
-from tunedprior.campaign.suggester import Fitted, Suggester
+from tunedprior.campaign.suggester import LEARNT, Suggester
 from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
-from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
+from tunedprior.checks import flag, listed, refuse_other_types, renamed, seeded, shown, whole
 from tunedprior.errors import InputError
 from tunedprior.files import write_atomically
 from tunedprior.insight.trust import Trust, TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
+from tunedprior.problem.aims import aims_of, refuse_names_of_parameters
 from tunedprior.problem.box import as_table
+from tunedprior.problem.goals import Goal
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
@@ -49,14 +61,26 @@ class Optimizer(Notebook):
         space: Parameter names and their Optuna distributions, `(low, high)`, or a list of values.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
-        direction: Whether the response is to be maximised or minimised.
+        direction: What is wanted of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
+            `Target(500.0)` or `Target(480.0, 520.0)`.
         acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class that
             docs/algorithm1.md lists.
         seed: Makes suggestions repeatable.
         target: The name of the response, in the old data and in the history.
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
+        objectives: Several responses and what is wanted of each, instead of target and direction.
+        requirements: What results must be for a setting to be of use, by response: `">= 0.95"`, `"<= 3"`,
+            `(low, high)`, or `"pass"` for one that is pass or fail. Each is learnt, from old data too.
+        preference: Of several objectives, what a unit of each is worth, by name; or what is of interest at all, such as
+            `{"yield": ">= 0.5"}`. Without it, the whole front of trade-offs is looked for.
         noise_std: The measurement noise, as a standard deviation in the response's units, where it is known; 0 for
-            an exact response. Learnt when left out.
+            an exact response. Learnt when left out. Of several objectives by name.
+        log: Whether the response, which must be above 0 then, is modelled by its logarithm; of several, the names of
+            those that are.
+        failures: What a run without a value counts as: `"learnt"`, as a sign that such settings may fail, or `"worst"`,
+            as a value a little worse than the worst so far.
+        cost: What a setting costs, as a function of it, where that is known beforehand. Then, as when costs are told,
+            suggestions are for improvement per unit of cost.
         initial: Over how many settings the design extends, before the model alone decides. When left out, one more than
             there are parameters; with old data two, then the design's and the model's in turns until there was one of
             the design for each parameter. Observations that are told before asking replace them.
@@ -86,13 +110,19 @@ class Optimizer(Notebook):
         self,
         space: Mapping[str, Description] | Space,
         old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
-        direction: str = "maximize",
+        direction: Goal = "maximize",
         acquisition: AcquisitionChoice = "ei",
         seed: int = 0,
         *,
         target: str = "y",
+        objectives: Mapping[str, Goal] | None = None,
+        requirements: Mapping[str, Any] | None = None,
+        preference: Mapping[str, Any] | None = None,
+        log: bool | Collection[str] = False,
+        failures: str = LEARNT,
+        cost: Cost | None = None,
         beta: str | float = "brochu",
-        noise_std: float | None = None,
+        noise_std: float | Mapping[str, float] | None = None,
         initial: int | None = None,
         design: str = OLD_DATA,
         relation: str | Mapping[str, str] = UNKNOWN,
@@ -103,30 +133,35 @@ class Optimizer(Notebook):
     ) -> None:
         seed, ard = seeded(seed), flag(ard, "ard")
         check_design(design)
-        space, objective = Space.parse(space), Objective(target, direction, noise_std)
-        sets, objects = named(old_data), given(kernel=kernel, model=model)
+        space = Space.parse(space)
+        aims = aims_of(target, direction, objectives, requirements, preference, noise_std, log)
+        refuse_names_of_parameters(aims, space)
+        sets, objects = named(old_data), given(kernel=kernel, model=model, cost=cost)
         relations = relations_of(relation, sets)
         if any(one != UNKNOWN for one in relations.values()) and prior != AVERAGE:
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
-        old = read_all(sets, space, target, direction)
+        old = read_all(sets, space, aims)
+        others: dict[str, Surrogate] = {}
         if model is None:
-            model = surrogate_for(
-                prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations, direction=direction
-            )
+            others = surrogates_for(aims, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations)
+            model = others.pop(aims.main.target)
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
                 "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
                 f"observations, such as TunedPrior(prior); got {type(model).__name__} {shown(model)}."
             )
-        elif old or (prior, kernel, ard) != (AVERAGE, None, False):
+        elif sets or (prior, kernel, ard) != (AVERAGE, None, False):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
         made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations)
-        self._start(Suggester(space, model, objective, acquisition, beta, initial, design), seed, made_with)
-        self._report = report_of(old)
-        if isinstance(model, Average) and prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
-            self._report = self._report.with_unused(set(old) - {one.name for one in model.known})
+        suggester = Suggester(space, model, aims, acquisition, beta, initial, design, others, failures, cost)
+        self._start(suggester, seed, made_with)
+        self._report = report_of(old.values())
+        if prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
+            models = [one for one in (model, *others.values()) if isinstance(one, Average)]
+            used = {known.name for one in models for known in one.known}
+            self._report = self._report.with_unused(set(sets) - used if models else set())
 
     @classmethod
     def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
@@ -139,10 +174,10 @@ class Optimizer(Notebook):
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history, self._report = History(), OldDataReport()
-        self._columns = Columns.of(suggester.space, suggester.objective.target)
+        self._columns = Columns.of(suggester.space, suggester.aims)
         self._file = KnownFile()
         self._fitted: Fitted | None = None
-        self._trust: TrustSoFar | None = None
+        self._trust: dict[str, TrustSoFar] = {}
 
     # -- what it was made with: for reading ------------------------------------------------------------
 
@@ -167,8 +202,8 @@ class Optimizer(Notebook):
         return self._suggester.objective.target
 
     @property
-    def direction(self) -> str:
-        """Whether the response is to be maximised or minimised."""
+    def direction(self) -> Goal:
+        """What is wanted of the (first) response."""
         return self._suggester.objective.direction
 
     @property
@@ -246,20 +281,78 @@ class Optimizer(Notebook):
         `mean`; `std`, its uncertainty; `measured_std`, the uncertainty of a measurement there, which has noise too: 95
         of 100 measurements should lie within 1.96 of these. Before the first result nothing is known of the response's
         units: with old data then, those of the old response stand for them.
+
+        Of several responses there are these columns for each, under its name, and where something is required,
+        `probability`, that of meeting all of it.
         """
         table = as_table(settings, self.space.names)
         codes = codes_of_run(table, self.surrogate.box)
         index = settings.index if isinstance(settings, pd.DataFrame) else table.index
-        if len(self._history):
-            found = predicted(self._model(), codes, self._suggester.objective.sign)
-        else:
-            found = predicted_beforehand(self.surrogate, codes)
-        return found.set_axis(index)
+        if not len(self._history):
+            return predicted_beforehand(self.surrogate, codes).set_axis(index)
+        return predicted(self._model(), codes, self._suggester.aims).set_axis(index)
+
+    def recommend(self, candidates: Any = None) -> Recommendation:
+        """The setting to use, with a 95 % interval: by all results together, and not by the luckiest measurement.
+
+        Args:
+            candidates: Recommend one of these settings; any that was tried or that the model expects most of, when left
+                out.
+        """
+        self._refuse_if_nothing_told("recommend")
+        pool = None if candidates is None else self._suggester.pool(candidates)
+        return recommended(self._suggester, self._model(), self._seed, pool)
+
+    def remaining(self, more_than: float = 0.0, candidates: Any = None) -> Remaining:
+        """What may still be gained on the recommended setting: whether it is time to stop.
+
+        Args:
+            more_than: The probability of a gain of more than this is given, in units of the response.
+            candidates: The settings to choose from, if not all of the space.
+        """
+        self._refuse_if_nothing_told("remaining")
+        pool = None if candidates is None else self._suggester.pool(candidates)
+        return remaining(self._suggester, self._model(), self._seed, float(more_than), pool)
+
+    def replicate(self, candidates: Any = None) -> Replication:
+        """Whether repeating a setting, and which, makes the recommended setting better than a new one would.
+
+        Nothing is asked for by it: run the setting again and tell what came of it, if that is worthwhile.
+        """
+        self._refuse_if_nothing_told("replicate")
+        under_way = settings_of(self._history.pending)
+        instead = self._suggester.suggest(self._history, under_way, self._seed, candidates, self._model())
+        return replication(self._suggester, self._model(), instead)
 
     @property
-    def trust(self) -> Trust:
-        """How much each belief about the old data is trusted by now, how the objective goes with it, and since when."""
-        average = self.surrogate
+    def noise(self) -> float | dict[str, float]:
+        """The standard deviation of the noise, as the model has it; of several responses by name.
+
+        Of a response that is modelled by its logarithm, as a share of the response.
+        """
+        self._refuse_if_nothing_told("noise")
+        found = noise_in(self._model(), self._suggester.aims)
+        return found if self._suggester.others else found[self.target]
+
+    def _refuse_if_nothing_told(self, what: str) -> None:
+        missing = [one.target for one in self._suggester.aims.objectives if not one.told(self._history.told)]
+        if missing:
+            raise InputError(f"{what} needs a result; nothing was told of {listed(missing)} yet.")
+
+    @property
+    def trust(self) -> Trust | dict[str, Trust]:
+        """How much each belief about the old data is trusted by now, how the objective goes with it, and since when.
+
+        Of several responses by name, for those that there is old data of.
+        """
+        aims, others = self._suggester.aims, self._suggester.others
+        if not others:
+            return self._trust_in(aims.main, self.surrogate)
+        each = {one.target: others.get(one.target, self.surrogate) for one in aims.responses}
+        known = {name: one for name, one in each.items() if isinstance(one, Average) and one.known}
+        return {name: self._trust_in(aims.named(name), one) for name, one in known.items()}
+
+    def _trust_in(self, response: Objective, average: Surrogate) -> Trust:
         if not isinstance(average, Average) or average.alone or not average.known:
             no_old_data = isinstance(average, Average) and not average.known
             has = "no old data that is used" if no_old_data else f"the one model {type(average).__name__}"
@@ -267,9 +360,9 @@ class Optimizer(Notebook):
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"{has}."
             )
-        so_far = self._trust or TrustSoFar(average, self._suggester.objective)
-        self._trust = so_far.after(self._history.told)
-        return self._trust.trust
+        so_far = self._trust.get(response.target) or TrustSoFar(average, response)
+        self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
+        return self._trust[response.target].trust
 
     def __repr__(self) -> str:
         return as_text(type(self).__name__, summarised(self._suggester, self._history, self._made_with))

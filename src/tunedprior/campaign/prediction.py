@@ -1,5 +1,6 @@
 """What a model expects at settings, in the response's units."""
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
@@ -7,29 +8,49 @@ from torch import Tensor
 
 from tunedprior.acquisition.posterior import misjudged, moments
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.suggester import Fitted
+from tunedprior.campaign.composing import probability_met
+from tunedprior.campaign.fitted import Fitted, Part
 from tunedprior.errors import InputError
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, computing
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.objective import Objective
 
 
-def predicted(fitted: Fitted, codes: Float[Tensor, "n k"], sign: float) -> pd.DataFrame:
-    """`mean`, `std` and `measured_std`; `sign` is that of the response (see `Objective`).
+def predicted(fitted: Fitted, codes: Float[Tensor, "n k"], aims: Aims) -> pd.DataFrame:
+    """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
+
+    Where something is required, `probability` is that of meeting all of it.
+    """
+    if len(aims.responses) == 1 and not aims.requirements:
+        return response_at(fitted.parts[fitted.main], aims.main, codes)
+    told = [one for one in aims.responses if one.target in fitted.parts]
+    found = {one.target: response_at(fitted.parts[one.target], one, codes) for one in told}
+    table = pd.concat(found, axis=1)
+    if aims.requirements:
+        table["probability", ""] = probability_met(fitted, aims, codes).numpy()
+    return table
+
+
+def response_at(part: Part, response: Objective, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
+    """`mean`, `std` and `measured_std` of one response, in its units.
 
     The last has the model's noise, and is larger where the model predicts its own observations worse than it says.
+    Of a response that is modelled by its logarithm they are those of a log-normal distribution.
     """
-    told = fitted.observations
-    with computing(len(fitted.history) >= LARGE), torch.no_grad():
-        mean, variance = moments(fitted.model, codes)
-        _, measured = moments(fitted.model, codes, measured=True)
-        factor = misjudged(fitted.model)
-    return pd.DataFrame(
-        {
-            "mean": sign * (told.shift + told.scale * mean.numpy()),
-            "std": told.scale * variance.sqrt().numpy(),
-            "measured_std": factor * told.scale * measured.sqrt().numpy(),
-        }
-    )
+    told = part.observations
+    with computing(len(told) >= LARGE), torch.no_grad():
+        mean, variance = moments(part.model, codes)
+        _, measured = moments(part.model, codes, measured=True)
+        factor = misjudged(part.model)
+    middle = response.sign * (told.shift + told.scale * mean.numpy())
+    spread = told.scale * variance.sqrt().numpy()
+    measured_spread = factor * told.scale * measured.sqrt().numpy()
+    if response.log:
+        wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
+        middle, spread = np.exp(middle + spread**2 / 2), np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
+        measured_spread = wide
+    return pd.DataFrame({"mean": middle, "std": spread, "measured_std": measured_spread})
 
 
 def predicted_beforehand(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tunedprior.algorithm1.pretraining import pretrain_or_warn, usable_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import Read, learn
+from tunedprior.average.old_sets import Read, common_box, learn
 from tunedprior.average.surrogate import Average
 from tunedprior.beliefs import UninformedBelief, beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
@@ -14,6 +14,9 @@ from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.models.surrogate import Surrogate
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.box import Box
+from tunedprior.problem.goals import Goal
 from tunedprior.problem.space import Space
 
 AVERAGE, UNINFORMED = "average", UninformedBelief.name
@@ -35,7 +38,8 @@ def surrogate_for(
     ard: bool = False,
     seed: int = 0,
     relations: Mapping[str, str] | None = None,
-    direction: str = "maximize",
+    direction: Goal = "maximize",
+    within: Box | None = None,
 ) -> Surrogate:
     """The model that the prior stands for; the plain process where there is no old data, or none that says anything.
 
@@ -48,13 +52,14 @@ def surrogate_for(
             tries both.
         seed: Of random choices of rows.
         relations: What the user knows of each old data set (see `relations_of`).
-        direction: Which way is better.
+        direction: Which way is better, or a target.
+        within: The box of the model; the one around the space and this old data, when left out.
     """
     if not isinstance(prior, str) or prior not in prior_names():
         raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
     if kernel is not None:
         refuse_other_kernels(kernel)
-    plain = Average.plain(space)
+    plain = Average.plain(space) if within is None else Average(within, (), axes=within.kernel_axes(space))
     if not old or prior == UNINFORMED:
         return plain
     as_printed = prior == AS_PRINTED
@@ -69,11 +74,40 @@ def surrogate_for(
         if as_printed or prior == ReweightedBelief.name:
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
-    box, known = learn(old, space, seed, relations, direction)
+    box, known = learn(old, space, seed, relations, direction, within)
     if not known:
         return plain
     axes = box.kernel_axes(space)
     return Average(box, known, axes=axes) if prior == AVERAGE else Average(box, known, (prior,), True, axes)
+
+
+def surrogates_for(
+    aims: Aims,
+    prior: str,
+    old: Mapping[str, Mapping[str, Read]],
+    space: Space,
+    *,
+    kernel: FreeKernel | None = None,
+    ard: bool = False,
+    seed: int = 0,
+    relations: Mapping[str, str] | None = None,
+) -> dict[str, Surrogate]:
+    """A model for each response, by name; several of them share one box (see `surrogate_for`)."""
+    within = common_box(old.values(), space) if len(aims.responses) > 1 else None
+    return {
+        one.target: surrogate_for(
+            prior,
+            old[one.target],
+            space,
+            kernel=kernel,
+            ard=ard,
+            seed=seed,
+            relations=relations,
+            direction=one.direction,
+            within=within,
+        )
+        for one in aims.responses
+    }
 
 
 def _the_only(old: Mapping[str, Read], prior: str, own_kernel: bool) -> Read:

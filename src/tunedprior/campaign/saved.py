@@ -5,7 +5,7 @@ and they are to be given again when it is loaded.
 """
 
 from collections.abc import Mapping
-from math import isnan
+from math import isfinite, isnan
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ from tunedprior.campaign.saved_form import (
     FORMAT,
     VERSION,
     Cell,
+    SavedAims,
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
     SavedNumeric,
+    SavedObjective,
     SavedOld,
+    SavedRequirement,
+    SavedTarget,
     SavedTrial,
     saved_cell,
 )
@@ -30,6 +34,9 @@ from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.files import name_of_file
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.goals import Target
+from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Categorical, Parameter
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
@@ -40,10 +47,11 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
     import tunedprior
 
     objective, acquisition = suggester.objective, suggester.acquisition
+    plain = suggester.aims.is_plain and not objective.log
     by_name = isinstance(acquisition, str)
     arguments = SavedArguments(
         space=[_saved_parameter(parameter) for parameter in suggester.space.parameters],
-        direction=objective.direction,  # type: ignore[arg-type]  # one of the two: it was checked
+        direction=objective.direction if plain else "maximize",  # type: ignore[arg-type]  # one of the two
         acquisition=acquisition if isinstance(acquisition, str) else None,
         seed=seed,
         target=objective.target,
@@ -54,6 +62,8 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
         ard=made.ard,
         design=suggester.design,
         relations=dict(made.relations),
+        aims=None if plain else _saved_aims(suggester.aims),
+        failures=suggester.failures,
         objects=[*made.objects, *([] if by_name or "suggester" in made.objects else ["acquisition"])],
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
@@ -82,6 +92,22 @@ def _saved_parameter(parameter: Parameter) -> SavedNumeric | SavedCategorical:
     return SavedNumeric(**fields | {"levels": None if parameter.levels is None else list(parameter.levels)})
 
 
+def _saved_aims(aims: Aims) -> SavedAims:
+    def goal(one: Objective) -> Any:
+        wanted = one.direction
+        return SavedTarget(float(wanted.low), float(wanted.upper)) if isinstance(wanted, Target) else wanted
+
+    def end(number: float) -> float | None:
+        return number if isfinite(number) else None
+
+    return SavedAims(
+        [SavedObjective(one.target, goal(one), one.noise_std, one.log) for one in aims.objectives],
+        [SavedRequirement(one.response, end(one.low), end(one.high), one.labels) for one in aims.requirements],
+        dict(aims.weights),
+        dict(aims.bounds),
+    )
+
+
 def _saved_trial(trial: Trial, space: Space) -> SavedTrial:
     def row(setting: Mapping[str, Any]) -> list[Cell]:
         return [saved_cell(setting[name], name) for name in space.names]
@@ -94,4 +120,7 @@ def _saved_trial(trial: Trial, space: Space) -> SavedTrial:
         None if trial.suggested is None else row(trial.suggested),
         trial.note,
         {name: saved_cell(cell) for name, cell in trial.extra.items()},
+        dict(trial.more),
+        dict(trial.noise),
+        None if isnan(trial.cost) else trial.cost,
     )

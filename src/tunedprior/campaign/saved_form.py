@@ -48,6 +48,40 @@ class SavedCategorical(_Struct, frozen=True, tag="category"):
     choices: list[Cell]
 
 
+class SavedTarget(_Struct, frozen=True, tag="target"):
+    """A `Target`."""
+
+    low: float
+    high: float
+
+
+class SavedObjective(_Struct, frozen=True):
+    """An `Objective`."""
+
+    name: str
+    goal: Literal["maximize", "minimize"] | SavedTarget
+    noise_std: float | None
+    log: bool
+
+
+class SavedRequirement(_Struct, frozen=True):
+    """A `Requirement`; an end that is open is null."""
+
+    name: str
+    low: float | None
+    high: float | None
+    labels: bool
+
+
+class SavedAims(_Struct, frozen=True):
+    """`Aims`."""
+
+    objectives: Annotated[list[SavedObjective], msgspec.Meta(min_length=1)]
+    requirements: list[SavedRequirement]
+    weights: dict[str, float]
+    bounds: dict[str, float]
+
+
 class SavedArguments(_Struct, frozen=True):
     """What the `Optimizer` was made with."""
 
@@ -65,6 +99,9 @@ class SavedArguments(_Struct, frozen=True):
     # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations.
     design: str = "sobol"
     relations: dict[str, str] = {}
+    # None where there is one response to be maximised or minimised, which the fields above say.
+    aims: SavedAims | None = None
+    failures: str = "worst"  # as in files of before it was there
 
 
 class SavedOld(_Struct, frozen=True):
@@ -85,6 +122,9 @@ class SavedTrial(_Struct, frozen=True):
     suggested: list[Cell] | None
     note: str
     extra: dict[str, Cell]
+    more: dict[str, float] = {}
+    noise: dict[str, float] = {}
+    cost: float | None = None
 
 
 class SavedCampaign(_Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -51,16 +51,22 @@ def given(**objects: object) -> tuple[str, ...]:
     return tuple(name for name, one in objects.items() if one is not None)
 
 
-def sources_of(given: Mapping[str, OldData], read: Mapping[str, Read]) -> tuple[OldSource, ...]:
-    """Of old data sets by name, as they were given and as they were read."""
+def sources_of(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, Read]]) -> tuple[OldSource, ...]:
+    """Of old data sets by name, as they were given and as they were read for each response."""
     return tuple(
         OldSource(
             name,
-            str(Path(given[name]).absolute()) if isinstance(given[name], str | os.PathLike) else None,
-            one.fingerprint if isinstance(one, OldTable) else _learnt(one),
+            str(Path(data).absolute()) if isinstance(data, str | os.PathLike) else None,
+            _fingerprint([sets[name] for sets in read.values() if name in sets]),
         )
-        for name, one in read.items()
+        for name, data in given.items()
     )
+
+
+def _fingerprint(read: Sequence[Read]) -> str:
+    """Of what was read of one old data set: for each of the responses that it has."""
+    each = [one.fingerprint if isinstance(one, OldTable) else _learnt(one) for one in read]
+    return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
 
 
 def _learnt(prior: WeightPrior) -> str:

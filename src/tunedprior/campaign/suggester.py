@@ -1,11 +1,12 @@
 """Suggestions as a pure function of a history, pending settings and a seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
-from botorch.models.model import Model
+from botorch.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import is_among, is_near, maximize
 from tunedprior.average.surrogate import Average
+from tunedprior.campaign.composing import Composing
 from tunedprior.campaign.design import (
     NUM_OFFERED,
     NUM_ROUNDS,
@@ -26,36 +28,24 @@ from tunedprior.campaign.design import (
     is_designed,
     opening,
 )
+from tunedprior.campaign.fitted import Cost, Fitted, Fitting, Part, cost_observations, cost_of
 from tunedprior.campaign.pool import Pool, pool_of
-from tunedprior.checks import warn, whole
+from tunedprior.checks import listed, shown, warn, whole
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.models.surrogate import CachingSurrogate, Surrogate
-from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.numerics.isolation import LARGE, child_seed, computing
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
 from tunedprior.problem.objective import Objective, codes_of_run
-from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import History, settings_of
 
 # How many more settings than known ones are drawn where the search led back to a known one.
 _FRESH = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The model fitted to a history.
-
-    Attributes:
-        history: Which.
-        observations: The same as models take it.
-        model: The model.
-        cache: What makes the next model faster (see `CachingSurrogate`).
-    """
-
-    history: History
-    observations: Observations
-    model: Model
-    cache: Any = None
+#: What a failed run counts as: learnt as such, by the probability that a run works; or a little worse than the worst.
+LEARNT, WORST = FAILURES = ("learnt", "worst")
+# Settings at which a known cost is looked at, to have a smooth model of it.
+_COSTED = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +57,15 @@ class Suggester:
 
     Attributes:
         space: What may be set.
-        surrogate: How observations become a model.
-        objective: What is wanted of the response.
+        surrogate: How observations of the first response become a model.
+        aims: What is wanted of the responses.
         acquisition: As for `Optimizer`.
         beta: As for `Optimizer`.
         initial: Over how many settings the design extends. Without an opening they are all of the design, one more than
             there are parameters when left out; after an opening, the design's and the model's take turns.
+        others: How observations of further responses become models, by name; with the box of the first.
+        failures: `"learnt"` or `"worst"`: what a failed run counts as; the former for averages alone.
+        cost: What a setting costs, where it is known beforehand.
         design: `"old data"`: the surrogate's opening comes first, if it has one, then a Sobol design; or `"sobol"`.
         num_opening: The number of settings in the surrogate's opening.
         own_box: The box of the search space alone, which says what lies outside of it and what is near.
@@ -87,11 +80,14 @@ class Suggester:
 
     space: Space
     surrogate: Surrogate
-    objective: Objective = field(default_factory=Objective)
+    aims: Aims = field(default_factory=Aims)
     acquisition: AcquisitionChoice = "ei"
     beta: str | float = "brochu"
     initial: int | None = None
     design: str = OLD_DATA
+    others: Mapping[str, Surrogate] = field(default_factory=dict)
+    failures: str = LEARNT
+    cost: Cost | None = None
     num_opening: int = field(init=False, repr=False)
     own_box: Box = field(init=False, repr=False)
     lattice: Lattice = field(init=False, repr=False)
@@ -99,6 +95,7 @@ class Suggester:
     def __post_init__(self) -> None:
         check_choice(self.acquisition, self.beta)
         check_design(self.design)
+        self._check_aims()
         initial = None if self.initial is None else whole(self.initial, "initial")
         if not self.surrogate.box.covers(self.space):
             raise InputError(
@@ -147,22 +144,86 @@ class Suggester:
         """
         position = len(history) + len(pending)
         early = is_designed(position, self.num_opening, self.initial or 1)
-        return (early and all(trial.asked for trial in history.told)) or len(history) == 0
+        nothing = not any(one.told(history.told) for one in self.aims.responses) and not self._learns(history)
+        return (early and all(trial.asked for trial in history.told)) or nothing
 
     def fit(self, history: History, seed: int = 0, before: Fitted | None = None) -> Fitted:
-        """The model of everything that was told; faster with what `fit` gave for the same history less some results."""
-        observations = self.objective.observations(history.told, self.surrogate.box)
-        with computing(len(history) >= LARGE):
-            if isinstance(self.surrogate, CachingSurrogate):
-                model, cache = self.surrogate.fit(observations, None if before is None else before.cache)
-                return Fitted(history, observations, model, cache)
-            with quietly(ENDED_EARLY), OwnGenerator(child_seed(seed, len(history), 0)):
-                return Fitted(history, observations, self.surrogate(observations))
+        """The models of everything told; faster with what `fit` gave for the same history less some results."""
+        fitted = self._fitting.fit(history, seed, before)
+        return fitted if self.cost is None else replace(fitted, cost=self._known_cost)
 
     def plain(self) -> "Suggester":
         """This suggester with the process that knows no old data instead of its surrogate."""
         plain, most = Average.plain(self.space), default_initial(len(self.space.parameters), 0)
-        return replace(self, surrogate=plain, initial=min(self.initial or most, most))
+        others = dict.fromkeys(self.others, plain)
+        return replace(self, surrogate=plain, others=others, initial=min(self.initial or most, most))
+
+    @property
+    def objective(self) -> Objective:
+        """What is wanted of the first response."""
+        return self.aims.main
+
+    @cached_property
+    def _fitting(self) -> Fitting:
+        box = self.surrogate.box
+        composes = isinstance(self.surrogate, Average) and self.acquisition == "ei"
+        surrogates = {self.objective.target: self.surrogate, **self.others}
+        plain = Average(box, (), axes=box.kernel_axes(self.space))
+        return Fitting(self.aims, surrogates, plain, composes, composes and self.failures == LEARNT, self.cost)
+
+    def _learns(self, history: History) -> bool:
+        """Whether there are results without a single value that say something all the same."""
+        return bool(len(history)) and (not self._fitting.learns_failures or any(one.failed for one in history.told))
+
+    @cached_property
+    def _known_cost(self) -> Part | None:
+        """The model of what settings are known to cost; None if all cost the same."""
+        assert self.cost is not None
+        costs = [(setting, cost_of(self.cost, setting)) for setting in self.space.sobol(_COSTED, 0)]
+        if len({value for _, value in costs}) == 1:
+            return None
+        observations = cost_observations(costs, self.surrogate.box)
+        return Part(observations, *self._fitting.plain.fit(observations))
+
+    def _check_aims(self) -> None:
+        """Refuse aims that the model or the acquisition function is not for."""
+        if self.failures not in FAILURES:
+            raise InputError(f"failures must be one of {listed(map(repr, FAILURES))}; got {shown(self.failures)}.")
+        if self.cost is not None and not callable(self.cost):
+            raise InputError(f"cost must be a function of a setting; got {type(self.cost).__name__}.")
+        if self.aims.is_plain and self.cost is None:
+            return
+        if not isinstance(self.surrogate, Average) or self.acquisition != "ei":
+            what = "acquisition='ei'" if isinstance(self.surrogate, Average) else "prior='average'"
+            raise InputError(
+                f"A target, several responses, requirements and cost take prior='average' and acquisition='ei'; this "
+                f"is not {what}. Leave it out."
+            )
+        lacking = [one.target for one in self.aims.others if one.target not in self.others]
+        if lacking:
+            raise InputError(f"Every response needs a model; {listed(lacking)} has none. Give others={{…}}.")
+
+    def _acquisition(
+        self, fitted: Fitted, under_way: Float[Tensor, "p k"], num_choices: int | None, seed: int
+    ) -> AcquisitionFunction:
+        """What is to be made as large as possible, pending settings accounted for."""
+        if not self.aims.is_plain or fitted.works is not None or fitted.cost is not None:
+            return Composing(self.aims, fitted, under_way).acquisition()
+        model, observations = fitted.model, fitted.observations
+        best = observations.y.max()
+        if len(under_way):
+            model, expected = believing(model, self.surrogate, observations, under_way)
+            best = expected.amax(-1).clamp_min(best)  # a setting is worth what it adds to those under way
+        situation = Situation(
+            best=best,
+            codes=torch.cat([observations.codes, under_way]),
+            step=len(fitted.history) + 1,
+            num_inputs=len(self.surrogate.box.axes),
+            num_choices=num_choices,
+            seed=seed,
+            bounds=self.lattice.bounds,
+        )
+        return make_acquisition(self.acquisition, model, situation, self.beta)
 
     def pool(self, candidates: Any) -> Pool:
         """Candidates as different settings of the space, or an `InputError` that says which are not."""
@@ -234,29 +295,17 @@ class Suggester:
         self, history: History, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: Pool | None
     ) -> Setting:
         """The setting with the largest acquisition value under the fitted model, pending settings accounted for."""
-        box, observations, steps = self.surrogate.box, fitted.observations, len(fitted.history)
+        box, steps = self.surrogate.box, len(fitted.history)
         under_way = codes_of_run(pending, box)
         choices = None if pool is None else box.codes(pool.settings)
         # Repeating a setting can pay only where the noise is known not to be zero.
         again = codes_of_run(settings_of(history.cancelled_ones), box)
-        avoid = torch.cat([again, under_way] if self.objective.noise_std else [observations.codes, again, under_way])
+        tried = codes_of_run(settings_of(history.told), box)
+        avoid = torch.cat([again, under_way] if self.objective.noise_std else [tried, again, under_way])
         seed = child_seed(seed, steps, 1 + len(pending))
-        model, best = fitted.model, observations.y.max()
         with computing(steps >= LARGE):
-            if len(under_way):
-                model, expected = believing(model, self.surrogate, observations, under_way)
-                best = expected.amax(-1).clamp_min(best)  # a setting is worth what it adds to those under way
-        situation = Situation(
-            best=best,
-            codes=torch.cat([observations.codes, under_way]),
-            step=steps + 1,
-            num_inputs=len(box.axes),
-            num_choices=self.space.size if pool is None else len(pool.settings),
-            seed=seed,
-            bounds=self.lattice.bounds,
-        )
-        with computing(steps >= LARGE):
-            acquisition = make_acquisition(self.acquisition, model, situation, self.beta)
+            num_choices = self.space.size if pool is None else len(pool.settings)
+            acquisition = self._acquisition(fitted, under_way, num_choices, seed)
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])

@@ -6,25 +6,37 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import listed
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.trials import History, in_words
 
 
 def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[str, str]:
     """What there is to say, by what it is about."""
-    space, objective = suggester.space, suggester.objective
+    space = suggester.space
     count = "any number of" if space.size is None else f"{space.size:,}"
     failed = sum(trial.failed for trial in history.told)
-    best = objective.best(history.told)
+    aims = suggester.aims
     lines = {
         "space": f"{listed(space.names)} ({count} settings)",
-        "goal": f"{objective.direction} {objective.target}",
+        "goal": aims.in_words(),
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
-        "best": "none yet" if best is None else f"{best.value:.6g} at {in_words(best.setting)} (trial {best.id})",
+        "best": _best(aims, history),
         "pending": _trials(history.pending),
         "set aside": _trials(history.set_aside),
         "prior": _prior(suggester, made),
     }
     return {about: said for about, said in lines.items() if said}
+
+
+def _best(aims: Aims, history: History) -> str:
+    if aims.has_front:
+        front = aims.front(history.told)
+        return f"{_trials(tuple(front))} with the best trade-offs" if front else "none yet"
+    best = aims.best(history.told)
+    if best is None:
+        return "none yet" + (" that meets what is required" if aims.requirements and len(history) else "")
+    told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
+    return f"{best.value:.6g}{f' ({told})' if told else ''} at {in_words(best.setting)} (trial {best.id})"
 
 
 def as_text(about: str, lines: dict[str, str]) -> str:

@@ -3,16 +3,19 @@
 import datetime
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from tunedprior.campaign.values import settings_given, told_values
+from tunedprior.campaign.measured import Measured, cost_told, measured_of, noise_of
+from tunedprior.campaign.values import settings_given
 from tunedprior.checks import Numbers, listed, shown
 from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box, as_table
 from tunedprior.problem.cells import FLAGS, as_trial_number, is_blank
 from tunedprior.problem.history_reading import DIRECTIONS, STATES
@@ -22,6 +25,8 @@ from tunedprior.problem.parameters import Numeric, is_missing
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import History, Trial, as_given, in_words, same_setting, settings_of
 
+#: What may be told of runs: numbers, or several responses by name.
+Told = Numbers | Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
 _DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
@@ -54,7 +59,9 @@ class Run:
 
     Attributes:
         settings: A table with the parameters' columns, and possibly more.
-        values: Their responses; NaN for failed runs.
+        measured: What came of each.
+        noise: The noise of each response in these runs, by name, where it was told.
+        cost: What each of these runs cost; NaN if that was not told.
         suggestions: What `ask` returned, for settings that are that; None for others.
         numbers: The numbers of pending trials that the settings are said to be; None where nothing is said.
         must_be_pending: Whether a number that is not that of a pending trial is an error.
@@ -63,25 +70,30 @@ class Run:
     """
 
     settings: pd.DataFrame
-    values: list[float]
+    measured: list[Measured]
     suggestions: list[Suggestion | None]
     numbers: list[int | None]
     must_be_pending: bool
     extras: list[dict[str, Any]]
     notes: list[str]
+    noise: Mapping[str, float] = field(default_factory=dict)
+    cost: float = nan
 
     @classmethod
     def of(
         cls,
         setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
-        value: Numbers | None,
+        value: Told | None,
         failed: bool | Sequence[bool],
         trial: int | Suggestion | Trial | None,
         note: str,
         columns: Columns,
+        aims: Aims,
+        noise_std: float | Mapping[str, float] | None = None,
+        cost: float | None = None,
     ) -> "Run":
         """From the arguments of `Optimizer.tell`."""
-        if isinstance(value, Mapping) and not isinstance(setting, Mapping):
+        if isinstance(value, Mapping) and not isinstance(setting, Mapping | pd.Series | pd.DataFrame | list | tuple):
             raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
         given = settings_given(setting)
         _refuse_other_rows(given, value)
@@ -107,7 +119,17 @@ class Run:
             extras = [
                 {str(name): one[name] for name in columns.extra(one) if not is_missing(one[name])} for one in given
             ]
-        return cls(table, told_values(value, failed, count), suggestions, numbers, trial is not None, extras, notes)
+        return cls(
+            table,
+            measured_of(value, failed, count, aims),
+            suggestions,
+            numbers,
+            trial is not None,
+            extras,
+            notes,
+            noise_of(noise_std, aims),
+            cost_told(cost),
+        )
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""
@@ -116,7 +138,16 @@ class Run:
         for row, told in enumerate(self.settings.to_dict("records")):
             setting = as_given(told, space)
             meant = self._named(row, history) or self._alike(row, setting, codes[row], history, box)
-            history = history.with_result(setting, self.values[row], meant, self.notes[row], self.extras[row])
+            history = history.with_result(
+                setting,
+                self.measured[row].value,
+                meant,
+                self.notes[row],
+                self.extras[row],
+                more=self.measured[row].more,
+                noise=self.noise,
+                cost=self.cost,
+            )
         return history
 
     def _named(self, row: int, history: History) -> Trial | None:

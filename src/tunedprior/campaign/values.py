@@ -36,7 +36,7 @@ def settings_given(given: Any) -> pd.DataFrame | list[Setting]:
 
 def told_values(value: Any, failed: Any, count: int) -> list[float]:
     """One number for each of `count` settings, NaN for failed runs."""
-    flags = _flags(failed, count)
+    flags = flags_of(failed, count)
     if value is None and all(flags):
         return [nan] * count
     if value is None:
@@ -93,7 +93,8 @@ def _is_column(one: Any) -> bool:
     return (isinstance(one, list | tuple) or (isinstance(one, np.ndarray | Tensor) and one.ndim == 1)) and len(one) == 1
 
 
-def _flags(failed: Any, count: int) -> list[bool]:
+def flags_of(failed: Any, count: int) -> list[bool]:
+    """Whether each of `count` runs failed."""
     cells = _column(failed, "failed")
     for cell in cells:
         if not isinstance(cell, numbers.Real | np.bool_) or cell not in (0, 1):

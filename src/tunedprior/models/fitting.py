@@ -31,9 +31,7 @@ def fitted_process(
 
     With a `mean`, that is the prior mean, and y is taken in the units it has; otherwise the mean is fitted too.
     """
-    noise, fixed = None, dict[str, Any]()
-    if observations.noise_std is not None:
-        noise = torch.full_like(observations.y, max(observations.noise_std**2, LEAST_NOISE))
+    noise, fixed = observations.noise_variances(LEAST_NOISE), dict[str, Any]()
     if mean is not None:
         constant = ConstantMean()
         constant.constant.requires_grad_(False).fill_(mean)

@@ -13,6 +13,13 @@ from tunedprior.problem.parameters import BLANKS, Categorical, Parameter, is_mis
 FLAGS = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 
 
+#: How people write that a run passed or failed, in small letters.
+PASSED = frozenset({"pass", "passed", "ok", "good", "yes", "true", "success", "i.o.", "ja", "gut", "oui"})
+NOT_PASSED = frozenset(
+    {"fail", "failed", "nok", "not ok", "bad", "no", "false", "failure", "n.i.o.", "nein", "schlecht", "non"}
+)
+
+
 def is_blank(cell: Any) -> bool:
     """Whether there is nothing in it, or what programs write for nothing."""
     return is_missing(cell) or (isinstance(cell, str) and cell.strip().casefold() in BLANKS)
@@ -43,6 +50,16 @@ def as_flag(cell: Any) -> bool | None:
     if not is_blank(cell) and word not in FLAGS:
         raise InputError(f"is {cell!r}; write true or false")
     return FLAGS.get(word)
+
+
+def as_label(cell: Any) -> float:
+    """+1 for pass and -1 for fail, in any spelling, or as true and false, 1 and 0, or ±1; else an `InputError`."""
+    word = str(cell).strip().casefold()
+    if word in PASSED or word in ("1", "1.0", "+1"):
+        return 1.0
+    if word in NOT_PASSED or word in ("0", "0.0", "-1", "-1.0"):
+        return -1.0
+    raise InputError(f"is {shown(cell)}; write pass or fail")
 
 
 def as_trial_number(cell: Any) -> int | None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
-from tunedprior.problem.cells import as_flag, as_number, as_trial_number, as_value_of, is_blank, unified
+from tunedprior.problem.cells import as_flag, as_label, as_number, as_trial_number, as_value_of, is_blank, unified
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting, Space
@@ -90,7 +90,7 @@ def _rows(table: Any, columns: Columns) -> list[dict[Hashable, Any]]:
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()].unique()
         raise InputError(f"A history's columns must have different names; there are several called {listed(twice)}.")
-    needed = (*columns.parameters, columns.response, columns.state, columns.asked)
+    needed = (*columns.parameters, columns.response, *columns.others.values(), columns.state, columns.asked)
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise InputError(
@@ -119,8 +119,9 @@ class _Reader:
         if STATES.get(str(cell).strip().casefold()) == FAILED and written in ("", PENDING, FAILED):
             cell, written = None, FAILED  # the word stands where the value would
         value = None if is_blank(cell) else _of(columns.response, as_number, cell)
+        more = self._more(row)
         flag = _of(columns.asked, as_flag, row[columns.asked])
-        state = self._state(written, value, flag)
+        state = self._state(written, next(iter(more.values()), None) if value is None else value, flag)
         # Only what was asked for can be under way or be cancelled; and the setting that was asked for tells it too.
         suggested = None if flag is False else self._suggested(row)
         if suggested is None and (flag or written in (PENDING, CANCELLED)):
@@ -135,12 +136,29 @@ class _Reader:
             note="" if is_missing(note) else str(note),
             extra={str(name): row[name] for name in columns.extra(row) if _is_filled(row[name])},
             set_aside=state if state in (CANCELLED, WITHDRAWN) else "",
+            more=more,
+            noise=self._filled(row, columns.noise, as_number),
+            cost=self._filled(row, {"": columns.cost}, as_number).get("", nan),
         )
 
+    def _more(self, row: Row) -> dict[str, float]:
+        """The other responses in a row, as far as they are filled in."""
+        columns = self.columns
+        labels = {name: column for name, column in columns.others.items() if name in columns.labels}
+        numbers = {name: column for name, column in columns.others.items() if name not in columns.labels}
+        found = self._filled(row, numbers, as_number) | self._filled(row, labels, as_label)
+        return {name: found[name] for name in columns.others if name in found}
+
+    @staticmethod
+    def _filled(row: Row, columns: Mapping[str, str], read: Callable[[Any], float]) -> dict[str, float]:
+        filled = {name: column for name, column in columns.items() if not is_blank(row.get(column))}
+        return {name: _of(column, read, row[column]) for name, column in filled.items()}
+
     def _check_direction(self, cell: Any) -> None:
-        if is_blank(cell) or self.direction is None:
+        if is_blank(cell) or not self.direction:
             return
-        if DIRECTIONS.get(str(cell).strip().casefold()) != self.direction:
+        word = str(cell).strip().casefold()
+        if DIRECTIONS.get(word, word) != self.direction:
             raise InputError(
                 f"{self.columns.direction} is {cell!r}, and this Optimizer's is {self.direction!r}. Make one with the "
                 "direction of the history (or rename the column, if it is one of your own)"

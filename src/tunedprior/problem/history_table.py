@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, same_setting
+
+_WORDS = {1.0: "pass", -1.0: "fail"}
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,14 @@ class Columns:
     direction: str
     note: str
     suggested: Mapping[str, str]
+    others: Mapping[str, str]
+    labels: frozenset[str]
+    noise: Mapping[str, str]
+    cost: str
 
     @classmethod
-    def of(cls, space: Space, target: str) -> "Columns":
-        """The columns for this space and response name."""
+    def of(cls, space: Space, aims: Aims) -> "Columns":
+        """The columns for this space and these responses."""
         taken = set(space.names)
 
         def free(name: str) -> str:
@@ -38,16 +45,23 @@ class Columns:
             taken.add(name)
             return name
 
-        usual = (target, "state", "asked", "trial", "direction", "note")
-        response, state, asked, trial, direction, note = map(free, usual)
+        response, *more = map(free, (one.target for one in aims.responses))
+        others = {one.target: column for one, column in zip(aims.others, more, strict=True)}
+        usual = ("state", "asked", "trial", "direction", "note")
+        state, asked, trial, direction, note = map(free, usual)
         suggested = {name: free(f"asked {name}") for name in space.names}
-        return cls(space.names, response, state, asked, trial, direction, note, suggested)
+        labels = frozenset(one.target for one in aims.others if one.labels)
+        noise = {one.target: free(f"noise of {one.target}") for one in aims.objectives}
+        cost = free("cost of the run")
+        return cls(
+            space.names, response, state, asked, trial, direction, note, suggested, others, labels, noise, cost
+        )  # fmt: skip
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, the response last."""
-        own = (self.state, self.asked, self.trial, self.direction, self.note)
-        return (*self.parameters, *own, *self.suggested.values(), self.response)
+        """All of them, the responses last."""
+        own = (self.state, self.asked, self.trial, self.direction, self.note, *self.noise.values(), self.cost)
+        return (*self.parameters, *own, *self.suggested.values(), *self.others.values(), self.response)
 
     def extra(self, names: Iterable[Any]) -> list[Any]:
         """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
@@ -58,20 +72,28 @@ class Columns:
 def to_table(history: History, columns: Columns, direction: str | None = None) -> pd.DataFrame:
     """One row for each trial: those told, in order, then those pending, then those set aside.
 
-    The settings, the response (NaN for a failed run), the state, whether it was a suggestion, the trial's number and
-    the direction; then notes, the user's own columns, and the settings that were asked for, where there are any to
-    tell.
+    The settings, the responses (NaN for a failed run), the state, whether it was a suggestion, the trial's number and
+    the direction; then notes, noise and cost, the user's own columns, and the settings that were asked for, where there
+    are any to tell.
     """
     trials = history.trials
     table = pd.DataFrame([trial.setting for trial in trials], columns=list(columns.parameters))
     table[columns.response] = np.array([trial.value for trial in trials], dtype=np.float64)
+    for name, column in columns.others.items():
+        told = [trial.more.get(name, np.nan) for trial in trials]
+        table[column] = [_WORDS.get(one) for one in told] if name in columns.labels else np.array(told, dtype=float)
     table[columns.state] = [trial.state for trial in trials]
     table[columns.asked] = [trial.asked for trial in trials]
     table[columns.trial] = np.array([trial.id for trial in trials], dtype=np.int64)
-    if direction is not None:
+    if direction:
         table[columns.direction] = direction
     if any(trial.note for trial in trials):
         table[columns.note] = [trial.note for trial in trials]
+    for name, column in columns.noise.items():
+        if any(name in trial.noise for trial in trials):
+            table[column] = [trial.noise.get(name, np.nan) for trial in trials]
+    if not all(np.isnan(trial.cost) for trial in trials):
+        table[columns.cost] = [trial.cost for trial in trials]
     for name in dict.fromkeys(name for trial in trials for name in trial.extra):
         table[name] = [trial.extra.get(name) for trial in trials]
     if any(trial.asked and not same_setting(trial.suggested, trial.setting) for trial in trials):

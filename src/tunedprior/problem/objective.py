@@ -1,81 +1,150 @@
-"""What the response is called, which way is better, how noisy it is, and how results become observations."""
+"""One response: what it is called, what is wanted of it, how noisy it is, and how results become observations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite, isnan, log, nan
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
+from numpy import ndarray
 from torch import Tensor
 
+from tunedprior.checks import flag
 from tunedprior.errors import InputError
 from tunedprior.problem.box import Box
+from tunedprior.problem.goals import MINIMIZE, Goal, Target, check_goal
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import Trial, settings_of
 
 #: What was run may differ from what was suggested by this share of a parameter's range, and still be that.
 MEANT = 0.05
-# How far below the worst response a failed run counts, as a share of the range of responses.
+# How far below the worst response a failed run counts, as a share of the range of responses, where it is to count so.
 _FAILURE = 0.2
+# A result without noise beside one with much: no less than this share of its variance.
+_LEAST_RELATIVE = 1e-6
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The response's name, whether it is maximised, and its noise where that is known.
+    """A response's name, what is wanted of it, and its noise where that is known.
 
     Attributes:
         target: Its name.
-        direction: `"maximize"` or `"minimize"`.
+        direction: `"maximize"`, `"minimize"` or a `Target`.
         noise_std: The measurement noise's standard deviation, where it is known.
+        log: Whether it is modelled by its logarithm: for responses above 0 that extend over orders of magnitude.
+        labels: Whether it is pass or fail, told as +1 or -1.
+        is_main: Whether it is the `Trial.value`; all others are among the `Trial.more`.
     """
 
     target: str = "y"
-    direction: str = "maximize"
+    direction: Goal = "maximize"
     noise_std: float | None = None
+    log: bool = False
+    labels: bool = False
+    is_main: bool = True
 
     def __post_init__(self) -> None:
-        if self.direction not in ("maximize", "minimize"):
-            raise InputError(f"direction must be 'maximize' or 'minimize'; got {self.direction!r}.")
+        check_goal(self.direction)
         if not isinstance(self.target, str):
             raise InputError(f"target must be the name of the response, as text; got {self.target!r}.")
         known = isinstance(self.noise_std, Real) and isfinite(self.noise_std) and self.noise_std >= 0
         if self.noise_std is not None and not known:
             raise InputError(f"noise_std must be a finite number, 0 or more; got {self.noise_std!r}.")
+        if flag(self.log, "log") and isinstance(self.direction, Target) and self.direction.low <= 0:
+            raise InputError(
+                f"A response on a logarithmic scale is above 0, so its target must be; got {self.direction}."
+            )
 
     @property
     def sign(self) -> float:
-        """+1 or -1: the factor that turns the response into one to be maximised."""
-        return 1.0 if self.direction == "maximize" else -1.0
+        """+1 or -1: the factor of the response in the model, which for a target is the response itself."""
+        return -1.0 if self.direction == MINIMIZE else 1.0
+
+    def value_of(self, trial: Trial) -> float:
+        """The response in a trial; NaN if it was not measured."""
+        return trial.value if self.is_main else trial.more.get(self.target, nan)
+
+    def scaled(self, value: float) -> float:
+        """The response on the scale of the model: itself or its logarithm, turned so that more is better."""
+        return self.sign * (log(value) if self.log and value > 0 else nan if self.log else value)
+
+    def utility(self, value: float) -> float:
+        """How good a response is, more being better: itself, its negative, or minus its distance to the target."""
+        return self.direction.utility(value) if isinstance(self.direction, Target) else self.sign * value
+
+    def target_in(self, observations: Observations) -> tuple[float, float]:
+        """The ends of the target in the units of observations; (∞, ∞) where there is no end to what is wanted."""
+        if not isinstance(self.direction, Target):
+            return inf, inf
+        low, high = (self.scaled(end) - observations.shift for end in (self.direction.low, self.direction.upper))
+        return low / observations.scale, high / observations.scale
+
+    def told(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The trials in which it was measured."""
+        return [trial for trial in trials if not isnan(self.value_of(trial))]
 
     def best(self, trials: Sequence[Trial]) -> Trial | None:
-        """The complete trial with the best response; None if no trial is complete."""
-        told = [trial for trial in trials if not trial.failed]
-        return max(told, key=lambda trial: self.sign * trial.value, default=None)
+        """The trial with the best response; None if it was never measured."""
+        return max(self.told(trials), key=lambda trial: self.utility(self.value_of(trial)), default=None)
 
-    def observations(self, trials: Sequence[Trial], box: Box) -> Observations:
+    def refuse(self, value: float) -> None:
+        """An `InputError` for a response that cannot be."""
+        if self.log and value <= 0:
+            raise InputError(
+                f"{self.target!r} is on a logarithmic scale, so it must be above 0; got {value:g}. Tell a run that "
+                "gave nothing as failed, or leave log=True out."
+            )
+
+    def observations(self, trials: Sequence[Trial], box: Box, failures: bool = False) -> Observations:
         """The trials as training data: codes of the settings, responses to be maximised with mean 0 and variance 1.
 
-        A failed run counts as a little worse than the worst response so far, which keeps the model away from it.
+        Labels stay +1 and -1. Trials without the response are left out; with `failures` they count as a little worse
+        than the worst response so far, which keeps the model away from them.
         """
-        y = self.sign * np.array([trial.value for trial in trials], dtype=np.float64)
+        trials = list(trials) if failures else self.told(trials)
+        y = np.array([self.scaled(self.value_of(trial)) for trial in trials], dtype=np.float64)
+        codes, noise = codes_of_run(settings_of(trials), box), self._noise_of(trials)
+        if self.labels:
+            return Observations(codes, torch.as_tensor(y)[:, None])  # 0, between the two, stays 0
         size = float(np.nanmax(np.abs(y), initial=0.0)) or 1.0
         y = y / size  # first, so that neither 1e-300 nor 1e300 is squared
         told = y[~np.isnan(y)]
         worst, reach = (told.min(), np.ptp(told)) if len(told) else (0.0, 0.0)
         y[np.isnan(y)] = worst - (_FAILURE * reach if reach > 0 else 1.0)
-        shift, scale = float(y.mean()), float(y.std())
+        shift, scale = (float(y.mean()), float(y.std())) if len(y) else (0.0, 1.0)
         scale = scale if scale > 1e-12 else 1.0
+        typical, relative = None, None
+        if noise is not None:
+            typical = float(noise.max(initial=0.0))
+            if typical and (noise < typical).any():
+                relative = torch.as_tensor((noise / typical) ** 2).clamp_min(_LEAST_RELATIVE)
         return Observations(
-            codes=codes_of_run(settings_of(trials), box),
+            codes=codes,
             y=torch.as_tensor((y - shift) / scale)[:, None],
-            noise_std=None if self.noise_std is None else self.noise_std / (size * scale),
+            noise_std=None if typical is None else typical / (size * scale),
             shift=size * shift,
             scale=size * scale,
+            relative_noise=relative,
         )
+
+    def _noise_of(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"] | None:
+        """The noise of each result, on the scale of the model; None if nothing is known of it.
+
+        Results that were told without count as those that were told with: `noise_std`, or else the median.
+        """
+        given = np.array([trial.noise.get(self.target, nan) for trial in trials], dtype=np.float64)
+        usual = self.noise_std
+        if usual is None and np.isnan(given).all():
+            return None
+        noise = np.where(np.isnan(given), np.nanmedian(given) if usual is None else usual, given)
+        if self.log:  # the same noise, as a share of the response
+            noise = noise / np.array([max(self.value_of(trial), 1e-300) for trial in trials])
+        return noise
 
 
 def codes_of_run(settings: pd.DataFrame | Sequence[Setting], box: Box) -> Float[Tensor, "n k"]:

@@ -17,6 +17,7 @@ class Observations:
         noise_std: The noise's standard deviation in units of `y`, where the user knows it.
         shift: What was subtracted.
         scale: And what was then divided by.
+        relative_noise: The noise's variance in each observation, over that of `noise_std`; None if they are the same.
     """
 
     codes: Float[Tensor, "n k"]
@@ -24,7 +25,26 @@ class Observations:
     noise_std: float | None = None
     shift: float = 0.0
     scale: float = 1.0
+    relative_noise: Float[Tensor, " n"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
 
     def supposing(self, codes: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
         """These observations and more of them, `y` in the same units."""
-        return replace(self, codes=torch.cat([self.codes, codes]), y=torch.cat([self.y, y]))
+        noise = self.relative_noise
+        return replace(
+            self,
+            codes=torch.cat([self.codes, codes]),
+            y=torch.cat([self.y, y]),
+            relative_noise=None if noise is None else torch.cat([noise, torch.ones(len(y)).to(noise)]),
+        )
+
+    def noise_variances(self, least: float) -> Float[Tensor, "n 1"] | None:
+        """The variance of the noise in each observation, where it is known, and no less than this."""
+        if self.noise_std is None:
+            return None
+        variance = torch.full_like(self.y, self.noise_std**2)
+        if self.relative_noise is not None:
+            variance = variance * self.relative_noise[:, None]
+        return variance.clamp_min(least)

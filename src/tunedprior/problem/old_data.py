@@ -1,5 +1,6 @@
 """Old data, matched to the search space by column name, and what was found in it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -13,8 +14,9 @@ from tunedprior.checks import shown
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank
 from tunedprior.files.tables import read_table
+from tunedprior.problem.goals import Goal, check_goal
 from tunedprior.problem.old_data_report import OldSetReport
-from tunedprior.problem.old_response import note_doubtful, response_of
+from tunedprior.problem.old_response import logarithms, note_doubtful, response_of
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.old_settings import OldSettings
 from tunedprior.problem.space import Space
@@ -65,7 +67,14 @@ class OldTable:
 
 
 def read_old_data(
-    data: Any, space: Space, target: str = "y", direction: str = "maximize", name: str = UNNAMED
+    data: Any,
+    space: Space,
+    target: str = "y",
+    direction: Goal = "maximize",
+    name: str = UNNAMED,
+    *,
+    others: Collection[str] = (),
+    log: bool = False,
 ) -> OldTable:
     """Match old data to the space by name; what cannot be used is an error or is left out, with a warning that says so.
 
@@ -78,25 +87,28 @@ def read_old_data(
         target: The column of the response. A response that is blank was not measured, and its row is left out; one that
             says "failed" counts as the worst there was. Responses that take only the values pass/fail, true/false, 0/1
             or -1/+1 are labels.
-        direction: Which way is better.
+        direction: Which way is better, or a target; then runs that failed are left out.
         name: What the user calls it, for messages.
+        others: Columns of other responses, which are nothing to learn this one from.
+        log: Whether it is the logarithm of the response that counts.
     """
     if isinstance(data, OldTable):
         return data
     if not isinstance(target, str):
         raise InputError(f"target must be the name of the response, as text; got {shown(target)}.")
-    if direction not in ("maximize", "minimize"):
-        raise InputError(f"direction must be 'maximize' or 'minimize'; got {shown(direction)}.")
+    check_goal(direction)
     if target in space.names:
         raise InputError(
             f"{target!r} is a parameter, so it cannot be the response too. Name the response with target=."
         )
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
     rows = OldRows(read_table(data, [*space.names, target], what), what)
-    found = OldSettings(rows, space, target)
+    found = OldSettings(rows, space, target, others)
     told = ~rows.table[target].map(is_blank).to_numpy(dtype=bool)
     settings = found.table(told)
     response, labels, words = response_of(rows, target, told, direction)
+    if log and not labels:
+        response = logarithms(rows, target, response)
     found.gaps.leave_out_unfillable()
     kept = rows.kept
     doubtful = np.zeros(len(kept), dtype=bool)

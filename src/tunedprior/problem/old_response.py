@@ -6,15 +6,14 @@ from numpy import ndarray
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.problem.cells import NOT_PASSED, PASSED
+from tunedprior.problem.goals import Goal, Target
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.suspicions import sentinels
 
-_PASS = {"pass", "passed", "ok", "good", "yes", "true", "success", "i.o.", "ja", "gut", "oui"}
-_FAIL = {"fail", "failed", "nok", "not ok", "bad", "no", "false", "failure", "n.i.o.", "nein", "schlecht", "non"}
-
 
 def response_of(
-    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: str
+    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
     """The response as numbers or labels ±1, whether it is labels, and what it is in words.
 
@@ -22,11 +21,11 @@ def response_of(
         rows: The table; rows without a response are no longer kept.
         target: The column of the response.
         told: Which rows have a response.
-        direction: Which way is better.
+        direction: Which way is better, or a target.
     """
     column = rows.table[target]
     words = column.map(lambda value: str(value).strip().lower())
-    passed, failed = words.isin(_PASS).to_numpy() & told, words.isin(_FAIL).to_numpy() & told
+    passed, failed = words.isin(PASSED).to_numpy() & told, words.isin(NOT_PASSED).to_numpy() & told
     rows.leave_out("blank", target, ~told, "blank, which is taken for 'not measured', and left out")
     if len(column) and not told.any():
         raise InputError(
@@ -44,11 +43,19 @@ def response_of(
     if failed.any() and len(distinct) == 1:  # only success and failure are told apart
         return np.where(failed, -1.0, 1.0), True, "pass and fail"
     among = "numbers"
-    if failed.any():
+    if failed.any() and isinstance(direction, Target):
+        rows.leave_out("failed", target, failed, "left out, as there is no worst of what is to meet a target")
+    elif failed.any():
         worst = values[measured].min() if direction == "maximize" else values[measured].max()
         values[failed] = worst
         among = f"numbers, where failed runs ({int(failed.sum())}) count as the worst ({worst:g})"
     return values, False, among
+
+
+def logarithms(rows: OldRows, target: str, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+    """The logarithms of responses; those that have none are left out."""
+    rows.leave_out("not positive", target, rows.kept & ~(response > 0), "0 or less, which has no logarithm: left out")
+    return np.log(np.where(response > 0, response, 1.0))
 
 
 def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], response: Float64[ndarray, " n"]) -> None:

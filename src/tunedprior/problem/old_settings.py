@@ -1,5 +1,6 @@
 """The settings in old data, matched to the search space: what is missing, what is too much, and what lies far off."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,11 @@ class OldSettings:
         gaps: The cells of all others that say nothing.
     """
 
-    def __init__(self, rows: OldRows, space: Space, target: str) -> None:
-        """Refuse a table without the response, or without a single setting; note which columns are missing."""
+    def __init__(self, rows: OldRows, space: Space, target: str, others: Collection[str] = ()) -> None:
+        """Refuse a table without the response, or without a single setting; note which columns are missing.
+
+        Columns of other responses are left alone.
+        """
         self._rows, self._space, self.gaps = rows, space, OldGaps(rows)
         columns, wanted = list(rows.table.columns), [*space.names, target]
         missing = [name for name in wanted if name not in columns]
@@ -39,7 +43,7 @@ class OldSettings:
                 "or add a column with the value the old device had."
             )
         self.absent = tuple(missing)
-        self._extra = [name for name in columns if name not in wanted]
+        self._extra = [name for name in columns if name not in wanted and name not in others]
         others = f" (there is {listed(self._extra)}; rename it if it is the same)" if self._extra else ""
         for name in missing:
             said = f"Old data has no column {name!r}{others}: what it says is taken to hold for every {name!r}."

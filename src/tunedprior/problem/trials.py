@@ -21,13 +21,16 @@ class Trial:
 
     Attributes:
         setting: What was run, or is to be run.
-        value: The response; NaN for a failed run and while it is pending.
+        value: The response; NaN for a failed run and while it is pending. Of several, the first.
         suggested: The setting that was asked for, which need not be quite the one that was run; None if none was.
         id: Its number in the history; it is given when a setting is asked for, and stays.
         is_pending: Whether it was asked for and nothing told of it yet.
         note: Whatever was noted.
         extra: Whatever else was told of it, by the user's column names.
         set_aside: `"cancelled"` or `"withdrawn"` for one that no longer counts; empty for all others.
+        more: All other responses that were measured, by name; +1 and -1 for pass and fail.
+        noise: The standard deviation of a response's noise in this trial, by name, where it was told.
+        cost: What the run cost; NaN if it was not told.
     """
 
     setting: Setting
@@ -38,6 +41,9 @@ class Trial:
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     set_aside: str = ""
+    more: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
+    cost: float = nan
 
     __hash__ = None  # type: ignore[assignment]  # settings are dicts
 
@@ -54,8 +60,9 @@ class Trial:
 
     @property
     def failed(self) -> bool:
-        """Whether the run gave no value."""
-        return isnan(self.value) and not self.is_pending and self.set_aside != CANCELLED
+        """Whether the run gave no value at all."""
+        nothing = isnan(self.value) and not self.more
+        return nothing and not self.is_pending and self.set_aside != CANCELLED
 
     @property
     def state(self) -> str:
@@ -63,7 +70,8 @@ class Trial:
         return self.set_aside or (PENDING if self.is_pending else FAILED if self.failed else COMPLETE)
 
     def __repr__(self) -> str:
-        value = "" if isnan(self.value) else f" {self.value:.6g}"
+        told = [*([] if isnan(self.value) else [f"{self.value:.6g}"]), *(f"{n}={v:.6g}" for n, v in self.more.items())]
+        value = f" {', '.join(told)}" if told else ""
         note = f" ({self.note})" if self.note else ""
         return f"<Trial {self.id}: {in_words(self.setting)}: {self.state}{value}{note}>"
 
@@ -120,10 +128,14 @@ class History:
         of: Trial | None = None,
         note: str = "",
         extra: Mapping[str, Any] | None = None,
+        **measured: Any,
     ) -> "History":
-        """This history with one more result; `of` is the pending trial it belongs to, None if it was not asked for."""
+        """This history with one more result; `of` is the pending trial it belongs to, None if it was not asked for.
+
+        What else was measured is given as fields of `Trial`: `more`, `noise`, `cost`.
+        """
         number, suggested = (self.next_id, None) if of is None else (of.id, of.suggested)
-        trial = Trial(dict(setting), value, suggested, number, note=note, extra=dict(extra or {}))
+        trial = Trial(dict(setting), value, suggested, number, note=note, extra=dict(extra or {}), **measured)
         return replace(
             self, told=(*self.told, trial), pending=tuple(other for other in self.pending if other is not of)
         )

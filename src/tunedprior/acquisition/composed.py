@@ -1,0 +1,164 @@
+"""An acquisition function of several responses: the logarithm of a product of what each of them stands for.
+
+log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)], where the improvement is the expected one of
+the objective, of a weighted sum of several, or of the hypervolume that their front dominates. Responses are independent
+given their data, so each factor is a sum over the processes of one mixture, in closed form.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.average.acquisition import MixtureAcquisition, Moments
+from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.numerics.improvement import log_closeness, log_excess, log_within
+
+#: Closer to a target than this, in standard deviations of the response, nothing is worth improving.
+CLOSE_ENOUGH = 1e-3
+_LEAST_SHARE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """u(f) of one response, in units of its observations: f itself, or minus its distance to the target.
+
+    Attributes:
+        response: Its name.
+        weights: Of the processes of its mixture.
+        low: The least of the target; ∞ if there is no end to what is wanted.
+        high: The most of the target.
+    """
+
+    response: str
+    weights: Float[Tensor, " s"]
+    low: float = torch.inf
+    high: float = torch.inf
+
+    def utility(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """u of responses."""
+        if self.low == torch.inf:
+            return y
+        return -torch.maximum(self.low - y, y - self.high).clamp_min(0.0)
+
+    def log_above(self, level: Float[Tensor, "..."], moments: Moments) -> Float[Tensor, "..."]:
+        """log E[(u(f) - level)₊] = log Σ_s w_s E_s[…], for each level (the first axis) and setting (the last)."""
+        mean, sigma = moments
+        level = level[..., None, None]
+        if self.low == torch.inf:
+            each = log_excess(level, mean, sigma)
+        else:
+            each = log_closeness((-level).clamp_min(CLOSE_ENOUGH), mean, sigma, self.low, self.high)
+        return (each + self.weights.log()[:, None]).logsumexp(-2)
+
+    def mean_and_variance(self, moments: Moments) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
+        """Of u(f), under the mixture; a distance is the sum of how far f is below the target, or above it."""
+        mean, sigma = moments
+        square = mean.square() + sigma.square()
+        if self.low != torch.inf:
+            below, above = _shortfall((self.low - mean) / sigma), _shortfall((mean - self.high) / sigma)
+            mean, square = -sigma * (below[0] + above[0]), sigma.square() * (below[1] + above[1])
+        middle = self.weights @ mean
+        return middle, (self.weights @ square - middle.square()).clamp_min(1e-12)
+
+
+def _shortfall(u: Float[Tensor, "..."]) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
+    """E[(u - Z)₊] = u Φ + φ and E[(u - Z)₊²] = (1 + u²) Φ + u φ, for a standard normal Z."""
+    density, below = (-u.square() / 2).exp() / (2 * torch.pi) ** 0.5, torch.special.ndtr(u)
+    return u * below + density, (1 + u.square()) * below + u * density
+
+
+Term = Callable[[Mapping[str, Moments]], Float[Tensor, " b"]]
+
+
+def log_improvement(wanted: Wanted, best: Float[Tensor, ""]) -> Term:
+    """log E[(u(f) - best)₊]."""
+    return lambda at: wanted.log_above(best, at[wanted.response])
+
+
+def log_weighted_improvement(each: Sequence[Wanted], worths: Sequence[float], best: float) -> Term:
+    """log E[(Σ_r ω_r u_r(f_r) - best)₊], where the sum is taken as normal, with its own mean and variance."""
+
+    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        found = [one.mean_and_variance(at[one.response]) for one in each]
+        mean = torch.stack([worth * m for worth, (m, _) in zip(worths, found, strict=True)]).sum(0)
+        variance = torch.stack([worth**2 * v for worth, (_, v) in zip(worths, found, strict=True)]).sum(0)
+        return log_excess(mean.new_tensor(best), mean, variance.sqrt())
+
+    return term
+
+
+def log_hypervolume_improvement(
+    each: Sequence[Wanted], front: Float[Tensor, "n m"], reference: Float[Tensor, " m"]
+) -> Term:
+    """log Σ_cells Π_r (E[(u_r - lower_r)₊] - E[(u_r - upper_r)₊]): expected hypervolume improvement, in closed form.
+
+    The cells divide what no point of the front dominates, above the reference point.
+    """
+    cells = FastNondominatedPartitioning(reference, front).hypercell_bounds
+    lower, upper = cells[0].mT, cells[1].mT
+
+    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        total = lower.new_zeros(())
+        for one, low, high in zip(each, lower, upper, strict=True):
+            # Cells share their sides, so every level is looked at once.
+            levels, which = torch.cat([low, high]).unique(return_inverse=True)
+            finite = levels.isfinite()
+            above = torch.full((len(levels), at[one.response][0].shape[-1]), -torch.inf).to(levels)
+            above = above.index_put((finite.nonzero().flatten(),), one.log_above(levels[finite], at[one.response]))
+            bottom, top = above[which[: len(low)]], above[which[len(low) :]]
+            within = torch.log1p(-(top - bottom).exp().clamp_max(1 - _LEAST_SHARE))
+            total = total + bottom + within
+        return total.logsumexp(0)
+
+    return term
+
+
+def log_probability(
+    response: str, weights: Float[Tensor, " s"], low: float, high: float, noise: Float[Tensor, " s"] | None = None
+) -> Term:
+    """log P(low ≤ f ≤ high), of a measurement with this variance of its noise in each process, if there is one."""
+
+    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        mean, sigma = at[response]
+        if noise is not None:
+            sigma = (sigma.square() + noise[:, None]).sqrt()
+        return (log_within(low, high, mean, sigma) + weights.log()[:, None]).logsumexp(0)
+
+    return term
+
+
+def minus_log_cost(response: str, weights: Float[Tensor, " s"], scale: float) -> Term:
+    """-E[log cost], of a response that is the logarithm of the cost over `scale`."""
+    return lambda at: -scale * (weights @ at[response][0])
+
+
+def weights_of(model: MixtureOfProcesses) -> Float[Tensor, " s"]:
+    """Of the distinct processes of a mixture."""
+    return torch.bincount(model.members, minlength=len(model.processes)).to(model.x) / len(model.members)
+
+
+class ComposedAcquisition(MixtureAcquisition):
+    """log a(x) = Σ_t term_t(m(x), σ(x)).
+
+    Args:
+        models: A mixture for each response.
+        terms: The logarithms of the factors.
+    """
+
+    def __init__(self, models: Mapping[str, MixtureOfProcesses], terms: Sequence[Term]) -> None:
+        super().__init__(list(models.values()), self._scored)
+        self._names, self._terms = list(models), list(terms)
+
+    def _scored(self, *moments: Float[Tensor, "_ b"]) -> tuple[Float[Tensor, "..."], ...]:
+        """The value, and its derivatives by automatic differentiation; the moments are few and small."""
+        leaves = [one.detach().requires_grad_() for one in moments]
+        at = dict(zip(self._names, zip(leaves[::2], leaves[1::2], strict=True), strict=True))
+        with torch.enable_grad():
+            value = torch.stack([term(at) for term in self._terms]).sum(0)
+            slopes = torch.autograd.grad(value.sum(), leaves, allow_unused=True)
+        each = (torch.zeros_like(one) if slope is None else slope for one, slope in zip(leaves, slopes, strict=True))
+        return value.detach(), *(slope.nan_to_num() for slope in each)

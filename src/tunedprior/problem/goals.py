@@ -1,0 +1,117 @@
+"""What is wanted of a response: as much of it as possible, as little, or a value; and what is required of it."""
+
+import re
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Real
+from typing import Any
+
+from tunedprior.checks import shown
+from tunedprior.errors import InputError
+
+MAXIMIZE, MINIMIZE = DIRECTIONS = ("maximize", "minimize")
+#: The requirement that a run passes.
+PASS = "pass"
+_BOUND = re.compile(r"\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
+
+
+@dataclass(frozen=True)
+class Target:
+    """u(y) = -max(low - y, y - high, 0): the response is to be `low`, or anything from `low` to `high`.
+
+    >>> Target(500.0).utility(480.0), Target(480.0, 520.0).utility(490.0)
+    (-20.0, -0.0)
+    """
+
+    low: float
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if not all(map(_is_finite, (self.low, self.upper))) or self.low > self.upper:
+            raise InputError(
+                "Target takes a number, or the least and the largest of a range, such as Target(500.0) or "
+                f"Target(480.0, 520.0); got {shown(self.low)}, {shown(self.high)}."
+            )
+
+    @property
+    def upper(self) -> float:
+        """The end of the range; `low` for a single value."""
+        return self.low if self.high is None else self.high
+
+    def utility(self, y: float) -> float:
+        """Minus the distance of y to what is wanted."""
+        return -max(self.low - y, y - self.upper, 0.0)
+
+    def __str__(self) -> str:
+        return f"{self.low:g}" if self.low == self.upper else f"{self.low:g} to {self.upper:g}"
+
+
+#: What may be wanted of a response.
+Goal = str | Target
+
+
+def check_goal(goal: Any, what: str = "direction") -> None:
+    """Refuse what is no goal."""
+    if not isinstance(goal, Target) and goal not in DIRECTIONS:
+        raise InputError(
+            f"{what} must be 'maximize', 'minimize', or a value to come close to, such as Target(500.0); got "
+            f"{shown(goal)}."
+        )
+
+
+def goal_in_words(goal: Goal, response: str) -> str:
+    """Such as "maximize yield", or "bring length to 500"."""
+    return f"bring {response} to {goal}" if isinstance(goal, Target) else f"{goal} {response}"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """low ≤ response ≤ high, or for labels that the run passes.
+
+    Attributes:
+        response: Its name.
+        low: The least that will do.
+        high: The most that will do.
+        labels: Whether the response is pass or fail.
+    """
+
+    response: str
+    low: float = -inf
+    high: float = inf
+    labels: bool = False
+
+    @classmethod
+    def parse(cls, response: Any, given: Any) -> "Requirement":
+        """From `">= 0.95"`, `"<= 3"`, `(low, high)` or `"pass"`."""
+        if not isinstance(response, str) or not response.strip():
+            raise InputError(f"requirements are by the name of the response; got {shown(response)}.")
+        if isinstance(given, Requirement):
+            return given
+        if isinstance(given, str) and given.strip().casefold() == PASS:
+            return cls(response, 0.0, labels=True)
+        found = _BOUND.fullmatch(given) if isinstance(given, str) else None
+        if found is not None and isfinite(float(found[2])):
+            bound = float(found[2])
+            return cls(response, bound) if found[1].startswith(">") else cls(response, high=bound)
+        pair = isinstance(given, tuple | list) and len(given) == 2 and all(map(_is_finite, given))
+        if pair and given[0] < given[1]:
+            return cls(response, float(given[0]), float(given[1]))
+        raise InputError(
+            f"What is required of {response!r} must be like '>= 0.95', '<= 3', (0.2, 0.8) or 'pass'; got "
+            f"{shown(given)}."
+        )
+
+    def is_met(self, value: float) -> bool:
+        """Whether this response will do; NaN, which was not measured, will not."""
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if self.labels:
+            return f"{self.response} passes"
+        low = "" if self.low == -inf else f"{self.low:g} <= "
+        high = "" if self.high == inf else f" <= {self.high:g}"
+        return f"{self.response} >= {self.low:g}" if not high else f"{low}{self.response}{high}"
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool) and isfinite(number)

@@ -1,0 +1,105 @@
+"""Acquisition functions of several responses, against BoTorch's and against samples."""
+
+import pytest
+import torch
+from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
+from botorch.utils.multi_objective.box_decompositions.non_dominated import NondominatedPartitioning
+from botorch.utils.testing import MockModel, MockPosterior
+
+from tunedprior import Optimizer
+from tunedprior.acquisition.composed import (
+    Wanted,
+    log_hypervolume_improvement,
+    log_improvement,
+    log_probability,
+    log_weighted_improvement,
+)
+from tunedprior.campaign.composing import Composing
+
+FRONT = torch.tensor([[0.2, 1.0], [0.7, 0.6], [1.1, 0.1], [0.1, 0.1]], dtype=torch.float64)
+REFERENCE = torch.tensor([-0.5, -0.4], dtype=torch.float64)
+WEIGHTS = torch.tensor([0.3, 0.7], dtype=torch.float64)
+AT = {
+    "a": (torch.tensor([[0.3, 1.0], [0.5, -1.0]]).double(), torch.tensor([[0.5, 0.2], [1.0, 0.4]]).double()),
+    "b": (torch.tensor([[0.8, 0.2], [0.1, 0.3]]).double(), torch.tensor([[0.3, 0.1], [0.6, 0.9]]).double()),
+}
+
+
+def drawn(name: str, count: int = 200_000) -> torch.Tensor:
+    """Samples of a response at both settings (one column each)."""
+    generator = torch.Generator().manual_seed(5 + len(name) + ord(name))
+    mean, sigma = AT[name]
+    which = torch.multinomial(WEIGHTS, count, replacement=True, generator=generator)
+    return mean[which] + sigma[which] * torch.randn(count, 2, generator=generator, dtype=torch.float64)
+
+
+def test_hypervolume_improvement_of_single_processes_is_botorchs() -> None:
+    one = torch.ones(1, dtype=torch.float64)
+    at = {name: (mean[:1], sigma[:1]) for name, (mean, sigma) in AT.items()}
+    term = log_hypervolume_improvement([Wanted("a", one), Wanted("b", one)], FRONT, REFERENCE)
+    means = torch.stack([at[name][0][0] for name in "ab"], dim=-1)[:, None]
+    variances = torch.stack([at[name][1][0] for name in "ab"], dim=-1)[:, None].square()
+    theirs = ExpectedHypervolumeImprovement(
+        MockModel(MockPosterior(mean=means, variance=variances)),
+        REFERENCE.tolist(),
+        NondominatedPartitioning(REFERENCE, FRONT),
+    )(torch.zeros(2, 1, 1, dtype=torch.float64))
+    torch.testing.assert_close(term(at).exp(), theirs)
+
+
+def test_hypervolume_improvement_of_mixtures_is_that_of_samples() -> None:
+    term = log_hypervolume_improvement([Wanted("a", WEIGHTS), Wanted("b", WEIGHTS)], FRONT, REFERENCE)
+    cells = NondominatedPartitioning(REFERENCE, FRONT).get_hypercell_bounds()
+    samples = torch.stack([drawn("a"), drawn("b")], dim=-1)  # n 2 m
+    gains = torch.zeros(samples.shape[:2], dtype=torch.float64)
+    for low, high in zip(*cells, strict=True):
+        gains += (samples.minimum(high) - low).clamp_min(0.0).prod(-1)
+    torch.testing.assert_close(term(AT).exp(), gains.mean(0), rtol=0.02, atol=1e-3)
+
+
+def test_a_target_counts_its_distance() -> None:
+    wanted = Wanted("a", WEIGHTS, 0.3, 0.4)
+    distances = torch.maximum(0.3 - drawn("a"), drawn("a") - 0.4).clamp_min(0.0)
+    expected = (0.25 - distances).clamp_min(0.0).mean(0)
+    found = log_improvement(wanted, torch.tensor(-0.25, dtype=torch.float64))(AT).exp()
+    torch.testing.assert_close(found, expected, rtol=0.02, atol=1e-4)
+    mean, variance = wanted.mean_and_variance(AT["a"])
+    torch.testing.assert_close(mean, -distances.mean(0), rtol=0.02, atol=1e-3)
+    torch.testing.assert_close(variance, distances.var(0), rtol=0.03, atol=1e-3)
+
+
+def test_probabilities_are_shares_of_samples() -> None:
+    found = log_probability("b", WEIGHTS, 0.0, 0.5)(AT).exp()
+    torch.testing.assert_close(found, ((drawn("b") >= 0) & (drawn("b") <= 0.5)).double().mean(0), rtol=0.02, atol=1e-3)
+
+
+def test_weights_add_up() -> None:
+    term = log_weighted_improvement([Wanted("a", WEIGHTS), Wanted("b", WEIGHTS)], [2.0, 0.5], 1.0)
+    total = 2.0 * drawn("a") + 0.5 * drawn("b")
+    gauss = torch.distributions.Normal(total.mean(0), total.std(0))
+    exact = (gauss.sample((200_000,)) - 1.0).clamp_min(0.0).mean(0)
+    torch.testing.assert_close(term(AT).exp(), exact, rtol=0.03, atol=2e-3)
+
+
+@pytest.mark.parametrize("aims", ["front", "required", "target"])
+def test_gradients_by_hand_are_those_of_differences(aims: str) -> None:
+    from tunedprior import Target
+
+    options: dict = {"objectives": {"a": "maximize", "b": "minimize"}}
+    if aims == "required":
+        options = {"target": "a", "requirements": {"b": "<= 0.4", "c": "pass"}}
+    elif aims == "target":
+        options = {"objectives": {"a": Target(0.3), "b": "maximize"}, "requirements": {"c": "pass"}}
+    opt = Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, **options)
+    for x, z in torch.rand(7, 2, generator=torch.Generator().manual_seed(1)).tolist():
+        told = {"a": x - z**2, "b": (x - 0.5) ** 2 + z, "c": x < 0.7}
+        opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or aims != "front"})
+    fitted = opt.suggester.fit(opt.trials)
+    acquisition = Composing(opt.suggester.aims, fitted, torch.zeros(1, 2).double()).acquisition()
+    codes = torch.rand(5, 2, generator=torch.Generator().manual_seed(2)).double() * 2 - 1
+    _, gradients = acquisition.values_and_gradients(codes)
+    for column in range(2):
+        step = torch.zeros(2).double()
+        step[column] = 1e-5
+        up, down = (acquisition.values_and_gradients(codes + sign * step)[0] for sign in (1, -1))
+        torch.testing.assert_close(gradients[:, column], (up - down) / 2e-5, rtol=2e-3, atol=1e-4)
