@@ -46,7 +46,9 @@ class Optimizer(Notebook):
     `Suggester`, which makes them, and a `History`, which keeps what was told.
 
     Args:
-        space: Parameter names and their Optuna distributions, `(low, high)`, or a list of values.
+        space: Parameter names and what each may be set to: `(low, high)` for all that lies between, `(low, high, step)`
+            for a grid from low on (of whole numbers, if all three are), `(low, high, "log")` for a logarithmic scale, a
+            list of values, or an Optuna distribution.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: Whether the response is to be maximised or minimised.

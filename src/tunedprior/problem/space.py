@@ -32,7 +32,7 @@ class Space:
 
     @classmethod
     def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
-        """From names and Optuna distributions, `(low, high)` for a continuous range, or a list of values.
+        """From names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or Optuna distributions.
 
         A list of numbers is a set of ordered levels, a list of anything else a set of categories.
         """
