@@ -46,9 +46,8 @@ class Optimizer(Notebook):
     `Suggester`, which makes them, and a `History`, which keeps what was told.
 
     Args:
-        space: Parameter names and what each may be set to: `(low, high)` for all that lies between, `(low, high, step)`
-            for a grid from low on (of whole numbers, if all three are), `(low, high, "log")` for a logarithmic scale, a
-            list of values, or an Optuna distribution.
+        space: Parameter names and what each may be: `(low, high)`, `(low, high, step)` for a grid (of whole numbers, if
+            all three are), `(low, high, "log")` for a logarithmic scale, a list of values, or an Optuna distribution.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: Whether the response is to be maximised or minimised.
@@ -73,6 +72,8 @@ class Optimizer(Notebook):
             `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
         kernel: The free kernel that learns from old data. Default: `SquaredExponential`.
         ard: Whether the kernel of `"reweighted"` has one length-scale per input.
+        constraints: What must hold for every suggestion, one or a list: linear, as text (`"a + 2*b <= 10"`) or
+            `Linear`; `Mixture`; `OnlyWhen`; or a function of a setting that returns True or False.
         model: How observations become a model, instead of all that is learnt from old data: a `Surrogate`, such as
             `TunedPrior(prior, unit_diagonal=True)` or one of your own.
 
@@ -102,10 +103,11 @@ class Optimizer(Notebook):
         kernel: FreeKernel | None = None,
         ard: bool = False,
         model: Surrogate | None = None,
+        constraints: Any = (),
     ) -> None:
         seed, ard = seeded(seed), flag(ard, "ard")
         check_design(design)
-        space, objective = Space.parse(space), Objective(target, direction, noise_std)
+        space, objective = Space.parse(space).constrained(constraints), Objective(target, direction, noise_std)
         sets, objects = named(old_data), given(kernel=kernel, model=model)
         relations = relations_of(relation, sets)
         if any(one != UNKNOWN for one in relations.values()) and prior != AVERAGE:
@@ -141,8 +143,7 @@ class Optimizer(Notebook):
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history, self._report = History(), OldDataReport()
-        self._columns = Columns.of(suggester.space, suggester.objective.target)
-        self._file = KnownFile()
+        self._columns, self._file = Columns.of(suggester.space, suggester.objective.target), KnownFile()
         self._fitted: Fitted | None = None
         self._trust: TrustSoFar | None = None
 
@@ -312,8 +313,7 @@ class Optimizer(Notebook):
             **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
                 arguments of `Optimizer` that are to be changed.
         """
-        saved = loaded.read(path)
-        known = KnownFile.of(path)
+        saved, known = loaded.read(path), KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])

@@ -279,7 +279,7 @@ def _grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric
             "all that lies between."
         )
     if all(isinstance(number, int | np.integer) for number in given):
-        whole = Numeric(name, *map(int, given[:2]), step=int(step), integer=True)
+        whole = Numeric(name, int(given[0]), int(given[1]), step=int(step), integer=True)
     else:
         whole = Numeric(name, low, high, step=float(step))
     return replace(whole, high=whole.last_on_grid())
