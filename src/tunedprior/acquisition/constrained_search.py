@@ -60,8 +60,9 @@ class _Search:
         best, width = setting, _WIDTH
         value = self._values([best])[0]
         has_lists = any(values is not None and len(values) > 1 for values in feasible.rows.values)
+        stuck = False
         for round_ in range(_MOST_ROUNDS):
-            before, options = value, self._climbs(best)
+            before, options = value, [] if stuck else self._climbs(best)
             if has_lists or feasible.rules:
                 options += feasible.near(best, width, child_seed(seed, round_))
             if options:
@@ -174,4 +175,4 @@ def _value_and_gradient(
     codes = codes.detach().clone().requires_grad_()
     value = acquisition(codes[None, None]).sum()
     (gradient,) = torch.autograd.grad(value, codes)
-    return float(value), gradient.nan_to_num()
+    return float(value.detach()), gradient.nan_to_num()

@@ -286,7 +286,7 @@ class Optimizer(Notebook):
         """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
 
         The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
-        file or the new one. Kernels, models, acquisition classes and suggesters are not in it: give them to `load`.
+        file or the new one. Kernels, models, acquisition classes, suggesters and functions are not in it: see `load`.
 
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
@@ -310,8 +310,8 @@ class Optimizer(Notebook):
         Args:
             path: The file.
             old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
-            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
-                arguments of `Optimizer` that are to be changed.
+            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one; its constraints
+                that are functions (others go on, and more can be given); other arguments that are to be changed.
         """
         saved, known = loaded.read(path), KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)

@@ -47,8 +47,9 @@ def pool_of(candidates: Any, space: Space, box: Box) -> Pool:
 
 
 def _refuse_violations(pool: list[Setting], space: Space) -> None:
-    for constraint in space.constraints if pool else ():
-        wrong = [row for row, setting in enumerate(pool) if constraint in space.violated(setting)]
+    violated = [space.violated(setting) for setting in pool]
+    for constraint in space.constraints:
+        wrong = [row for row, constraints in enumerate(violated) if constraint in constraints]
         if wrong:
             raise InputError(
                 f"candidates must satisfy the constraint {str(constraint)!r}; {len(wrong)} of {len(pool)} do not (rows "

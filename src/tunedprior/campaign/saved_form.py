@@ -48,6 +48,28 @@ class SavedCategorical(_Struct, frozen=True, tag="category"):
     choices: list[Cell]
 
 
+class SavedLinear(_Struct, frozen=True, tag="linear"):
+    """A `Linear`; a bound that is not there is null."""
+
+    coefficients: dict[str, float]
+    low: float | None
+    high: float | None
+
+
+class SavedOnlyWhen(_Struct, frozen=True, tag="only when"):
+    """An `OnlyWhen`."""
+
+    parameter: str
+    when: dict[str, list[Cell]]
+    otherwise: Cell
+
+
+class SavedFunction(_Struct, frozen=True, tag="function"):
+    """A constraint that is a function: its name, as it has to be given again."""
+
+    name: str
+
+
 class SavedArguments(_Struct, frozen=True):
     """What the `Optimizer` was made with."""
 
@@ -62,9 +84,11 @@ class SavedArguments(_Struct, frozen=True):
     prior: str
     ard: bool
     objects: list[str]
-    # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations.
+    # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations
+    # or constraints.
     design: str = "sobol"
     relations: dict[str, str] = {}
+    constraints: list[SavedLinear | SavedOnlyWhen | SavedFunction] = []
 
 
 class SavedOld(_Struct, frozen=True):

@@ -17,6 +17,7 @@ def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[s
     best = objective.best(history.told)
     lines = {
         "space": f"{listed(space.names)} ({count} settings)",
+        "constraints": "; ".join(map(str, space.constraints)),
         "goal": f"{objective.direction} {objective.target}",
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
         "best": "none yet" if best is None else f"{best.value:.6g} at {in_words(best.setting)} (trial {best.id})",

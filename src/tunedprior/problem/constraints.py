@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Any
-
-import numpy as np
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
@@ -221,8 +220,9 @@ class Rule(Constraint):
                 f"The constraint {self.name} failed for {dict(setting)} ({type(error).__name__}: {error}). It must "
                 "take every setting of the search space and return True or False."
             ) from error
-        if hasattr(answer, "item") and getattr(answer, "size", 1) in (1, ()):
-            answer = np.asarray(answer).item() if not callable(getattr(answer, "numel", None)) else answer.item()
+        if callable(getattr(answer, "item", None)):
+            with suppress(ValueError, RuntimeError):  # an array or a tensor of several
+                answer = answer.item()
         if not isinstance(answer, bool):
             raise InputError(
                 f"The constraint {self.name} must return True or False; for {dict(setting)} it returned "

@@ -77,8 +77,8 @@ def _reason(feasible: FeasibleSettings) -> str:
         return f"No setting satisfies all constraints. {said}Drop or loosen one."
     free = FeasibleSettings(feasible.parameters, ())
     settings = free.settings(free.drawn(_JUDGED, 0)[:_JUDGED])
-    shares = {str(one): np.mean([not one.allows(setting) for setting in settings]) for one in feasible.constraints}
-    said = listed(f"{name!r} rejects {share:.1%}" for name, share in sorted(shares.items(), key=lambda one: -one[1]))
+    shares = [(np.mean([not one.allows(setting) for setting in settings]), str(one)) for one in feasible.constraints]
+    said = listed(f"{name!r} rejects {share:.1%}" for share, name in sorted(shares, reverse=True))
     return (
         f"No setting was found that satisfies all constraints, in {MOST_TRIES:,} tries. Of {len(settings):,} settings "
         f"of the ranges alone, {said}. Loosen the constraints, or narrow the ranges to where settings are allowed."

@@ -45,7 +45,7 @@ class Draw:
         rows, known = np.zeros_like(shares), np.zeros(len(self.rows.names), dtype=bool)
         for column in [one for one in order if one not in self.rows.continuous]:
             low, high = self._interval(rows, known, column)
-            rows[:, column], good = self._chosen(column, low, high, shares[:, column])
+            rows[:, column], good = self._chosen(column, low, high, self._skewed(shares[:, column], known, column))
             pin = self.rows.pinned(rows, column)
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 rows[pin, column] = otherwise
@@ -55,7 +55,9 @@ class Draw:
         started, good, partly = rows.copy(), np.ones(len(rows), dtype=bool), known.copy()
         for column in [one for one in order if one in self.rows.continuous]:
             low, high = self._interval(started, partly, column)
-            started[:, column], possible = self._chosen(column, low, high, shares[:, column])
+            started[:, column], possible = self._chosen(
+                column, low, high, self._skewed(shares[:, column], partly, column)
+            )
             pin = self.rows.pinned(started, column)
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 started[pin, column] = otherwise
@@ -90,6 +92,25 @@ class Draw:
                 ends = (ends if coefficient > 0 else ends[::-1]) / coefficient
                 low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         return low, high
+
+    def _skewed(self, share: Float64[ndarray, " n"], known: Bool[ndarray, " k"], column: int) -> Float64[ndarray, " n"]:
+        """Shares for a part of a mixture: the more parts are still to come, the less is left for each.
+
+        For parts from 0 to the total this makes all mixtures equally probable: the first of r + 1 parts has the
+        distribution function 1 - (1 - x)^r.
+        """
+        left = ~known
+        left[column] = False
+        for coefficients, (low, high) in zip(self.rows.matrix, self.rows.edges.T, strict=True):
+            parts = coefficients[coefficients != 0]
+            if low != high or coefficients[column] == 0 or not (parts > 0).all():
+                continue
+            others = int((coefficients[left] != 0).sum())
+            least, most = coefficients @ self.rows.bounds[0], coefficients @ self.rows.bounds[1]
+            if others > 1:
+                fewer = low - least <= most - low
+                return 1 - (1 - share) ** (1 / others) if fewer else share ** (1 / others)
+        return share
 
     def _chosen(
         self, column: int, low: Float64[ndarray, " n"], high: Float64[ndarray, " n"], share: Float64[ndarray, " n"]

@@ -15,9 +15,11 @@ from tunedprior.problem.feasible_rows import FeasibleRows
 from tunedprior.problem.parameters import Categorical, Parameter
 
 _DRAWN = 1024  # rows at a time
-_MOST_DRAWS = 32
+_MOST_DRAWS = 16
 #: How many rows are drawn before what was found is all there is.
 MOST_TRIES = _MOST_DRAWS * _DRAWN
+# So many draws of a space that functions leave nearly nothing of, then so many walks from what was found.
+_BEFORE_WALKING, _MOST_WALKS = 4, 200
 _SPREAD, _OF_THESE = 128, 8  # settings that keep away from those before, each one of so many
 _STEPS = (1, 2, 5)  # along a grid, to a neighbour
 _MOST_OTHERS = 12  # values of a parameter that are tried next to a setting
@@ -64,7 +66,8 @@ class FeasibleSettings:
         if self.listed is not None:
             rows = self.listed[np.random.default_rng(seed).permutation(len(self.listed))]
         else:
-            rows = self.drawn(count, seed)
+            # At least so many: then the first ones are the same however many are wanted.
+            rows = self.drawn(max(count, _DRAWN // 4), seed)
         return self.settings(rows[self._apart(rows)][:count])
 
     def drawn(self, count: int, seed: int) -> Float64[ndarray, "n k"]:
@@ -74,13 +77,30 @@ class FeasibleSettings:
         random = np.random.default_rng(seed)
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=random)
         found = np.zeros((0, len(self.parameters)))
-        for _ in range(_MOST_DRAWS):
+        for tries in range(_MOST_DRAWS):
             rows = self._kept(Draw(self.rows).drawn(engine.random(_DRAWN), random))
             rows = rows[random.permutation(len(rows))]
             found = _distinct(np.concatenate([found, rows]))
             if len(found) >= count:
-                break
+                return found
+            if self.rules and len(found) and tries >= _BEFORE_WALKING:
+                return self._walked(found, count, random)
         return found
+
+    def _walked(
+        self, rows: Float64[ndarray, "n k"], count: int, random: np.random.Generator
+    ) -> Float64[ndarray, "m k"]:
+        """More rows, from one to the next: where functions reject nearly all, the others are near what was found."""
+        width = 0.5
+        for _ in range(_MOST_WALKS):
+            start = self.rows.setting(rows[random.integers(len(rows))])
+            more = [self.rows.row(one) for one in self.near(start, width, int(random.integers(2**31)))]
+            width = min(0.5, width * (1.5 if len(more) > _AROUND // 4 else 0.5))
+            if more:
+                rows = _distinct(np.concatenate([rows, np.stack(more)]))
+            if len(rows) >= count:
+                break
+        return rows
 
     def settled(self, setting: dict[str, Any]) -> dict[str, Any] | None:
         """The setting, moved by as little as makes it satisfy everything; None where that is not found."""

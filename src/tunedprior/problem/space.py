@@ -12,7 +12,7 @@ import numpy as np
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.constraint_forms import constraints_from
-from tunedprior.problem.constraints import Constraint
+from tunedprior.problem.constraints import Constraint, Rule
 from tunedprior.problem.empty_spaces import refuse_empty
 from tunedprior.problem.feasible_settings import FeasibleSettings
 from tunedprior.problem.parameters import Description, Parameter, parameter_from
@@ -64,12 +64,20 @@ class Space:
 
     def constrained(self, constraints: Any) -> "Space":
         """The space with more constraints, in any form; an `InputError` if they leave nothing."""
-        added = constraints_from([*self.constraints, *_several(constraints)], self.parameters)
-        if added == self.constraints:
-            return self
-        space = replace(self, constraints=added)
-        refuse_empty(FeasibleSettings(space.parameters, space.constraints))
+        space = self.with_constraints(constraints)
+        if space.feasible is not None:
+            refuse_empty(space.feasible)
         return space
+
+    def with_constraints(self, constraints: Any) -> "Space":
+        """The space with more constraints, in any form, whatever they leave."""
+        added = constraints_from([*self.constraints, *_several(constraints)], self.parameters)
+        return self if added == self.constraints else replace(self, constraints=added)
+
+    @property
+    def without_functions(self) -> "Space":
+        """The space without the constraints that are functions."""
+        return replace(self, constraints=tuple(one for one in self.constraints if not isinstance(one, Rule)))
 
     @cached_property
     def feasible(self) -> FeasibleSettings | None:
@@ -136,6 +144,8 @@ class Space:
 
 
 def _several(constraints: Any) -> list[Any]:
+    if constraints is None:
+        return []
     return list(constraints) if isinstance(constraints, list | tuple | set | frozenset) else [constraints]
 
 
