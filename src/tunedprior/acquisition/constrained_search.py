@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.acquisition.evaluation import values_at
+from tunedprior.acquisition.evaluation import evaluated_at_once, values_at
 from tunedprior.acquisition.lattice import Constrained, Lattice
 from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.numerics.isolation import child_seed
@@ -38,10 +38,11 @@ def best_feasible(acquisition: AcquisitionFunction, lattice: Lattice, prefer: Pr
     """The codes of the best setting that was found; it satisfies all constraints."""
     assert lattice.constrained is not None
     search = _Search(acquisition, lattice, lattice.constrained)
-    samples = lattice.constrained.space.sobol(_SAMPLES, seed)
+    fewer = 1 if evaluated_at_once(acquisition) > _SAMPLES else 4  # where an evaluation takes long
+    samples = lattice.constrained.space.sobol(_SAMPLES // fewer, seed)
     codes = lattice.constrained.box.codes(samples)
     values = values_at(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
-    starts = [samples[k] for k in values.argsort(descending=True)[:_STARTS].tolist()]
+    starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
     ends = [search.improved(start, child_seed(seed, k)) for k, start in enumerate(starts)]
     found = torch.cat([lattice.constrained.box.codes(ends), codes])
     values = values_at(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)

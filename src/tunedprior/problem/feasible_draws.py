@@ -164,7 +164,10 @@ class Draw:
         matter[self.rows.continuous] = False
         _, first, which = np.unique(rows[:, matter], axis=0, return_index=True, return_inverse=True)
         for k, one in enumerate(first[:_MOST_MIDDLES]):
-            row, some = self._with_middle(rows[one]), which.ravel() == k
+            key, some = rows[one, matter].tobytes(), which.ravel() == k
+            if key not in self.rows.middles:
+                self.rows.middles[key] = self._with_middle(rows[one])
+            row = self.rows.middles[key]
             if row is not None:
                 rows[np.ix_(some, self.rows.continuous)] = row[self.rows.continuous]
                 good |= some

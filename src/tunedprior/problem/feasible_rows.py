@@ -103,6 +103,11 @@ class FeasibleRows:
             return float(position_among(value, parameter.choices) or 0)
         return float(value)
 
+    @cached_property
+    def middles(self) -> dict[bytes, Float64[ndarray, " k"] | None]:
+        """What was found in the middle of what some rows leave to their continuous columns, to be looked up again."""
+        return {}
+
     # -- settings and rows -----------------------------------------------------------------------------
 
     def row(self, setting: dict[str, Any]) -> Float64[ndarray, " k"]:
