@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "The constraint  … names 'temperature', which is no parameter. Parameters are temp, gas": (
         'Optimizer(SPACE, constraints="temperature <= 40")',
-        'Optimizer(SPACE, constraints=Linear({"temperature": 1}, high=40))',
+        'Optimizer(SPACE, constraints=tunedprior.Linear({"temperature": 1}, high=40))',
     ),
     "The constraint  … takes numbers, and 'gas' is a category": ('Optimizer(SPACE, constraints="gas <= 40")',),
     "The constraint  … is not linear. Write sums": (
@@ -68,14 +68,14 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "A constraint is an object; got the class Mixture. Write Mixture(…)": ("Optimizer(SPACE, constraints=Mixture)",),
     "Linear needs a number for each name": (
-        "Linear(None, high=1)",
-        'Linear(["temp"], high=1)',
-        "Linear({1: 1.0}, high=1)",
+        "tunedprior.Linear(None, high=1)",
+        'tunedprior.Linear(["temp"], high=1)',
+        "tunedprior.Linear({1: 1.0}, high=1)",
     ),
     "The coefficient of 'temp' must be a finite number; got ": (
-        'Linear({"temp": "1"}, high=1)',
-        'Linear({"temp": nan}, high=1)',
-        'Linear({"temp": None}, high=1)',
+        'tunedprior.Linear({"temp": "1"}, high=1)',
+        'tunedprior.Linear({"temp": nan}, high=1)',
+        'tunedprior.Linear({"temp": None}, high=1)',
     ),
     "Mixture needs two or more different names": (
         'Mixture("temp")',
