@@ -32,4 +32,6 @@ def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few starts and samples, for tests that hold however good suggestions are."""
     monkeypatch.setattr("tunedprior.acquisition.search._RAW_SAMPLES", 16)
     monkeypatch.setattr("tunedprior.acquisition.search._RESTARTS", 2)
+    monkeypatch.setattr("tunedprior.acquisition.constrained_search._SAMPLES", 64)
+    monkeypatch.setattr("tunedprior.acquisition.constrained_search._STARTS", 1)
     monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 16)

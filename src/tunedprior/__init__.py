@@ -8,6 +8,7 @@ justifies) → `models` → `algorithm1` (the paper) and `average` (the default)
 from tunedprior.algorithm1 import WeightPrior, pretrain
 from tunedprior.campaign import Optimizer, Suggester, optimize
 from tunedprior.errors import TunedPriorError
+from tunedprior.problem.constraints import Linear, Mixture, OnlyWhen
 from tunedprior.problem.goals import Target
 from tunedprior.problem.training_set import average_replicates
 from tunedprior.problem.trials import History, Trial
@@ -16,6 +17,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "History",
+    "Linear",
+    "Mixture",
+    "OnlyWhen",
     "Optimizer",
     "Suggester",
     "Target",

@@ -9,8 +9,9 @@ from botorch.optim import optimize_acqf
 from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import mixture_of_many
 from tunedprior import Optimizer
+from tunedprior.acquisition.evaluation import is_among
 from tunedprior.acquisition.lattice import Lattice
-from tunedprior.acquisition.search import _starts, is_among, maximize
+from tunedprior.acquisition.search import _starts, maximize
 from tunedprior.average.acquisition import MixtureAcquisition
 
 

@@ -92,7 +92,7 @@ def test_whole_number_grids_are_exact_decimals() -> None:
         ({}, "at least one parameter"),
         ({"x": [3], "y": (1.0, 1.0)}, "a parameter that can change"),
         ({"x": (1.0, 0.0)}, "low must not be above high"),
-        ({"x": (1.0, 2.0, 3.0)}, r"must be \(low, high\)"),
+        ({"x": (1.0, 2.0, 0.5, 3.0)}, r"must be \(low, high\)"),
         ({"x": (0.0, float("nan"))}, "two finite numbers"),
         ({"x": []}, "must not be empty"),
         ({"x": [1, 1]}, "values must differ"),

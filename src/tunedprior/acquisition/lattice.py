@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.problem.box import Box
+from tunedprior.problem.feasible_settings import FeasibleSettings
 from tunedprior.problem.parameters import Categorical
 from tunedprior.problem.space import Space
 
@@ -16,13 +17,39 @@ _ENUMERATED = 10_000
 
 
 @dataclass(frozen=True)
+class Constrained:
+    """What a search needs to know of a space with constraints.
+
+    Attributes:
+        space: It.
+        feasible: Its settings that satisfy them.
+        box: What its settings have codes in.
+        every: The codes of all settings that satisfy the constraints, if there are not too many.
+    """
+
+    space: Space
+    feasible: FeasibleSettings
+    box: Box
+    every: Float[Tensor, "n k"] | None
+
+    @classmethod
+    def of(cls, space: Space, box: Box) -> "Constrained | None":
+        """For this space in this box; None if it has no constraints."""
+        if space.feasible is None:
+            return None
+        few = space.feasible.listed is not None and len(space.feasible.listed) <= _ENUMERATED
+        return cls(space, space.feasible, box, box.codes(space.every_setting()) if few else None)
+
+
+@dataclass(frozen=True)
 class Lattice:
-    """The allowed codes: bounds for every parameter, and the list of values for those that have one."""
+    """The allowed codes: bounds for every parameter, the list of values for those that have one, and constraints."""
 
     bounds: Float[Tensor, "2 k"]
     values: dict[int, list[float]]
     categories: dict[int, list[float]]
     fixed: dict[int, float]
+    constrained: "Constrained | None" = None
 
     @classmethod
     def of(cls, space: Space, box: Box) -> "Lattice":
@@ -42,7 +69,8 @@ class Lattice:
                 categories[column] = allowed
             elif listed:
                 values[column] = allowed
-        return cls(torch.tensor(bounds, dtype=torch.float64).T, values, categories, fixed)
+        edges = torch.tensor(bounds, dtype=torch.float64).T
+        return cls(edges, values, categories, fixed, Constrained.of(space, box))
 
     @property
     def discrete(self) -> dict[int, list[float]]:
@@ -51,6 +79,8 @@ class Lattice:
 
     def every(self) -> Float[Tensor, "n k"] | None:
         """All settings, if there are not too many."""
+        if self.constrained is not None:
+            return self.constrained.every
         lists = self.lists()
         if lists is None or torch.tensor([len(codes) for codes in lists], dtype=torch.float64).prod() > _ENUMERATED:
             return None

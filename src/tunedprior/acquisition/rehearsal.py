@@ -49,6 +49,11 @@ def rehearse(choice: AcquisitionChoice, surrogate: Surrogate, lattice: Lattice, 
             f"{name_of(choice)} does not work with the model that {type(surrogate).__name__} makes "
             f"({type(error).__name__}: {error}). Use 'ei', 'ucb' or a class that docs/algorithm1.md lists."
         ) from error
+    if one_shot and lattice.constrained is not None:
+        raise InputError(
+            f"{name_of(choice)} looks for several settings at once, which constraints do not allow for. Use 'ei', "
+            "'ucb' or a class that docs/algorithm1.md lists, or leave the constraints out."
+        )
     if values.shape != (2,) or not torch.isfinite(values).all() or points.grad is None:
         raise InputError(
             f"{name_of(choice)} should give one finite number for each setting, with a gradient; it gave "

@@ -1,7 +1,9 @@
 """Where an acquisition function is largest, among the settings that are allowed."""
 
+from functools import partial
+
 import torch
-from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
+from botorch.acquisition import AcquisitionFunction
 from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
 from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from botorch.optim.initializers import initialize_q_batch
@@ -10,6 +12,8 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
+from tunedprior.acquisition.constrained_search import best_feasible
+from tunedprior.acquisition.evaluation import evaluated_at_once, is_near, preferred, values_at
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, quietly
@@ -17,14 +21,8 @@ from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGen
 _RESTARTS = 8
 _RAW_SAMPLES = 256
 _MOST_VALUES = 1_000  # of a discrete parameter, that are tried one by one
-_EVALUATED_AT_ONCE = 1024
 _MOST_STEPS = 2000
 _TRIES = 4  # with more raw samples each, before a flat acquisition function is taken for one
-_SAME = 1e-9  # codes closer than this are the same setting
-#: Settings of a batch differ by more than this share of the search space's range in some parameter.
-APART = 0.01
-# Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
-_CHEAP = (AnalyticAcquisitionFunction, MixtureAcquisition)
 
 
 def maximize(
@@ -40,30 +38,28 @@ def maximize(
     Known are those to avoid. Near is a setting within 1 % of every parameter's range.
 
     From the given choices; or exhaustively, when the space has up to 10,000 settings; or by local search, when it has
-    more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete.
+    more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete. With
+    constraints, from settings that satisfy them.
     """
     choices = lattice.every() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
     by_hand = MixtureAcquisition.of(acquisition)
+    if choices is None and lattice.constrained is not None:
+        prefer = partial(preferred, lattice=lattice, avoid=avoid, pending=pending)
+        if by_hand is not None:
+            return best_feasible(by_hand, lattice, prefer, seed)
+        with quietly(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
+            return best_feasible(acquisition, lattice, prefer, seed)
     if by_hand is not None and (choices is not None or not lattice.discrete):
         # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
         if choices is None:
             return _climbed(by_hand, lattice, seed, pending)
-        return _best_of(by_hand, choices, _preferred(choices, lattice, avoid, pending))
+        return _best_of(by_hand, choices, preferred(choices, lattice, avoid, pending))
     acquisition = acquisition if by_hand is None else by_hand
     with quietly(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
         if choices is None:
             return _searched(acquisition, lattice, avoid, pending)
-        return _best_of(acquisition, choices, _preferred(choices, lattice, avoid, pending))
-
-
-def _preferred(
-    choices: Float[Tensor, "c k"], lattice: Lattice, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
-) -> Bool[Tensor, " c"]:
-    """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
-    fresh = ~is_among(choices, avoid)
-    apart = fresh & ~is_near(choices, pending, lattice)
-    return apart if apart.any() else fresh if fresh.any() else ~fresh
+        return _best_of(acquisition, choices, preferred(choices, lattice, avoid, pending))
 
 
 def _best_of(
@@ -71,7 +67,7 @@ def _best_of(
 ) -> Float[Tensor, " k"]:
     """The choice with the largest value."""
     choices = choices[among]
-    return choices[int(_values(acquisition, choices[:, None]).argmax())]
+    return choices[int(values_at(acquisition, choices[:, None]).argmax())]
 
 
 def _searched(
@@ -79,7 +75,7 @@ def _searched(
 ) -> Float[Tensor, " k"]:
     """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
     fixed, lists = lattice.fixed or None, lattice.lists()
-    at_once = _EVALUATED_AT_ONCE if isinstance(acquisition, _CHEAP) else 2 * _RESTARTS
+    at_once = evaluated_at_once(acquisition)
     if lists is not None:
         found, _ = optimize_acqf_discrete_local_search(
             acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
@@ -142,27 +138,7 @@ def _starts(acquisition: AcquisitionFunction, lattice: Lattice, seed: int) -> Fl
             samples = draw_sobol_samples(lattice.bounds, n=_RAW_SAMPLES * factor, q=1)
             for column, code in lattice.fixed.items():
                 samples[..., column] = code
-            values = _values(acquisition, samples)
+            values = values_at(acquisition, samples)
             if values.std() != 0:
                 return initialize_q_batch(samples, values, _RESTARTS)[0]
         return samples[torch.randperm(len(samples))[:_RESTARTS]]
-
-
-@torch.no_grad()
-def _values(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
-    at_once = _EVALUATED_AT_ONCE if isinstance(acquisition, _CHEAP) else 2 * _RESTARTS
-    return torch.cat([acquisition(some) for some in codes.split(at_once)])
-
-
-def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: Lattice) -> Bool[Tensor, " n"]:
-    """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
-    low, high = lattice.bounds
-    reach = APART * (high - low)
-    reach[list(lattice.categories)] = 0.0
-    near: Tensor = ((codes[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
-    return near
-
-
-def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
-    """For each row of codes, whether it is among the others up to rounding."""
-    return ((codes[:, None] - others).abs() <= _SAME).all(-1).any(-1)

@@ -16,8 +16,8 @@ OLD_DATA, SOBOL = DESIGNS = ("old data", "sobol")
 #: Settings to look for the most promising one among.
 NUM_OFFERED = 1024
 # Settings around the best one so far, and the standard deviation of their distances in each round of looking again.
-_NUM_AROUND, _WIDTHS = 256, (0.15, 0.03)
-NUM_ROUNDS = len(_WIDTHS)
+_NUM_AROUND, WIDTHS = 256, (0.15, 0.03)
+NUM_ROUNDS = len(WIDTHS)
 # Settings of an opening are at least this part of the box's diagonal apart, where there are such.
 _APART = 0.1
 
@@ -68,4 +68,4 @@ def around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], round_: int,
     """Codes at random around one, nearer in each round, within bounds."""
     generator = torch.Generator().manual_seed(seed + round_)
     steps = torch.randn(_NUM_AROUND, len(code), generator=generator, dtype=torch.float64)
-    return (code + _WIDTHS[round_] * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
+    return (code + WIDTHS[round_] * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)

@@ -18,7 +18,10 @@ from tunedprior.campaign.saved_form import (
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
+    SavedFunction,
+    SavedLinear,
     SavedNumeric,
+    SavedOnlyWhen,
     SavedTarget,
     SavedTrial,
     restored_cell,
@@ -29,6 +32,7 @@ from tunedprior.checks import listed, refuse_other_types, warn
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
 from tunedprior.files import name_of_file
 from tunedprior.problem.aims import Aims, aims_of
+from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement, Target
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Space
@@ -78,11 +82,13 @@ def arguments_of(
             f"Optimizer.load(path, {', '.join(f'{name}=…' for name in again)})."
         )
     own, space = saved.arguments, space_of(saved, path)
+    _refuse_other_functions(saved, space, options)
     shared = options.get("suggester")
     if shared is not None:
         refuse_other_types(shared, Suggester, "suggester", "a Suggester, such as opt.suggester")
     if shared is not None and (
-        (shared.space, _without_preference(shared.aims)) != (space, _without_preference(aims_in(saved)))
+        (shared.space.without_functions, _without_preference(shared.aims))
+        != (space, _without_preference(aims_in(saved)))
     ):
         raise InputError("The suggester has another space, direction or target than the campaign.")
     plain = {name: getattr(own, name) for name in ("seed", "beta", "initial", "prior", "failures")}
@@ -126,6 +132,19 @@ def aims_in(saved: SavedCampaign) -> Aims:
 
 def _without_preference(aims: Aims) -> tuple[object, ...]:
     return tuple((one.target, one.direction) for one in aims.objectives), aims.requirements
+
+
+def _refuse_other_functions(saved: SavedCampaign, space: Space, options: Mapping[str, Any]) -> None:
+    """Of constraints that are functions, each is to be given again."""
+    functions = Counter(one.name for one in saved.arguments.constraints if isinstance(one, SavedFunction))
+    if "constraints" in saved.arguments.objects:
+        given = space.with_constraints(options["constraints"]).constraints
+        missing = functions - Counter(one.name for one in given if isinstance(one, Rule))
+        if missing:
+            raise InputError(
+                f"The campaign has constraints that are functions: {listed(functions.elements())}. Give them again: "
+                f"Optimizer.load(path, constraints=[…]). Without {listed(missing)} suggestions might violate them."
+            )
 
 
 def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> dict[str, Any] | None:
@@ -173,7 +192,21 @@ def space_of(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
     ]
     if wrong or not space.parameters or len(set(space.names)) < len(space.names):
         raise FileFormatError(f"{str(path)!r} is damaged: the search space makes no sense ({listed(wrong)}).")
-    return space
+    try:
+        return space.with_constraints(
+            [_constraint(one) for one in saved.arguments.constraints if not isinstance(one, SavedFunction)]
+        )
+    except InputError as error:
+        raise FileFormatError(f"{str(path)!r} is damaged: {error}") from error
+
+
+def _constraint(saved: SavedLinear | SavedOnlyWhen) -> Constraint:
+    if isinstance(saved, SavedOnlyWhen):
+        when = {name: list(map(restored_cell, values)) for name, values in saved.when.items()}
+        return OnlyWhen(saved.parameter, when, restored_cell(saved.otherwise))
+    return Linear(
+        saved.coefficients, -inf if saved.low is None else saved.low, inf if saved.high is None else saved.high
+    )
 
 
 def _is_sound(one: Numeric) -> bool:

@@ -10,38 +10,26 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
-from tunedprior.campaign.advice import (
-    Recommendation,
-    Remaining,
-    Replication,
-    noise_in,
-    recommended,
-    remaining,
-    replication,
-)
 from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.fitted import Cost, Fitted
 from tunedprior.campaign.known_file import KnownFile
-from tunedprior.campaign.notebook import Notebook
-from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogates_for
 from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
-from tunedprior.campaign.sources import MadeWith, OldSource, given, sources_of
+from tunedprior.campaign.sources import MadeWith, given, sources_of
 from tunedprior.campaign.suggester import LEARNT, Suggester
 from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
-from tunedprior.checks import flag, listed, refuse_other_types, renamed, seeded, shown, whole
+from tunedprior.campaign.viewer import Viewer
+from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
 from tunedprior.errors import InputError
 from tunedprior.files import write_atomically
-from tunedprior.insight.trust import Trust, TrustSoFar
+from tunedprior.insight.trust import TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.aims import aims_of, refuse_names_of_parameters
-from tunedprior.problem.box import as_table
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.history_table import Columns
-from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
@@ -50,7 +38,7 @@ from tunedprior.problem.trials import History, settings_of
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 
 
-class Optimizer(Notebook):
+class Optimizer(Viewer):
     """Suggests the next experiment, from what was told so far and from old data that is related.
 
     Suggestions depend on the arguments, on what was told, in order, and on what is pending, and on nothing else: an
@@ -58,7 +46,8 @@ class Optimizer(Notebook):
     `Suggester`, which makes them, and a `History`, which keeps what was told.
 
     Args:
-        space: Parameter names and their Optuna distributions, `(low, high)`, or a list of values.
+        space: Parameter names and what each may be: `(low, high)`, `(low, high, step)` for a grid (of whole numbers, if
+            all three are), `(low, high, "log")` for a logarithmic scale, a list of values, or an Optuna distribution.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: What is wanted of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
@@ -95,6 +84,8 @@ class Optimizer(Notebook):
             `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
         kernel: The free kernel that learns from old data. Default: `SquaredExponential`.
         ard: Whether the kernel of `"reweighted"` has one length-scale per input.
+        constraints: What must hold for every suggestion, one or a list: linear, as text (`"a + 2*b <= 10"`) or
+            `Linear`; `Mixture`; `OnlyWhen`; or a function of a setting that returns True or False.
         model: How observations become a model, instead of all that is learnt from old data: a `Surrogate`, such as
             `TunedPrior(prior, unit_diagonal=True)` or one of your own.
 
@@ -130,10 +121,11 @@ class Optimizer(Notebook):
         kernel: FreeKernel | None = None,
         ard: bool = False,
         model: Surrogate | None = None,
+        constraints: Any = (),
     ) -> None:
         seed, ard = seeded(seed), flag(ard, "ard")
         check_design(design)
-        space = Space.parse(space)
+        space = Space.parse(space).constrained(constraints)
         aims = aims_of(target, direction, objectives, requirements, preference, noise_std, log)
         refuse_names_of_parameters(aims, space)
         sets, objects = named(old_data), given(kernel=kernel, model=model, cost=cost)
@@ -174,67 +166,9 @@ class Optimizer(Notebook):
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._history, self._report = History(), OldDataReport()
-        self._columns = Columns.of(suggester.space, suggester.aims)
-        self._file = KnownFile()
+        self._columns, self._file = Columns.of(suggester.space, suggester.aims), KnownFile()
         self._fitted: Fitted | None = None
         self._trust: dict[str, TrustSoFar] = {}
-
-    # -- what it was made with: for reading ------------------------------------------------------------
-
-    @property
-    def suggester(self) -> Suggester:
-        """What makes the suggestions; it may be shared by any number of optimisers, threads and processes."""
-        return self._suggester
-
-    @property
-    def surrogate(self) -> Surrogate:
-        """What turns observations into a model: `Average`, `TunedPrior`, `Standard`, or the one that was given."""
-        return self._suggester.surrogate
-
-    @property
-    def space(self) -> Space:
-        """What may be set."""
-        return self._suggester.space
-
-    @property
-    def target(self) -> str:
-        """The name of the response."""
-        return self._suggester.objective.target
-
-    @property
-    def direction(self) -> Goal:
-        """What is wanted of the (first) response."""
-        return self._suggester.objective.direction
-
-    @property
-    def noise_std(self) -> float | None:
-        """The measurement noise, where it is known."""
-        return self._suggester.objective.noise_std
-
-    @property
-    def acquisition(self) -> AcquisitionChoice:
-        """What makes a setting worth trying."""
-        return self._suggester.acquisition
-
-    @property
-    def beta(self) -> str | float:
-        """GP-UCB's schedule."""
-        return self._suggester.beta
-
-    @property
-    def old_sources(self) -> tuple[OldSource, ...]:
-        """Where old data came from: a name, a path and a fingerprint for each data set."""
-        return self._made_with.old
-
-    @property
-    def seed(self) -> int:
-        """What makes suggestions repeatable."""
-        return self._seed
-
-    @property
-    def old_data_report(self) -> OldDataReport:
-        """What was found when old data was read: what was assumed, what was left out, what looks wrong."""
-        return self._report
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -273,97 +207,6 @@ class Optimizer(Notebook):
         trial = pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
         return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
 
-    # -- looking ---------------------------------------------------------------------------------------
-
-    def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
-        """What the model expects at each setting, in the response's units, with the index of the table.
-
-        `mean`; `std`, its uncertainty; `measured_std`, the uncertainty of a measurement there, which has noise too: 95
-        of 100 measurements should lie within 1.96 of these. Before the first result nothing is known of the response's
-        units: with old data then, those of the old response stand for them.
-
-        Of several responses there are these columns for each, under its name, and where something is required,
-        `probability`, that of meeting all of it.
-        """
-        table = as_table(settings, self.space.names)
-        codes = codes_of_run(table, self.surrogate.box)
-        index = settings.index if isinstance(settings, pd.DataFrame) else table.index
-        if not len(self._history):
-            return predicted_beforehand(self.surrogate, codes).set_axis(index)
-        return predicted(self._model(), codes, self._suggester.aims).set_axis(index)
-
-    def recommend(self, candidates: Any = None) -> Recommendation:
-        """The setting to use, with a 95 % interval: by all results together, and not by the luckiest measurement.
-
-        Args:
-            candidates: Recommend one of these settings; any that was tried or that the model expects most of, when left
-                out.
-        """
-        self._refuse_if_nothing_told("recommend")
-        pool = None if candidates is None else self._suggester.pool(candidates)
-        return recommended(self._suggester, self._model(), self._seed, pool)
-
-    def remaining(self, more_than: float = 0.0, candidates: Any = None) -> Remaining:
-        """What may still be gained on the recommended setting: whether it is time to stop.
-
-        Args:
-            more_than: The probability of a gain of more than this is given, in units of the response.
-            candidates: The settings to choose from, if not all of the space.
-        """
-        self._refuse_if_nothing_told("remaining")
-        pool = None if candidates is None else self._suggester.pool(candidates)
-        return remaining(self._suggester, self._model(), self._seed, float(more_than), pool)
-
-    def replicate(self, candidates: Any = None) -> Replication:
-        """Whether repeating a setting, and which, makes the recommended setting better than a new one would.
-
-        Nothing is asked for by it: run the setting again and tell what came of it, if that is worthwhile.
-        """
-        self._refuse_if_nothing_told("replicate")
-        under_way = settings_of(self._history.pending)
-        instead = self._suggester.suggest(self._history, under_way, self._seed, candidates, self._model())
-        return replication(self._suggester, self._model(), instead)
-
-    @property
-    def noise(self) -> float | dict[str, float]:
-        """The standard deviation of the noise, as the model has it; of several responses by name.
-
-        Of a response that is modelled by its logarithm, as a share of the response.
-        """
-        self._refuse_if_nothing_told("noise")
-        found = noise_in(self._model(), self._suggester.aims)
-        return found if self._suggester.others else found[self.target]
-
-    def _refuse_if_nothing_told(self, what: str) -> None:
-        missing = [one.target for one in self._suggester.aims.objectives if not one.told(self._history.told)]
-        if missing:
-            raise InputError(f"{what} needs a result; nothing was told of {listed(missing)} yet.")
-
-    @property
-    def trust(self) -> Trust | dict[str, Trust]:
-        """How much each belief about the old data is trusted by now, how the objective goes with it, and since when.
-
-        Of several responses by name, for those that there is old data of.
-        """
-        aims, others = self._suggester.aims, self._suggester.others
-        if not others:
-            return self._trust_in(aims.main, self.surrogate)
-        each = {one.target: others.get(one.target, self.surrogate) for one in aims.responses}
-        known = {name: one for name, one in each.items() if isinstance(one, Average) and one.known}
-        return {name: self._trust_in(aims.named(name), one) for name, one in known.items()}
-
-    def _trust_in(self, response: Objective, average: Surrogate) -> Trust:
-        if not isinstance(average, Average) or average.alone or not average.known:
-            no_old_data = isinstance(average, Average) and not average.known
-            has = "no old data that is used" if no_old_data else f"the one model {type(average).__name__}"
-            raise InputError(
-                "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
-                f"{has}."
-            )
-        so_far = self._trust.get(response.target) or TrustSoFar(average, response)
-        self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
-        return self._trust[response.target].trust
-
     def __repr__(self) -> str:
         return as_text(type(self).__name__, summarised(self._suggester, self._history, self._made_with))
 
@@ -376,7 +219,7 @@ class Optimizer(Notebook):
         """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
 
         The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
-        file or the new one. Kernels, models, acquisition classes and suggesters are not in it: give them to `load`.
+        file or the new one. Kernels, models, acquisition classes, suggesters and functions are not in it: see `load`.
 
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
@@ -400,22 +243,13 @@ class Optimizer(Notebook):
         Args:
             path: The file.
             old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
-            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one, and other
-                arguments of `Optimizer` that are to be changed.
+            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one; its constraints
+                that are functions (others go on, and more can be given); other arguments that are to be changed.
         """
-        saved = loaded.read(path)
-        known = KnownFile.of(path)
+        saved, known = loaded.read(path), KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
         made._file = known
         return made.resume(history)
-
-    # -- how it is done --------------------------------------------------------------------------------
-
-    def _model(self) -> Fitted:
-        """The model of everything told, made once after each `tell`."""
-        if self._fitted is None or self._fitted.history.told is not self._history.told:
-            self._fitted = self._suggester.fit(self._history, self._seed, self._fitted)
-        return self._fitted

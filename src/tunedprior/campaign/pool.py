@@ -36,13 +36,25 @@ def pool_of(candidates: Any, space: Space, box: Box) -> Pool:
         raise InputError("candidates must hold at least one setting; got none.")
     box.codes(table)
     pool = [as_given(row, space) for row in table.to_dict("records")]
-    outside = [row for row, setting in enumerate(pool) if not space.allows(setting)]
+    outside = [row for row, setting in enumerate(pool) if not space.offers(setting)]
     if outside:
         raise InputError(
             f"candidates must be settings of the search space; {len(outside)} of {len(pool)} are not "
             f"(rows {listed(outside)}, such as {pool[outside[0]]}). Drop them, or widen the space."
         )
+    _refuse_violations(pool, space)
     return Pool(tuple({_key(setting): setting for setting in reversed(pool)}.values())[::-1])
+
+
+def _refuse_violations(pool: list[Setting], space: Space) -> None:
+    violated = [space.violated(setting) for setting in pool]
+    for constraint in space.constraints:
+        wrong = [row for row, constraints in enumerate(violated) if constraint in constraints]
+        if wrong:
+            raise InputError(
+                f"candidates must satisfy the constraint {str(constraint)!r}; {len(wrong)} of {len(pool)} do not (rows "
+                f"{listed(wrong)}, such as {pool[wrong[0]]}). Drop them, or change the constraint."
+            )
 
 
 def _table(candidates: Any, space: Space) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """A whole campaign as one file: JSON with the arguments, the history, and where old data came from.
 
-Arguments that are objects (a kernel, a model, an acquisition class, a suggester) cannot be in it; the file names them,
-and they are to be given again when it is loaded.
+Arguments that are objects (a kernel, a model, an acquisition class, a suggester, constraints that are functions) cannot
+be in it; the file names them, and they are to be given again when it is loaded.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,12 @@ from tunedprior.campaign.saved_form import (
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
+    SavedFunction,
+    SavedLinear,
     SavedNumeric,
     SavedObjective,
     SavedOld,
+    SavedOnlyWhen,
     SavedRequirement,
     SavedTarget,
     SavedTrial,
@@ -35,6 +38,7 @@ from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.files import name_of_file
 from tunedprior.problem.aims import Aims
+from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
 from tunedprior.problem.goals import Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Categorical, Parameter
@@ -48,7 +52,6 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
 
     objective, acquisition = suggester.objective, suggester.acquisition
     plain = suggester.aims.is_plain and not objective.log
-    by_name = isinstance(acquisition, str)
     arguments = SavedArguments(
         space=[_saved_parameter(parameter) for parameter in suggester.space.parameters],
         direction=objective.direction if plain else "maximize",  # type: ignore[arg-type]  # one of the two
@@ -64,7 +67,8 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
         relations=dict(made.relations),
         aims=None if plain else _saved_aims(suggester.aims),
         failures=suggester.failures,
-        objects=[*made.objects, *([] if by_name or "suggester" in made.objects else ["acquisition"])],
+        constraints=[_saved_constraint(constraint) for constraint in suggester.space.constraints],
+        objects=[*made.objects, *([] if "suggester" in made.objects else _further_objects(suggester))],
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
@@ -76,6 +80,13 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
         return msgspec.json.format(msgspec.json.encode(content), indent=1)
     except UnicodeError as error:
         raise InputError(f"The campaign has text that is no Unicode, so it cannot be saved: {error}.") from error
+
+
+def _further_objects(suggester: Suggester) -> list[str]:
+    """Objects among the arguments that the suggester tells of."""
+    has_function = any(isinstance(constraint, Rule) for constraint in suggester.space.constraints)
+    by_name = isinstance(suggester.acquisition, str)
+    return [*([] if by_name else ["acquisition"]), *(["constraints"] if has_function else [])]
 
 
 def _seen_from(folder: Path, path: str | None) -> str | None:
@@ -106,6 +117,16 @@ def _saved_aims(aims: Aims) -> SavedAims:
         dict(aims.weights),
         dict(aims.bounds),
     )
+
+
+def _saved_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | SavedFunction:
+    if isinstance(constraint, Linear):
+        low, high = (edge if isfinite(edge) else None for edge in (constraint.low, constraint.high))
+        return SavedLinear(dict(constraint.coefficients), low, high)
+    if isinstance(constraint, OnlyWhen):
+        when = {name: [saved_cell(one, name) for one in values] for name, values in constraint.when.items()}
+        return SavedOnlyWhen(constraint.parameter, when, saved_cell(constraint.otherwise, constraint.parameter))
+    return SavedFunction(str(constraint))
 
 
 def _saved_trial(trial: Trial, space: Space) -> SavedTrial:

@@ -82,6 +82,28 @@ class SavedAims(_Struct, frozen=True):
     bounds: dict[str, float]
 
 
+class SavedLinear(_Struct, frozen=True, tag="linear"):
+    """A `Linear`; a bound that is not there is null."""
+
+    coefficients: dict[str, float]
+    low: float | None
+    high: float | None
+
+
+class SavedOnlyWhen(_Struct, frozen=True, tag="only when"):
+    """An `OnlyWhen`."""
+
+    parameter: str
+    when: dict[str, list[Cell]]
+    otherwise: Cell
+
+
+class SavedFunction(_Struct, frozen=True, tag="function"):
+    """A constraint that is a function: its name, as it has to be given again."""
+
+    name: str
+
+
 class SavedArguments(_Struct, frozen=True):
     """What the `Optimizer` was made with."""
 
@@ -96,12 +118,14 @@ class SavedArguments(_Struct, frozen=True):
     prior: str
     ard: bool
     objects: list[str]
-    # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations.
+    # Files of before these arguments were there: their campaigns began with a Sobol design, and nobody named relations
+    # or constraints.
     design: str = "sobol"
     relations: dict[str, str] = {}
     # None where there is one response to be maximised or minimised, which the fields above say.
     aims: SavedAims | None = None
     failures: str = "worst"  # as in files of before it was there
+    constraints: list[SavedLinear | SavedOnlyWhen | SavedFunction] = []
 
 
 class SavedOld(_Struct, frozen=True):

@@ -10,17 +10,19 @@ from botorch.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.acquisition.evaluation import is_among, is_near
 from tunedprior.acquisition.functions import AcquisitionChoice, Situation, check_choice, make_acquisition
 from tunedprior.acquisition.lattice import Lattice
 from tunedprior.acquisition.posterior import believing
 from tunedprior.acquisition.rehearsal import rehearse
-from tunedprior.acquisition.search import is_among, is_near, maximize
+from tunedprior.acquisition.search import maximize
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.composing import Composing
 from tunedprior.campaign.design import (
     NUM_OFFERED,
     NUM_ROUNDS,
     OLD_DATA,
+    WIDTHS,
     around,
     away_from,
     check_design,
@@ -276,14 +278,30 @@ class Suggester:
 
         Without a pool it is looked for among settings all over the space, then around the best of these.
         """
-        box = self.surrogate.box
         settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
         best = self._best_opening(position, known, settings)
         if pool is None:
             for round_ in range(NUM_ROUNDS):
-                near = around(box.codes([best])[0], self.lattice.bounds, round_, seed)
-                best = self._best_opening(position, known, [best, *box.settings(near, self.space)])
+                best = self._best_opening(position, known, [best, *self._around(best, round_, seed)])
         return best
+
+    def _around(self, setting: Setting, round_: int, seed: int) -> list[Setting]:
+        """Settings around one, nearer in each round."""
+        if self.space.feasible is not None:
+            return self.space.feasible.near(setting, WIDTHS[round_] / 2, seed + round_)
+        codes = around(self.surrogate.box.codes([setting])[0], self.lattice.bounds, round_, seed)
+        return self.surrogate.box.settings(codes, self.space)
+
+    def _setting(self, codes: Float[Tensor, " k"]) -> Setting:
+        """The allowed setting at codes that were found among allowed ones, but for rounding."""
+        setting = self.surrogate.box.settings(codes[None], self.space)[0]
+        if self.space.feasible is None or self.space.allows(setting):
+            return setting
+        settled = self.space.feasible.settled(setting)
+        if settled is not None:
+            return settled
+        codes_of_some = self.surrogate.box.codes(some := self.space.sobol(_FRESH, 0))
+        return some[int(((codes_of_some - codes) ** 2).sum(-1).argmin())]
 
     def _best_opening(self, position: int, known: Float[Tensor, "n k"], settings: Sequence[Setting]) -> Setting:
         box = self.surrogate.box
@@ -309,11 +327,11 @@ class Suggester:
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])
-            setting = box.settings(found[None], self.space)[0]
+            setting = self._setting(found)
             at = box.codes([setting])
             if is_among(at, avoid)[0] or is_near(at, under_way, self.lattice)[0]:
                 # Rounding, or an acquisition function that is flat or has a single peak, led to a known setting.
                 fresh = self.space.sobol(len(avoid) + _FRESH, seed)
                 found = maximize(acquisition, self.lattice, avoid, seed, box.codes(fresh), under_way)
-                setting = box.settings(found[None], self.space)[0]
+                setting = self._setting(found)
         return setting

@@ -18,6 +18,7 @@ def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[s
     aims = suggester.aims
     lines = {
         "space": f"{listed(space.names)} ({count} settings)",
+        "constraints": "; ".join(map(str, space.constraints)),
         "goal": aims.in_words(),
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
         "best": _best(aims, history),

@@ -1,7 +1,7 @@
 """One parameter of the search space: a number on a range, a grid or levels, or a category."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite, log
 from typing import Any
@@ -14,11 +14,16 @@ from tunedprior.checks import listed, shown, warn
 from tunedprior.errors import InputError, SpaceWarning
 
 #: How a parameter may be described.
-Description = BaseDistribution | tuple[float, float] | Sequence[Any] | np.ndarray | pd.Series
+Description = BaseDistribution | tuple[Any, ...] | Sequence[Any] | np.ndarray | pd.Series
 
 
 #: Text that stands for an empty cell in tables, in small letters.
 BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "none", "null"})
+
+#: The word that makes a range logarithmic.
+LOG = "log"
+# A grid of more values than this is a continuum that somebody wrote down in a roundabout way.
+_MOST_STEPS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class Numeric:
         if self.levels is not None:
             return list(self.levels)
         return [self._grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
+
+    def last_on_grid(self) -> float:
+        """The last value of a grid, which may lie below `high`."""
+        return self._grid_value((self.count or 1) - 1)
 
     def nearest(self, value: float) -> float:
         """The allowed value closest to `value`."""
@@ -192,7 +201,7 @@ _WAYS = (_equal, _equal_text, _equal_as_numbers, _equal_but_for_spaces, _equal_b
 
 
 def parameter_from(name: str, given: Description) -> Parameter:
-    """A parameter from its Optuna distribution, `(low, high)` or list of values."""
+    """A parameter from its range `(low, high)`, `(low, high, step)` or `(low, high, "log")`, list, or distribution."""
     if isinstance(given, FloatDistribution | IntDistribution):
         step = given.step
         integer = isinstance(given, IntDistribution)
@@ -221,17 +230,59 @@ def _is_finite(value: Any) -> bool:
 
 
 def _range(name: str, given: tuple[Any, ...]) -> Numeric:
-    if len(given) != 2 or not all(_is_number(edge) and _is_finite(edge) for edge in given):
+    edges, more = given[:2], given[2:]
+    if len(edges) != 2 or len(more) > 1 or not all(_is_number(edge) and _is_finite(edge) for edge in edges):
         raise InputError(
             f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
-            "Write a list for discrete levels."
+            "Write a list for discrete levels, (low, high, step) for a grid, or (low, high, 'log')."
         )
-    low, high = map(float, given)
+    low, high = map(float, edges)
     if low > high:
         raise InputError(f"Parameter {name!r}: low must not be above high; got {given!r}.")
     if not isfinite(2 * (high - low)):
         raise InputError(f"Parameter {name!r}: high - low must be a number too; {given!r} is too wide. Narrow it.")
-    return Numeric(name, low, high)
+    if not more:
+        return Numeric(name, low, high)
+    if isinstance(more[0], str):
+        return _logarithmic(name, given, low, high)
+    return _grid(name, given, low, high)
+
+
+def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
+    if given[2] != LOG:
+        raise InputError(
+            f"Parameter {name!r}: after low and high there is a step, a number, or the word 'log'; got {shown(given)}."
+        )
+    if low <= 0:
+        raise InputError(
+            f"Parameter {name!r}: a logarithmic range must begin above 0; got {shown(given)}. Raise low, or leave "
+            "'log' out."
+        )
+    return Numeric(name, low, high, log=True)
+
+
+def _grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
+    step = given[2]
+    if not _is_number(step) or not _is_finite(step) or step <= 0:
+        raise InputError(
+            f"Parameter {name!r}: after low and high there is a step, a number above 0, or the word 'log'; got "
+            f"{shown(given)}."
+        )
+    if step > high - low and Decimal(str(step)) > Decimal(str(high)) - Decimal(str(low)):
+        raise InputError(
+            f"Parameter {name!r}: the step must not be larger than high - low; got {shown(given)}. Write [{low:g}] for "
+            "a single value."
+        )
+    if (high - low) / float(step) > _MOST_STEPS:
+        raise InputError(
+            f"Parameter {name!r}: a grid has {_MOST_STEPS:,} steps at most; got {shown(given)}. Leave the step out for "
+            "all that lies between."
+        )
+    if all(isinstance(number, int | np.integer) for number in given):
+        whole = Numeric(name, int(given[0]), int(given[1]), step=int(step), integer=True)
+    else:
+        whole = Numeric(name, low, high, step=float(step))
+    return replace(whole, high=whole.last_on_grid())
 
 
 def _choices(name: str, given: Sequence[Any]) -> Parameter:

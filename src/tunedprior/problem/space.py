@@ -1,7 +1,8 @@
 """The search space: what may be set, to which values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -10,6 +11,10 @@ import numpy as np
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
+from tunedprior.problem.constraint_forms import constraints_from
+from tunedprior.problem.constraints import Constraint, Rule
+from tunedprior.problem.empty_spaces import refuse_empty
+from tunedprior.problem.feasible_settings import FeasibleSettings
 from tunedprior.problem.parameters import Description, Parameter, parameter_from
 
 # Sobol sequences have no more dimensions.
@@ -21,18 +26,25 @@ Setting = dict[str, Any]
 
 @dataclass(frozen=True)
 class Space:
-    """Everything that may be set, by name.
+    """Everything that may be set, by name, and what must hold for it.
+
+    Attributes:
+        parameters: What may be set, each for itself.
+        constraints: What must hold; `constrained` takes them in all forms.
 
     >>> space = Space.parse({"angle": (10.0, 40.0), "speed": [98, 63, 48], "gas": ["air", "argon"]})
     >>> space.names, space.size
     (('angle', 'speed', 'gas'), None)
+    >>> Space.parse({"a": (0, 10, 1), "b": (0, 10, 1)}).constrained("a + b == 10").size
+    11
     """
 
     parameters: tuple[Parameter, ...]
+    constraints: tuple[Constraint, ...] = ()
 
     @classmethod
     def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
-        """From names and Optuna distributions, `(low, high)` for a continuous range, or a list of values.
+        """From names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or Optuna distributions.
 
         A list of numbers is a set of ordered levels, a list of anything else a set of categories.
         """
@@ -50,6 +62,28 @@ class Space:
             raise InputError("A search space needs a parameter that can change; every one given has a single value.")
         return space
 
+    def constrained(self, constraints: Any) -> "Space":
+        """The space with more constraints, in any form; an `InputError` if they leave nothing."""
+        space = self.with_constraints(constraints)
+        if space.feasible is not None:
+            refuse_empty(space.feasible)
+        return space
+
+    def with_constraints(self, constraints: Any) -> "Space":
+        """The space with more constraints, in any form, whatever they leave."""
+        added = constraints_from([*self.constraints, *_several(constraints)], self.parameters)
+        return self if added == self.constraints else replace(self, constraints=added)
+
+    @property
+    def without_functions(self) -> "Space":
+        """The space without the constraints that are functions."""
+        return replace(self, constraints=tuple(one for one in self.constraints if not isinstance(one, Rule)))
+
+    @cached_property
+    def feasible(self) -> FeasibleSettings | None:
+        """What satisfies the constraints; None if there are none."""
+        return FeasibleSettings(self.parameters, self.constraints) if self.constraints else None
+
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters' names, in order."""
@@ -57,22 +91,47 @@ class Space:
 
     @property
     def size(self) -> int | None:
-        """How many different settings there are; None when some parameter is continuous."""
+        """How many different settings there are; None when some parameter is continuous.
+
+        With constraints those that satisfy them; where these are too many to list, all.
+        """
+        if self.feasible is not None and self.feasible.listed is not None:
+            return len(self.feasible.listed)
         counts = [parameter.count for parameter in self.parameters]
         return None if None in counts else prod(count for count in counts if count is not None)
 
     def allows(self, setting: Setting) -> bool:
+        """Whether every value is one the space offers, and all constraints hold."""
+        return self.offers(setting) and not self.violated(setting)
+
+    def offers(self, setting: Setting) -> bool:
         """Whether every value is one the space offers."""
         return all(parameter.allows(setting[parameter.name]) for parameter in self.parameters)
 
+    def violated(self, setting: Setting) -> tuple[Constraint, ...]:
+        """The constraints that a setting of values that the space offers does not satisfy."""
+        as_offered = {parameter.name: parameter.recognise(setting[parameter.name]) for parameter in self.parameters}
+        return tuple(constraint for constraint in self.constraints if not constraint.allows(as_offered))
+
     def every_setting(self) -> list[Setting]:
         """All settings of a finite space."""
+        if self.feasible is not None:
+            if self.feasible.listed is None:
+                raise InputError(
+                    "The settings that satisfy the constraints are too many to list. Use sobol(count, seed)."
+                )
+            return self.feasible.settings(self.feasible.listed)
         return [
             dict(zip(self.names, values, strict=True)) for values in product(*(p.values() for p in self.parameters))
         ]
 
     def sobol(self, count: int, seed: int) -> list[Setting]:
-        """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer)."""
+        """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer).
+
+        With constraints, settings that are spread over what these leave.
+        """
+        if self.feasible is not None:
+            return self.feasible.spread(count, seed)
         from scipy.stats import qmc  # takes as long to import as all of pandas
 
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
@@ -82,6 +141,12 @@ class Space:
         if len(found) < count and self.size is not None:  # a small space: the sequence met some settings often
             found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.every_setting())]))
         return [dict(zip(self.names, values, strict=True)) for values in found[:count]]
+
+
+def _several(constraints: Any) -> list[Any]:
+    if constraints is None:
+        return []
+    return list(constraints) if isinstance(constraints, list | tuple | set | frozenset) else [constraints]
 
 
 def _named(description: Mapping[Any, Description]) -> dict[str, Description]:

@@ -41,6 +41,59 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Optimizer(SPACE, target=3)",
         'Optimizer(SPACE, target=["y"])',
     ),
+    "A constraint is  … or a function of a setting that returns True or False; got ": (
+        "Optimizer(SPACE, constraints=3)",
+        'Optimizer(SPACE, constraints={"temp": 40.0})',
+        "Optimizer(SPACE, constraints=[None])",
+        'Optimizer(SPACE, constraints=b"temp <= 3")',
+        "Optimizer(SPACE, constraints=OLD)",
+        'Optimizer(SPACE, constraints=[["temp <= 40"]])',
+    ),
+    "The constraint  … names 'temperature', which is no parameter. Parameters are temp, gas": (
+        'Optimizer(SPACE, constraints="temperature <= 40")',
+        'Optimizer(SPACE, constraints=tunedprior.Linear({"temperature": 1}, high=40))',
+    ),
+    "The constraint  … takes numbers, and 'gas' is a category": ('Optimizer(SPACE, constraints="gas <= 40")',),
+    "The constraint  … is not linear. Write sums": (
+        'Optimizer(SPACE, constraints="temp*temp <= 40")',
+        """Optimizer(SPACE, constraints="__import__('os') <= 40")""",
+    ),
+    "The constraint <lambda> must return True or False; for  … it returned ": (
+        "Optimizer(SPACE, constraints=lambda setting: None)",
+        'Optimizer(SPACE, constraints=lambda setting: setting["temp"])',
+    ),
+    "The constraint <lambda> failed for  … It must take every setting": (
+        "Optimizer(SPACE, constraints=lambda: True)",
+        'Optimizer(SPACE, constraints=lambda setting: setting["z"] > 3)',
+    ),
+    "A constraint is an object; got the class Mixture. Write Mixture(…)": ("Optimizer(SPACE, constraints=Mixture)",),
+    "Linear needs a number for each name": (
+        "tunedprior.Linear(None, high=1)",
+        'tunedprior.Linear(["temp"], high=1)',
+        "tunedprior.Linear({1: 1.0}, high=1)",
+    ),
+    "The coefficient of 'temp' must be a finite number; got ": (
+        'tunedprior.Linear({"temp": "1"}, high=1)',
+        'tunedprior.Linear({"temp": nan}, high=1)',
+        'tunedprior.Linear({"temp": None}, high=1)',
+    ),
+    "Mixture needs two or more different names": (
+        'Mixture("temp")',
+        'Mixture(["temp", 3])',
+        "Mixture(None)",
+    ),
+    "OnlyWhen begins with the name of a parameter, as text; got ": (
+        'OnlyWhen(None, {"gas": "air"}, 40.0)',
+        'OnlyWhen({"gas": "air"}, "temp", 40.0)',
+    ),
+    "OnlyWhen needs the values of one or more other parameters": (
+        'OnlyWhen("temp", "gas", 40.0)',
+        'OnlyWhen("temp", {}, 40.0)',
+        'OnlyWhen("temp", {"temp": 50.0}, 40.0)',
+    ),
+    "In the constraint  … , 'gas' must be one of air, argon; got ": (
+        'Optimizer(SPACE, constraints=OnlyWhen("temp", {"gas": "helium"}, 40.0))',
+    ),
     "beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got ": (
         'Optimizer(SPACE, beta="Brochu")',
         'Optimizer(SPACE, beta="2.0")',

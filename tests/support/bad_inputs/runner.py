@@ -57,7 +57,7 @@ def _names(folder: Path, code: str) -> dict[str, Any]:
     names |= {name: getattr(tunedprior, name) for name in tunedprior.__all__}
     names |= {name: getattr(kernels, name) for name in kernels.__all__}
     names |= {name: getattr(machines, name) for name in machines.__all__}
-    names |= {"SPACE": space, "OLD": old, "folder": folder, "csv": csv, "Path": Path}
+    names |= {"SPACE": space, "OLD": old, "folder": folder, "csv": csv, "Path": Path, "tunedprior": tunedprior}
     names |= {"opt": opt, "first": first, "second": second, "nan": float("nan"), "inf": float("inf")}
     if "told" in code:
         names["told"] = Optimizer(space, seed=0)

@@ -1,0 +1,179 @@
+"""Where an acquisition function is largest among settings that satisfy constraints.
+
+From the best of many such settings: upwards along the continuous parameters by sequential quadratic programming, with
+the linear constraints as its own, and to better neighbours in everything else, in turns until neither helps.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from botorch.acquisition import AcquisitionFunction
+from jaxtyping import Bool, Float, Float64
+from numpy import ndarray
+from torch import Tensor
+
+from tunedprior.acquisition.evaluation import evaluated_at_once, values_at
+from tunedprior.acquisition.lattice import Constrained, Lattice
+from tunedprior.average.acquisition import MixtureAcquisition
+from tunedprior.numerics.isolation import child_seed
+from tunedprior.problem.space import Setting
+
+_SAMPLES = 512
+_STARTS = 4
+_MOST_ROUNDS = 12
+_CLIMBED = 60  # iterations of each climb
+_WIDTH = 0.1  # of steps to neighbours along a continuum at first, as a share of its range
+_NARROWER = 0.4  # in each round
+_PARTS_OF_THE_WAY = (1.0, 1 - 1e-6, 0.99, 0.9, 0.7, 0.5, 0.25, 0.1, 0.03)
+_BETTER = 1e-9
+
+#: Which of some codes are preferred: not known, nor near one that is under way.
+Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
+
+
+def best_feasible(acquisition: AcquisitionFunction, lattice: Lattice, prefer: Prefer, seed: int) -> Float[Tensor, " k"]:
+    """The codes of the best setting that was found; it satisfies all constraints."""
+    assert lattice.constrained is not None
+    search = _Search(acquisition, lattice, lattice.constrained)
+    fewer = 1 if evaluated_at_once(acquisition) > _SAMPLES else 4  # where an evaluation takes long
+    samples = lattice.constrained.space.sobol(_SAMPLES // fewer, seed)
+    codes = lattice.constrained.box.codes(samples)
+    values = values_at(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+    starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
+    ends = [search.improved(start, child_seed(seed, k)) for k, start in enumerate(starts)]
+    found = torch.cat([lattice.constrained.box.codes(ends), codes])
+    values = values_at(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
+    return found[int(values.masked_fill(~prefer(found), -torch.inf).argmax())]
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    acquisition: AcquisitionFunction
+    lattice: Lattice
+    constrained: Constrained
+
+    def improved(self, setting: Setting, seed: int) -> Setting:
+        """A setting at which neither a climb nor a neighbour is better."""
+        feasible = self.constrained.feasible
+        best, width = setting, _WIDTH
+        value = self._values([best])[0]
+        has_lists = any(values is not None and len(values) > 1 for values in feasible.rows.values)
+        stuck = False
+        for round_ in range(_MOST_ROUNDS):
+            before, options = value, [] if stuck else self._climbs(best)
+            if has_lists or feasible.rules:
+                options += feasible.near(best, width, child_seed(seed, round_))
+            if options:
+                values = self._values(options)
+                if values.max() > value:
+                    best, value = options[int(values.argmax())], float(values.max())
+            stuck = value <= before + _BETTER * max(1.0, abs(before))
+            if stuck and (not feasible.rules or width < 1e-3):
+                break
+            width *= _NARROWER if stuck or has_lists else 1.0
+        return best
+
+    def _values(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
+        codes = self.constrained.box.codes(settings)
+        values = values_at(self.acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+        return values.detach().double().numpy()
+
+    def _climbs(self, setting: Setting) -> list[Setting]:
+        """The top of the slope along the continuous parameters, or a setting on the way there that is allowed."""
+        feasible = self.constrained.feasible
+        row = feasible.rows.row(setting)
+        columns = [
+            k
+            for k, parameter in enumerate(feasible.parameters)
+            if parameter.count is None and not feasible.rows.pinned(row[None], k)[0]
+        ]
+        if not columns:
+            return []
+        start = self.constrained.box.codes([setting])[0]
+        end = self._top(start, columns)
+        for part in _PARTS_OF_THE_WAY:
+            there = self.constrained.box.settings((start + part * (end - start))[None], self.constrained.space)[0]
+            settled = feasible.settled(there)
+            if settled is not None:
+                return [settled]
+        return []
+
+    def _top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
+        from scipy.optimize import minimize  # takes as long to import as all of pandas
+
+        def badness(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
+            codes = start.clone()
+            codes[columns] = torch.from_numpy(point)
+            value, gradient = _value_and_gradient(self.acquisition, codes)
+            return -value, -gradient[columns].numpy()
+
+        low, high = (edge[columns].numpy() for edge in self.lattice.bounds)
+        found = minimize(
+            badness,
+            start[columns].numpy().clip(low, high),
+            jac=True,
+            method="SLSQP",
+            bounds=list(zip(low, high, strict=True)),
+            constraints=self._sums(start, columns),
+            options={"maxiter": _CLIMBED, "ftol": 1e-10},
+        )
+        end = start.clone()
+        if np.isfinite(found.x).all():
+            end[columns] = torch.from_numpy(found.x.clip(low, high))
+        return end
+
+    def _sums(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
+        """The linear constraints, as functions of the columns' codes in the way that SciPy wants them."""
+        feasible = self.constrained.feasible
+        axes = [self.constrained.box.axes[k] for k in columns]
+        half = np.array([(axis.high - axis.low) / 2 for axis in axes])
+        logarithmic = np.array([axis.log for axis in axes])
+        setting = self.constrained.box.settings(start[None], self.constrained.space)[0]
+        row = feasible.rows.row(setting)
+        others = np.setdiff1d(np.arange(len(row)), columns)
+        found: list[dict[str, Any]] = []
+        for coefficients, low, high in zip(feasible.rows.matrix, *feasible.rows.edges, strict=True):
+            mine, rest = coefficients[columns], float(coefficients[others] @ row[others])
+            size = np.abs(mine * half).max(initial=0.0)
+            if size == 0:
+                continue
+
+            def total(point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size) -> float:
+                values = [axis.value(float(code)) for axis, code in zip(axes, point, strict=True)]
+                return float((mine @ np.array(values) + rest) / size)
+
+            def slope(point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size) -> Float64[ndarray, " c"]:
+                values = np.array([axis.value(float(code)) for axis, code in zip(axes, point, strict=True)])
+                steep: Float64[ndarray, " c"] = mine * half * np.where(logarithmic, values, 1.0) / size
+                return steep
+
+            for kind, edge, sign in _sides(low, high):
+                found.append(
+                    {
+                        "type": kind,
+                        "fun": lambda x, total=total, sign=sign, edge=edge / size: sign * (total(x) - edge),
+                        "jac": lambda x, slope=slope, sign=sign: sign * slope(x),
+                    }
+                )
+        return found
+
+
+def _sides(low: float, high: float) -> list[tuple[str, float, float]]:
+    if low == high:
+        return [("eq", low, 1.0)]
+    return [("ineq", edge, sign) for edge, sign in ((low, 1.0), (high, -1.0)) if np.isfinite(edge)]
+
+
+def _value_and_gradient(
+    acquisition: AcquisitionFunction, codes: Float[Tensor, " k"]
+) -> tuple[float, Float[Tensor, " k"]]:
+    if isinstance(acquisition, MixtureAcquisition):
+        values, gradients = acquisition.values_and_gradients(codes[None])
+        return float(values[0]), gradients[0]
+    codes = codes.detach().clone().requires_grad_()
+    value = acquisition(codes[None, None]).sum()
+    (gradient,) = torch.autograd.grad(value, codes)
+    return float(value.detach()), gradient.nan_to_num()

@@ -1,0 +1,212 @@
+"""Settings that satisfy all constraints: all of them, some that are spread out, and those next to a given one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+from numpy import ndarray
+
+from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
+from tunedprior.problem.feasible_draws import Draw
+from tunedprior.problem.feasible_rows import FeasibleRows
+from tunedprior.problem.parameters import Categorical, Parameter
+
+_DRAWN = 1024  # rows at a time
+_MOST_DRAWS = 16
+#: How many rows are drawn before what was found is all there is.
+MOST_TRIES = _MOST_DRAWS * _DRAWN
+# So many draws of a space that functions leave nearly nothing of, then so many walks from what was found.
+_BEFORE_WALKING, _MOST_WALKS = 4, 200
+_SPREAD, _OF_THESE = 128, 8  # settings that keep away from those before, each one of so many
+_STEPS = (1, 2, 5)  # along a grid, to a neighbour
+_MOST_OTHERS = 12  # values of a parameter that are tried next to a setting
+_AROUND = 48  # neighbours along the continuous parameters
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleSettings:
+    """The settings that satisfy all constraints.
+
+    Attributes:
+        parameters: What may be set.
+        constraints: What must hold.
+    """
+
+    parameters: tuple[Parameter, ...]
+    constraints: tuple[Constraint, ...]
+
+    @cached_property
+    def rows(self) -> FeasibleRows:
+        """What satisfies all but the functions."""
+        linear = tuple(one for one in self.constraints if isinstance(one, Linear))
+        return FeasibleRows(
+            self.parameters, linear, tuple(one for one in self.constraints if isinstance(one, OnlyWhen))
+        )
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The functions."""
+        return tuple(one for one in self.constraints if isinstance(one, Rule))
+
+    @cached_property
+    def listed(self) -> Float64[ndarray, "n k"] | None:
+        """The rows of all settings; None if there is a continuum, or too many."""
+        rows = self.rows.listed()
+        return None if rows is None else self._kept(rows)
+
+    def settings(self, rows: Iterable[Float64[ndarray, " k"]]) -> list[dict[str, Any]]:
+        """The settings that rows stand for."""
+        return [self.rows.setting(row) for row in rows]
+
+    def spread(self, count: int, seed: int) -> list[dict[str, Any]]:
+        """Settings all over the space, the first of them apart from each other; fewer, if there are fewer."""
+        if self.listed is not None:
+            rows = self.listed[np.random.default_rng(seed).permutation(len(self.listed))]
+        else:
+            # At least so many: then the first ones are the same however many are wanted.
+            rows = self.drawn(max(count, _DRAWN // 4), seed)
+        return self.settings(rows[self._apart(rows)][:count])
+
+    def drawn(self, count: int, seed: int) -> Float64[ndarray, "n k"]:
+        """Different rows at random, `count` of them or more if they are found."""
+        from scipy.stats import qmc  # takes as long to import as all of pandas
+
+        random = np.random.default_rng(seed)
+        engine = qmc.Sobol(len(self.parameters), scramble=True, rng=random)
+        found = np.zeros((0, len(self.parameters)))
+        for tries in range(_MOST_DRAWS):
+            rows = self._kept(Draw(self.rows).drawn(engine.random(_DRAWN), random))
+            rows = rows[random.permutation(len(rows))]
+            found = _distinct(np.concatenate([found, rows]))
+            if len(found) >= count:
+                return found
+            if self.rules and len(found) and tries >= _BEFORE_WALKING:
+                return self._walked(found, count, random)
+        return found
+
+    def _walked(
+        self, rows: Float64[ndarray, "n k"], count: int, random: np.random.Generator
+    ) -> Float64[ndarray, "m k"]:
+        """More rows, from one to the next: where functions reject nearly all, the others are near what was found."""
+        width = 0.5
+        for _ in range(_MOST_WALKS):
+            start = self.rows.setting(rows[random.integers(len(rows))])
+            more = [self.rows.row(one) for one in self.near(start, width, int(random.integers(2**31)))]
+            width = min(0.5, width * (1.5 if len(more) > _AROUND // 4 else 0.5))
+            if more:
+                rows = _distinct(np.concatenate([rows, np.stack(more)]))
+            if len(rows) >= count:
+                break
+        return rows
+
+    def settled(self, setting: dict[str, Any]) -> dict[str, Any] | None:
+        """The setting, moved by as little as makes it satisfy everything; None where that is not found."""
+        row = self.rows.settled(self.rows.row(setting))
+        return None if row is None or not len(self._kept(row[None])) else self.rows.setting(row)
+
+    def near(self, setting: dict[str, Any], width: float, seed: int) -> list[dict[str, Any]]:
+        """Settings next to one: another value here, or two that make up for each other, or a little along a continuum.
+
+        Args:
+            setting: It.
+            width: The standard deviation of steps along a continuum, as a share of its range.
+            seed: Of these steps.
+        """
+        row, random = self.rows.row(setting), np.random.default_rng(seed)
+        moved = [*self._other_values(row, random), *self._exchanged(row), *self._around(row, width, random)]
+        settled = [one for one in map(self.rows.settled, moved) if one is not None]
+        if not settled:
+            return []
+        rows = self._kept(_distinct(np.stack(settled)))
+        return self.settings(rows[(rows != row).any(1)])
+
+    def _kept(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+        """Those rows that no function rejects."""
+        if not self.rules:
+            return rows
+        return rows[[all(rule.allows(self.rows.setting(row)) for rule in self.rules) for row in rows]]
+
+    def _apart(self, rows: Float64[ndarray, "n k"]) -> list[int]:
+        """An order in which the first rows keep away from those before them, whatever comes after."""
+        units = self._units(rows)
+        nearest = np.full(len(rows), np.inf)
+        chosen: list[int] = []
+        for first in range(0, min(len(rows), _SPREAD * _OF_THESE), _OF_THESE):
+            some = np.arange(first, min(first + _OF_THESE, len(rows)))
+            if chosen:
+                nearest[some] = np.linalg.norm(units[some, None] - units[chosen], axis=-1).min(1)
+            chosen.append(int(some[nearest[some].argmax()]))
+        return [*chosen, *(k for k in range(len(rows)) if k not in set(chosen))]
+
+    def _units(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "n u"]:
+        """Coordinates in which ranges have the length 1, and so are different categories apart."""
+        parts = []
+        for column, parameter in zip(rows.T, self.parameters, strict=True):
+            if isinstance(parameter, Categorical):
+                parts.append((column[:, None] == np.arange(parameter.count)) / np.sqrt(2.0))
+            elif parameter.high > parameter.low:
+                low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
+                scaled = np.log(column) if parameter.log else column
+                parts.append(((scaled - low) / (high - low))[:, None])
+        return np.hstack(parts)
+
+    def _other_values(
+        self, row: Float64[ndarray, " k"], random: np.random.Generator
+    ) -> Iterable[Float64[ndarray, " k"]]:
+        """The row with another value in one column that has a list of them."""
+        for column, values in enumerate(self.rows.values):
+            if values is None:
+                continue
+            others = values[values != row[column]]
+            if len(others) > _MOST_OTHERS:
+                ranked = others[np.abs(others - row[column]).argsort(kind="stable")]
+                others = np.concatenate([ranked[:4], random.choice(ranked[4:], _MOST_OTHERS - 4, replace=False)])
+            for value in others:
+                yield _with(row, [column], [value])
+
+    def _exchanged(self, row: Float64[ndarray, " k"]) -> Iterable[Float64[ndarray, " k"]]:
+        """The row with one number on a grid changed, and another so that a sum stays what it is."""
+        stepped = [k for k, v in enumerate(self.rows.values) if v is not None and (self.rows.matrix[:, k] != 0).any()]
+        for coefficients in self.rows.matrix:
+            for one in stepped:
+                values = self.rows.values[one]
+                assert values is not None
+                at = int(np.abs(values - row[one]).argmin())
+                for step in (sign * size for size in _STEPS for sign in (1, -1)):
+                    if coefficients[one] == 0 or not 0 <= at + step < len(values):
+                        continue
+                    change = coefficients[one] * (values[at + step] - values[at])
+                    for other in stepped:
+                        if other != one and coefficients[other] != 0:
+                            yield _with(
+                                row, [one, other], [values[at + step], row[other] - change / coefficients[other]]
+                            )
+
+    def _around(
+        self, row: Float64[ndarray, " k"], width: float, random: np.random.Generator
+    ) -> Iterable[Float64[ndarray, " k"]]:
+        """The row moved at random along all columns without a list, on the scale of each."""
+        columns = [k for k, values in enumerate(self.rows.values) if values is None]
+        for _ in range(_AROUND if columns else 0):
+            moved = []
+            for k, step in zip(columns, width * random.standard_normal(len(columns)), strict=True):
+                one = self.parameters[k]
+                assert not isinstance(one, Categorical)
+                low, high = one.scale(one.low), one.scale(one.high)
+                moved.append(one.unscale(min(max(one.scale(float(row[k])) + step * (high - low), low), high)))
+            yield _with(row, columns, moved)
+
+
+def _with(row: Float64[ndarray, " k"], columns: Sequence[int], values: Sequence[float]) -> Float64[ndarray, " k"]:
+    row = row.copy()
+    row[list(columns)] = values
+    return row
+
+
+def _distinct(rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+    """Each row once, where it was first."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    return rows[np.sort(first)]

@@ -1,0 +1,73 @@
+"""Ranges with a step or on a logarithmic scale, written as plain tuples."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from optuna.distributions import FloatDistribution, IntDistribution
+
+from tunedprior import Optimizer
+from tunedprior.errors import InputError
+from tunedprior.problem.parameters import Numeric, parameter_from
+from tunedprior.problem.space import Space
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ((0.0, 1.0, 0.25), [0.0, 0.25, 0.5, 0.75, 1.0]),
+        ((0.1, 0.75, 0.2), [0.1, 0.3, 0.5, 0.7]),
+        ((1, 10, 3), [1, 4, 7, 10]),
+        ((np.int64(-2), 3, np.int32(2)), [-2, 0, 2]),
+        ((0, 1, 0.5), [0.0, 0.5, 1.0]),
+        ((0.0, 0.3, 0.3), [0.0, 0.3]),
+        ((0.1, 0.4, 0.3), [0.1, 0.4]),  # 0.4 - 0.1 is above 0.3 in binary, and 0.7 - 0.4 below it
+        ((0.4, 0.7, 0.3), [0.4, 0.7]),
+        ((-0.5, 0.4, 0.3), [-0.5, -0.2, 0.1, 0.4]),
+    ],
+)
+def test_a_grid_begins_at_low_and_ends_at_its_last_value(given, values) -> None:
+    grid = parameter_from("x", given)
+    assert grid.values() == values
+    assert grid.high == values[-1]
+    assert {type(value) for value in grid.values()} == {type(values[0])}
+
+
+def test_the_short_forms_are_those_of_optuna() -> None:
+    assert parameter_from("x", (1, 9, 2)) == parameter_from("x", IntDistribution(1, 9, step=2))
+    assert parameter_from("x", (0.0, 1.0, 0.1)) == parameter_from("x", FloatDistribution(0.0, 1.0, step=0.1))
+    assert parameter_from("x", (1e-5, 1.0, "log")) == parameter_from("x", FloatDistribution(1e-5, 1.0, log=True))
+
+
+def test_a_logarithmic_range_is_a_continuum() -> None:
+    assert parameter_from("x", (1, 100, "log")) == Numeric("x", 1.0, 100.0, log=True)
+    assert parameter_from("x", (1, 100, "log")).at_quantile(0.5) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((0.0, 1.0, 0), "a number above 0, or the word 'log'"),
+        ((0.0, 1.0, -0.5), "a number above 0"),
+        ((0.0, 1.0, 2.0), r"the step must not be larger than high - low; got \(0.0, 1.0, 2.0\)"),
+        ((1.0, 1.0, 1.0), "the step must not be larger"),
+        ((0.0, 1.0, 1e-10), "at most; .* Leave the step out"),
+        ((0.0, 1.0, "log"), "must begin above 0"),
+        ((1.0, 2.0, "logarithmic"), "or the word 'log'; got"),
+        ((2.0, 1.0, "log"), "low must not be above high"),
+        ((1.0, 2.0, 0.1, "log"), r"must be \(low, high\)"),
+    ],
+)
+def test_wrong_steps_and_words_are_refused(given, message) -> None:
+    with pytest.raises(InputError, match=message):
+        Space.parse({"x": given})
+
+
+def test_a_campaign_with_steps_is_saved_and_goes_on(tmp_path: Path) -> None:
+    opt = Optimizer({"dose": (0.0, 1.05, 0.1), "count": (1, 9, 2), "rate": (1e-3, 1.0, "log")}, seed=3)
+    for value in (1.0, 2.0, 0.5):
+        opt.tell(opt.ask(), value)
+    opt.save(tmp_path / "campaign.json")
+    again = Optimizer.load(tmp_path / "campaign.json")
+    assert again.space == opt.space
+    assert again.ask() == opt.ask()
