@@ -16,7 +16,7 @@ ANY_MIXTURE, MEASURED_MIXTURE = "any mixture", "measured mixtures"
 #: Ours on fibres: told the length and what it should be, or the squared distance.
 TARGETED, SQUARED = "target value", "squared by hand"
 METHODS = (OURS, ALONE, HYPERVOLUME, SAMPLER, ANY_MIXTURE, MEASURED_MIXTURE, TARGETED, SQUARED)
-#: Test functions that are measured with noise; none has most of its values in a tenth of its range.
+#: Test functions that are measured with noise, a share of their range.
 NOISY = ("Hölder table", "Styblinski-Tang", "Ackley (shifted)", "Himmelblau", "Hartmann-3")
 FIBRE = "fibre"
 
