@@ -16,6 +16,7 @@ from benchmarks.studies import (
     repeat,
     trust,
 )
+from benchmarks.studies.goals import command as goals
 from benchmarks.studies.speed import command as speed
 from tunedprior.errors import InputError
 
@@ -30,6 +31,7 @@ _BENCHMARKS = {
     "batches": batches,
     "repeat": repeat,
     "merge": merge,
+    "goals": goals,
     "speed": speed,
     "demo": demo,
 }

@@ -71,8 +71,8 @@ def squared_miss(length: float) -> float:
     return (length - TARGET_LENGTH) ** 2
 
 
-def records(device: str, count: int, seed: int) -> pd.DataFrame:
-    """What a lab's table would hold: settings on a coarse grid, and the squared miss of a noisy length, as `y`."""
+def lengths(device: str, count: int, seed: int) -> pd.DataFrame:
+    """What a lab's table would hold: settings on a coarse grid, and their noisy lengths, as `length`."""
     rng = np.random.default_rng(seed)
     grid = [
         dict(zip(space(device), values, strict=True))
@@ -82,7 +82,13 @@ def records(device: str, count: int, seed: int) -> pd.DataFrame:
     ]
     rows = [grid[index] for index in rng.choice(len(grid), size=count, replace=False)]
     noisy = [fibre_length(row, device) + DEVICES[device].noise * rng.standard_normal() for row in rows]
-    return pd.DataFrame(rows).assign(y=[squared_miss(length) for length in noisy])
+    return pd.DataFrame(rows).assign(length=noisy)
+
+
+def records(device: str, count: int, seed: int) -> pd.DataFrame:
+    """The same with the squared miss of each length, as `y`."""
+    table = lengths(device, count, seed)
+    return table.drop(columns="length").assign(y=squared_miss(table["length"]))
 
 
 def tables(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

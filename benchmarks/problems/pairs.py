@@ -121,7 +121,7 @@ def read_pair(folder: Path, name: str) -> Pair:
     merged = new.groupby(inputs, as_index=False, sort=False)["y"].mean()
     return Pair(
         name=name,
-        space={column: _parameter(column, old, new, column in categorical) for column in inputs},
+        space={column: parameter(column, old, new, column in categorical) for column in inputs},
         old=old,
         pool=merged[inputs],
         responses=merged["y"].to_numpy(),
@@ -169,7 +169,8 @@ def _read(path: Path, inputs: list[str], categorical: list[str], log_response: b
     return table.assign(y=np.log(table["y"])) if log_response else table
 
 
-def _parameter(name: str, old: pd.DataFrame, new: pd.DataFrame, is_category: bool) -> Any:
+def parameter(name: str, old: pd.DataFrame, new: pd.DataFrame, is_category: bool) -> Any:
+    """What may be set of one input: the range that the new settings span, or the categories of old and new ones."""
     if is_category:  # those of old data too, or what was learnt there would count less
         return CategoricalDistribution(sorted({*old[name], *new[name]}))
     return FloatDistribution(float(new[name].min()), float(new[name].max()), log=name in LOG_INPUTS)

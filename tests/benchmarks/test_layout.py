@@ -11,6 +11,8 @@ SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for pa
 LAYERS = ("problems", "methods", "results", "runner", "comparison", "tables", "figures", "studies", "__main__")
 #: What measures a single `ask`, or another optimiser's.
 ASKS_ITSELF = {
+    "methods/choosers/gp_sampler.py",
+    "methods/choosers/ours.py",
     "studies/batches.py",
     "studies/speed/data.py",
     "studies/speed/batch_script.py",

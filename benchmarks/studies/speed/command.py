@@ -22,6 +22,8 @@ from benchmarks.studies.speed.report import speed_tables
 from benchmarks.studies.speed.timing import Options
 from benchmarks.tables import DOCS, write_tables
 
+_COMMAND = "python -m benchmarks speed"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
@@ -58,10 +60,10 @@ def machine(device: str) -> dict[str, str]:
     return {"device": named} | software()
 
 
-def store(path: Path, parts: dict[str, dict]) -> None:
+def store(path: Path, parts: dict[str, dict], command: str = _COMMAND) -> None:
     """Put the parts into the file, in place of those of the same name."""
     known = json.loads(path.read_text())["parts"] if path.exists() else {}
-    text = json.dumps({"command": "python -m benchmarks speed", "parts": known | parts}, indent=1, sort_keys=True)
+    text = json.dumps({"command": command, "parts": known | parts}, indent=1, sort_keys=True)
     replace_file(path, text + "\n")
 
 
