@@ -1,6 +1,6 @@
 """What to use, whether to repeat, and when to stop: what the models say beyond the next setting."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +12,10 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.acquisition.composed import ComposedAcquisition, weights_of
+from tunedprior.acquisition.composed import ComposedAcquisition, Wanted, weights_of
 from tunedprior.acquisition.posterior import misjudged, moments
 from tunedprior.acquisition.search import maximize
-from tunedprior.average.acquisition import MixtureAcquisition, upper_confidence_bound
+from tunedprior.average.acquisition import MixtureAcquisition, Moments, upper_confidence_bound
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.campaign.composing import Composing, probability_met
 from tunedprior.campaign.fitted import Fitted, Part
@@ -120,7 +120,10 @@ def noise_in(fitted: Fitted, aims: Aims) -> dict[str, float]:
             with computing(), torch.no_grad():
                 codes = part.observations.codes
                 extra = moments(part.model, codes, measured=True)[1] - moments(part.model, codes)[1]
-            found[one.target] = float(part.observations.scale * extra.clamp_min(0.0).mean().sqrt())
+            variance = extra.clamp_min(0.0).mean()
+            if part.observations.relative_noise is not None:
+                variance = variance * part.observations.relative_noise.mean()
+            found[one.target] = float(part.observations.scale * variance.sqrt())
     return found
 
 
@@ -172,11 +175,16 @@ def expected_worth(aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"]) -> F
         if not isinstance(part.model, MixtureOfProcesses):
             total += weight * moments(part.model, codes)[0]
             continue
-        wanted = composing.wanted(one.target, part.model)
-        total += weight * ComposedAcquisition(
-            {one.target: part.model}, [lambda at, wanted=wanted: wanted.mean_and_variance(at[wanted.response])[0]]
-        )(codes[:, None])
+        total += weight * _expected(composing.wanted(one.target, part.model), part.model, codes)
     return total
+
+
+def _expected(wanted: Wanted, model: MixtureOfProcesses, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        return wanted.mean_and_variance(at[wanted.response])[0]
+
+    found: Tensor = ComposedAcquisition({wanted.response: model}, [term])(codes[:, None])
+    return found
 
 
 def _most_promising(suggester: Suggester, fitted: Fitted, seed: int) -> list[Setting]:
@@ -187,7 +195,7 @@ def _most_promising(suggester: Suggester, fitted: Fitted, seed: int) -> list[Set
     score = partial(upper_confidence_bound, weights_of(model), torch.zeros((), dtype=torch.float64))
     seed = child_seed(seed, len(fitted.history), 5)
     found = maximize(MixtureAcquisition(model, score), suggester.lattice, nothing, seed)
-    return fitted.box.settings(found[None], suggester.space)
+    return [suggester.setting_at(found)]
 
 
 def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float, pool: Pool | None = None) -> Remaining:
@@ -204,7 +212,7 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
     settings = [best, *_different([*tried[-_EVERYWHERE:], *offered], best)]
     with computing(len(fitted.history) >= LARGE), torch.no_grad():
         codes = codes_of_run(settings, fitted.box)
-        if pool is None:
+        if pool is None and not suggester.space.constraints:
             codes = torch.cat([codes, _around(codes[0], suggester.lattice.bounds, seed)])
         if _can_fail(aims, fitted):
             met = probability_met(fitted, aims, codes) >= _EVEN

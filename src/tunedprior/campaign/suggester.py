@@ -18,18 +18,8 @@ from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.composing import Composing
-from tunedprior.campaign.design import (
-    NUM_OFFERED,
-    NUM_ROUNDS,
-    OLD_DATA,
-    WIDTHS,
-    around,
-    away_from,
-    check_design,
-    default_initial,
-    is_designed,
-    opening,
-)
+from tunedprior.campaign.design import OLD_DATA, check_design, default_initial, is_designed
+from tunedprior.campaign.first_settings import FirstSettings
 from tunedprior.campaign.fitted import Cost, Fitted, Fitting, Part, cost_observations, cost_of
 from tunedprior.campaign.pool import Pool, pool_of
 from tunedprior.checks import listed, shown, warn, whole
@@ -105,11 +95,10 @@ class Suggester:
                 "its order, scales and bounds). Make it with Box.around(space, old_settings)."
             )
         object.__setattr__(self, "own_box", Box.around(self.space))
-        num_opening = len(opening(self.surrogate, self.design, self.surrogate.box.codes(self.space.sobol(1, 0))))
-        object.__setattr__(self, "num_opening", num_opening)
-        default = default_initial(len(self.space.parameters), num_opening)
-        object.__setattr__(self, "initial", default if initial is None else initial)
         object.__setattr__(self, "lattice", Lattice.of(self.space, self.surrogate.box))
+        object.__setattr__(self, "num_opening", self._first.num_opening)
+        default = default_initial(len(self.space.parameters), self.num_opening)
+        object.__setattr__(self, "initial", default if initial is None else initial)
         rehearse(self.acquisition, self.surrogate, self.lattice, self.beta)
 
     def suggest(
@@ -133,7 +122,8 @@ class Suggester:
         pool = None if candidates is None else self.pool(candidates)
         self._warn_if_exhausted(history, under_way, pool)
         if self.is_designing(history, under_way):
-            return self._designed(history, under_way, seed, pool)
+            position = len(history) + len(under_way) + len(history.set_aside)
+            return self._first.at(position, self._known(history, under_way), seed, pool)
         if fitted is None or fitted.history.told != history.told:
             fitted = self.fit(history, seed)
         return self._chosen(history, fitted, under_way, seed, pool)
@@ -164,6 +154,11 @@ class Suggester:
     def objective(self) -> Objective:
         """What is wanted of the first response."""
         return self.aims.main
+
+    @cached_property
+    def _first(self) -> FirstSettings:
+        models = tuple(self.others.get(one.target, self.surrogate) for one in self.aims.objectives)
+        return FirstSettings(self.space, models, self.design, self.lattice)
 
     @cached_property
     def _fitting(self) -> Fitting:
@@ -249,50 +244,7 @@ class Suggester:
         tried = [*settings_of(history.told), *settings_of(history.cancelled_ones), *pending]
         return codes_of_run(tried, self.surrogate.box)
 
-    def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
-        """The setting to begin with at this position: of the opening, then of a Sobol design.
-
-        From a pool, the most promising untried candidates, then some at random, as a pool is dense where somebody
-        thought it worthwhile; without an opening, those nearest to the Sobol points.
-        """
-        box, position = self.surrogate.box, len(history) + len(pending) + len(history.set_aside)
-        known = self._known(history, pending)
-        if position < self.num_opening:
-            return self._promising(position, known, seed, pool)
-        sobol = self.space.sobol(position + 1, seed)
-        if pool is None:
-            first = position % len(sobol)
-            in_turn = [*sobol[first:], *sobol[:first]]
-            fresh = (~is_among(box.codes(in_turn), known)).nonzero().flatten().tolist()
-            return in_turn[fresh[0] if fresh else 0]
-        wanted, offered = sobol[position % len(sobol)], box.codes(pool.settings)
-        if self.num_opening:
-            random = torch.Generator().manual_seed(child_seed(seed, position, 2))
-            wanted = pool.settings[int(torch.randint(len(pool), (1,), generator=random))]
-        distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
-        untried = ~is_among(offered, known)
-        return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
-
-    def _promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
-        """The most promising setting by the opening at this position, away from known ones.
-
-        Without a pool it is looked for among settings all over the space, then around the best of these.
-        """
-        settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
-        best = self._best_opening(position, known, settings)
-        if pool is None:
-            for round_ in range(NUM_ROUNDS):
-                best = self._best_opening(position, known, [best, *self._around(best, round_, seed)])
-        return best
-
-    def _around(self, setting: Setting, round_: int, seed: int) -> list[Setting]:
-        """Settings around one, nearer in each round."""
-        if self.space.feasible is not None:
-            return self.space.feasible.near(setting, WIDTHS[round_] / 2, seed + round_)
-        codes = around(self.surrogate.box.codes([setting])[0], self.lattice.bounds, round_, seed)
-        return self.surrogate.box.settings(codes, self.space)
-
-    def _setting(self, codes: Float[Tensor, " k"]) -> Setting:
+    def setting_at(self, codes: Float[Tensor, " k"]) -> Setting:
         """The allowed setting at codes that were found among allowed ones, but for rounding."""
         setting = self.surrogate.box.settings(codes[None], self.space)[0]
         if self.space.feasible is None or self.space.allows(setting):
@@ -302,12 +254,6 @@ class Suggester:
             return settled
         codes_of_some = self.surrogate.box.codes(some := self.space.sobol(_FRESH, 0))
         return some[int(((codes_of_some - codes) ** 2).sum(-1).argmin())]
-
-    def _best_opening(self, position: int, known: Float[Tensor, "n k"], settings: Sequence[Setting]) -> Setting:
-        box = self.surrogate.box
-        offered = box.codes(settings)
-        scores = opening(self.surrogate, self.design, offered)[position]
-        return dict(settings[int(away_from(known, offered, scores, box).argmax())])
 
     def _chosen(
         self, history: History, fitted: Fitted, pending: Sequence[Setting], seed: int, pool: Pool | None
@@ -327,11 +273,11 @@ class Suggester:
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])
-            setting = self._setting(found)
+            setting = self.setting_at(found)
             at = box.codes([setting])
             if is_among(at, avoid)[0] or is_near(at, under_way, self.lattice)[0]:
                 # Rounding, or an acquisition function that is flat or has a single peak, led to a known setting.
                 fresh = self.space.sobol(len(avoid) + _FRESH, seed)
                 found = maximize(acquisition, self.lattice, avoid, seed, box.codes(fresh), under_way)
-                setting = self._setting(found)
+                setting = self.setting_at(found)
         return setting

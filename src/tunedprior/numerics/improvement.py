@@ -49,7 +49,8 @@ class _LogImprovement(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, by_value: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         (slope,) = ctx.saved_tensors
-        return by_value * slope
+        by_u: Tensor = by_value * slope
+        return by_u
 
 
 def _log_h(u: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

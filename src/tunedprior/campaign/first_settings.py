@@ -1,0 +1,101 @@
+"""The first settings of a campaign: those of an opening by old data, then of a Sobol design."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.acquisition.evaluation import is_among
+from tunedprior.acquisition.lattice import Lattice
+from tunedprior.campaign.design import NUM_OFFERED, NUM_ROUNDS, WIDTHS, around, away_from, opening
+from tunedprior.campaign.pool import Pool
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.numerics.isolation import child_seed
+from tunedprior.problem.box import Box
+from tunedprior.problem.space import Setting, Space
+
+
+@dataclass(frozen=True, eq=False)
+class FirstSettings:
+    """What to begin with, before there is a model.
+
+    Attributes:
+        space: What may be set.
+        models: The surrogates of the objectives, which may know what to begin with.
+        design: `"old data"` or `"sobol"`.
+        lattice: The allowed settings, as codes.
+    """
+
+    space: Space
+    models: tuple[Surrogate, ...]
+    design: str
+    lattice: Lattice
+
+    @property
+    def box(self) -> Box:
+        """The box that all models share."""
+        return self.models[0].box
+
+    @cached_property
+    def num_opening(self) -> int:
+        """The number of settings of the opening."""
+        return len(self._scores(self.space.sobol(1, 0)))
+
+    def at(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
+        """The setting to begin with at this position: of the opening, then of a Sobol design.
+
+        From a pool, the most promising untried candidates, then some at random, as a pool is dense where somebody
+        thought it worthwhile; without an opening, those nearest to the Sobol points.
+        """
+        box = self.box
+        if position < self.num_opening:
+            return self._promising(position, known, seed, pool)
+        sobol = self.space.sobol(position + 1, seed)
+        if pool is None:
+            first = position % len(sobol)
+            in_turn = [*sobol[first:], *sobol[:first]]
+            fresh = (~is_among(box.codes(in_turn), known)).nonzero().flatten().tolist()
+            return in_turn[fresh[0] if fresh else 0]
+        wanted, offered = sobol[position % len(sobol)], box.codes(pool.settings)
+        if self.num_opening:
+            random = torch.Generator().manual_seed(child_seed(seed, position, 2))
+            wanted = pool.settings[int(torch.randint(len(pool), (1,), generator=random))]
+        distances = torch.cdist(box.inputs(box.codes([wanted])), box.inputs(offered))[0]
+        untried = ~is_among(offered, known)
+        return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
+
+    def _promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
+        """The most promising setting by the opening at this position, away from known ones.
+
+        Without a pool it is looked for among settings all over the space, then around the best of these.
+        """
+        settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
+        best = self._best_opening(position, known, settings)
+        if pool is None:
+            for round_ in range(NUM_ROUNDS):
+                best = self._best_opening(position, known, [best, *self._around(best, round_, seed)])
+        return best
+
+    def _around(self, setting: Setting, round_: int, seed: int) -> list[Setting]:
+        """Settings around one, nearer in each round."""
+        if self.space.feasible is not None:
+            return self.space.feasible.near(setting, WIDTHS[round_] / 2, seed + round_)
+        codes = around(self.box.codes([setting])[0], self.lattice.bounds, round_, seed)
+        return self.box.settings(codes, self.space)
+
+    def _best_opening(self, position: int, known: Float[Tensor, "n k"], settings: Sequence[Setting]) -> Setting:
+        scores = self._scores(settings)[position]
+        return dict(settings[int(away_from(known, self.box.codes(settings), scores, self.box).argmax())])
+
+    def _scores(self, settings: Sequence[Setting]) -> Float[Tensor, "m n"]:
+        """How promising settings are, a row for each of the opening; the objectives take turns."""
+        codes = self.box.codes(settings)
+        each = [opening(one, self.design, codes) for one in self.models]
+        if len(each) == 1:
+            return each[0]
+        turns = [rows[k] for k in range(max(map(len, each))) for rows in each if k < len(rows)]
+        most = max(2, len(self.box.axes) + 1)
+        return torch.stack(turns[:most]) if turns else each[0]
