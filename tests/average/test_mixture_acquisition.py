@@ -21,7 +21,7 @@ from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.stack import KernelStack
-from tunedprior.numerics.improvement import improvement
+from tunedprior.numerics.log_improvements import improvement
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 

@@ -129,8 +129,8 @@ def test_failures_are_avoided_after_a_single_success() -> None:
     opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
     opt.tell({"x": 0.2}, 1.0)
     opt.tell([{"x": x} for x in (0.7, 0.8, 0.9, 1.0)], [math.nan] * 4)
-    good, bad = opt.predict([{"x": 0.2}, {"x": 0.85}])["mean"]
-    assert good > bad + 0.1
+    good, bad = opt.predict([{"x": 0.2}, {"x": 0.85}])["probability"]
+    assert good > 0.5 > bad
     assert opt.ask()["x"] < 0.65
 
 
@@ -182,7 +182,7 @@ def test_a_campaign_of_failures_goes_on() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"direction": "up"}, "'maximize' or 'minimize'"),
+        ({"direction": "up"}, "'maximize', 'minimize', or a value"),
         ({"noise_std": -1.0}, "noise_std must be"),
         ({"initial": 0}, "initial must be a whole number, 1 or more"),
         ({"seed": -1}, "seed must be a whole number"),

@@ -86,11 +86,11 @@ def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     batch, count = opt.ask(n=3), []
     before, real = opt.trials, History.with_result
 
-    def interrupted(self, *args) -> History:
+    def interrupted(self, *args, **more) -> History:
         count.append(1)
         if len(count) == 2:
             raise KeyboardInterrupt
-        return real(self, *args)
+        return real(self, *args, **more)
 
     with monkeypatch.context() as patched:
         patched.setattr(History, "with_result", interrupted)

@@ -79,9 +79,7 @@ def test_only_what_meets_the_requirements_is_best() -> None:
 
 
 def test_weights_make_one_number_of_several_objectives() -> None:
-    aims = aims_of(
-        "y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0}
-    )
+    aims = aims_of("y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0})
     assert aims.worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
     assert aims.best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
     with pytest.raises(InputError, match=r"no single trial is best. opt.front has the best trade-offs"):

@@ -39,7 +39,7 @@ def test_observations_are_standardised_and_say_how(sign: float) -> None:
 
 def test_a_failed_run_is_a_little_worse_than_the_worst() -> None:
     for direction, sign in (("maximize", 1), ("minimize", -1)):
-        told = Objective(direction=direction).observations(trials(0.0, math.nan, 10.0), box_of(SPACE))
+        told = Objective(direction=direction).observations(trials(0.0, math.nan, 10.0), box_of(SPACE), failures=True)
         first, failed, last = (sign * (told.shift + told.scale * told.y[:, 0])).tolist()
         assert [first, last] == pytest.approx([0.0, 10.0])
         assert failed == pytest.approx(-2.0 if direction == "maximize" else 12.0)
@@ -47,7 +47,7 @@ def test_a_failed_run_is_a_little_worse_than_the_worst() -> None:
 
 @pytest.mark.parametrize("values", [(3.0, 3.0), (math.nan, math.nan), (1e-300, -1e-300), (1e300, -1e300), (7.0,)])
 def test_any_values_become_finite_ones(values: tuple[float, ...]) -> None:
-    told = Objective().observations(trials(*values), box_of(SPACE))
+    told = Objective().observations(trials(*values), box_of(SPACE), failures=True)
     assert torch.isfinite(told.y).all()
     assert told.y.abs().max() < 2
 
@@ -55,7 +55,7 @@ def test_any_values_become_finite_ones(values: tuple[float, ...]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"direction": "up"}, "'maximize' or 'minimize'; got 'up'"),
+        ({"direction": "up"}, "'maximize', 'minimize', or a value .* got 'up'"),
         ({"noise_std": -1.0}, "noise_std must be a finite number, 0 or more"),
         ({"noise_std": math.inf}, "noise_std must be a finite number, 0 or more"),
     ],

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tunedprior.average.acquisition import MixtureAcquisition, Moments
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.numerics.improvement import log_closeness, log_excess, log_within
+from tunedprior.numerics.log_improvements import log_closeness, log_excess, log_within
 
 #: Closer to a target than this, in standard deviations of the response, nothing is worth improving.
 CLOSE_ENOUGH = 1e-3

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tunedprior.average.mixture import LEAST_VARIANCE, MixtureOfProcesses
 from tunedprior.kernels.sections import StackSection
-from tunedprior.numerics.improvement import improvement
+from tunedprior.numerics.log_improvements import improvement
 
 # GPyTorch's own floor for variances.
 _FLOOR = min_variance.value(torch.float64)

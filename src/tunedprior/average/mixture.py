@@ -148,7 +148,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         if output_indices not in (None, [0]):
             raise InputError(f"The model has one output, number 0; got {output_indices}.")
         x, processes = self.box.inputs(X), self.processes
-        explained = self._explained(x)
+        explained = self.explained_by(x)
         mean = (explained.mT @ self.whitened).squeeze(-1)
         if x.shape[-2] == 1:  # the case of most acquisition functions
             left = processes.variance(x) - explained.square().sum(-2)
@@ -255,7 +255,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
             prior = processes.with_noise(prior)
         else:
             prior = prior + torch.diag_embed(noise.expand(prior.shape[:-1]))
-        explained = self._explained(x)
+        explained = self.explained_by(x)
         corner = extended_corner(explained, prior)
         assert corner is not None  # `cholesky` raises instead
         n, p = self.factor.shape[-1], x.shape[-2]
@@ -268,7 +268,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         self.x = torch.cat([self.x.expand(*shape, *self.x.shape[-2:]), x], dim=-2)
         self.codes = torch.cat([self.codes.expand(*shape, *self.codes.shape[-2:]), X], dim=-2)
 
-    def _explained(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
+    def explained_by(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
         if self.factor.ndim > 3:  # fantasies have factors of their own
             covariance = self.processes.covariance(self.x, x)

@@ -231,7 +231,7 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
 def sampled(model: MixtureOfProcesses, codes: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
     """Samples of f at settings, jointly, each process as often as its weight says."""
     x, processes = model.box.inputs(codes), model.processes
-    explained = model._explained(x)
+    explained = model.explained_by(x)
     means = (explained.mT @ model.whitened).squeeze(-1)
     generator = torch.Generator().manual_seed(seed)
     found = []
@@ -259,7 +259,7 @@ def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Repl
     with computing(len(fitted.history) >= LARGE), torch.no_grad():
         codes = codes_of_run([*tried, next_one], fitted.box)
         x, processes = model.box.inputs(codes), model.processes
-        explained = model._explained(x)
+        explained = model.explained_by(x)
         means = (explained.mT @ model.whitened).squeeze(-1)
         covariance = (processes.covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
         noise = model.amplitude * processes.noise

@@ -55,6 +55,15 @@ class Composing:
             terms.append(minus_log_cost(_COST, weights_of(cost), self.fitted.cost.observations.scale))
         return ComposedAcquisition(models, terms)
 
+    def probability(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """That a run at each setting works and meets everything that is required."""
+        models = {name: self._believed(part) for name, part in self._parts().items()}
+        terms = self._requirements(models)
+        if not terms:
+            return torch.ones(len(codes), dtype=torch.float64)
+        logarithm: Tensor = ComposedAcquisition(models, terms)(codes[:, None])
+        return logarithm.exp()
+
     def _parts(self) -> dict[str, Part]:
         found = dict(self.fitted.parts)
         if self.fitted.works is not None:
@@ -178,10 +187,4 @@ class Composing:
 
 def probability_met(fitted: Fitted, aims: Aims, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     """The probability that a run at each setting works and meets everything that is required."""
-    composing = Composing(aims, fitted, codes[:0])
-    models = {name: composing._believed(part) for name, part in composing._parts().items()}
-    terms = composing._requirements(models)
-    if not terms:
-        return torch.ones(len(codes), dtype=torch.float64)
-    logarithm: Tensor = ComposedAcquisition(models, terms)(codes[:, None])
-    return logarithm.exp()
+    return Composing(aims, fitted, codes[:0]).probability(codes)

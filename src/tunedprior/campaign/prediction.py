@@ -20,14 +20,19 @@ from tunedprior.problem.objective import Objective
 def predicted(fitted: Fitted, codes: Float[Tensor, "n k"], aims: Aims) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
 
-    Where something is required, `probability` is that of meeting all of it.
+    Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
     """
-    if len(aims.responses) == 1 and not aims.requirements:
-        return response_at(fitted.parts[fitted.main], aims.main, codes)
+    if len(aims.responses) == 1 and fitted.main in fitted.parts:
+        table = response_at(fitted.parts[fitted.main], aims.main, codes)
+        if aims.requirements or fitted.works is not None:
+            table["probability"] = probability_met(fitted, aims, codes).numpy()
+        return table
     told = [one for one in aims.responses if one.target in fitted.parts]
     found = {one.target: response_at(fitted.parts[one.target], one, codes) for one in told}
+    if not found:
+        raise InputError("There is nothing to predict from yet: every run failed. Tell at least one result first.")
     table = pd.concat(found, axis=1)
-    if aims.requirements:
+    if aims.requirements or fitted.works is not None:
         table["probability", ""] = probability_met(fitted, aims, codes).numpy()
     return table
 

@@ -108,8 +108,8 @@ class Viewer(Notebook):
         of 100 measurements should lie within 1.96 of these. Before the first result nothing is known of the response's
         units: with old data then, those of the old response stand for them.
 
-        Of several responses there are these columns for each, under its name, and where something is required,
-        `probability`, that of meeting all of it.
+        Of several responses there are these columns for each, under its name. Where something is required, or a run
+        failed, `probability` is that of a run that works and meets all that is required.
         """
         table = as_table(settings, self.space.names)
         codes = codes_of_run(table, self.surrogate.box)

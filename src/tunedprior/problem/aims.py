@@ -131,6 +131,8 @@ def aims_of(
 ) -> Aims:
     """From the arguments of `Optimizer`, or an `InputError`."""
     if objectives is None:
+        if not isinstance(target, str):
+            raise InputError(f"target must be the name of the response, as text; got {target!r}.")
         objectives = {target: direction}
     else:
         if (target, direction) != ("y", MAXIMIZE):

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 import torch
 
-from tunedprior.numerics.improvement import log_closeness, log_excess, log_within
+from tunedprior.numerics.log_improvements import log_closeness, log_excess, log_within
 
 mpmath.mp.dps = 40
 

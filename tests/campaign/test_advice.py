@@ -1,0 +1,91 @@
+"""What to use, whether to repeat, and when to stop."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tunedprior import Optimizer
+from tunedprior.campaign import simulate
+from tunedprior.errors import InputError
+from tunedprior.problem.space import Setting
+
+SPACE = {"x": (0.0, 1.0), "z": (0.0, 1.0)}
+
+
+def truth(setting: Setting) -> float:
+    return -4 * ((setting["x"] - 0.3) ** 2 + (setting["z"] - 0.6) ** 2)
+
+
+def campaign(noise: float, trials: int = 16, seed: int = 0) -> Optimizer:
+    rng, opt = np.random.default_rng(seed), Optimizer(SPACE, seed=seed)
+    simulate(opt, lambda setting: truth(setting) + noise * rng.normal(), trials)
+    return opt
+
+
+def test_the_luckiest_measurement_is_not_recommended() -> None:
+    opt = campaign(0.3, 24)
+    opt.tell({"x": 0.6, "z": 0.8}, 0.9)  # three standard deviations of luck
+    found = opt.recommend()
+    assert opt.best.setting == {"x": 0.6, "z": 0.8}
+    assert truth(found.setting) > truth(opt.best.setting) + 0.1
+    assert found.low < found.mean < found.high
+    assert found.low <= truth(found.setting) <= found.high
+    assert f"{found.mean:.6g}" in str(found)
+
+
+def test_noise_is_found_out() -> None:
+    assert campaign(0.3, 24).noise == pytest.approx(0.3, rel=0.5)
+    assert campaign(0.0, 12).noise < 0.05
+
+
+def test_less_and_less_is_left_to_gain() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    bounds = []
+    for count in (4, 8, 8):
+        simulate(opt, truth, count)
+        left = opt.remaining(more_than=0.05)
+        regret = 0 - truth(opt.recommend().setting)
+        assert regret <= left.bound + 1e-6
+        assert 0 <= left.expected <= left.bound
+        bounds.append(left.bound)
+    assert bounds[2] < 0.2 * bounds[0]
+    assert left.probability < 0.2
+    assert "left to gain" in str(left)
+
+
+def test_repeating_pays_where_noise_hides_which_of_two_is_better() -> None:
+    candidates = [{"x": 0.1, "z": 0.1}, {"x": 0.9, "z": 0.9}, {"x": 0.5, "z": 0.5}]
+    opt = Optimizer(SPACE, seed=0)
+    rng = np.random.default_rng(1)
+    for setting in candidates[:2]:
+        for _ in range(4):
+            opt.tell(setting, 1.0 + 0.5 * rng.normal())
+    for _ in range(6):
+        opt.tell(candidates[2], -20.0 + 0.5 * rng.normal())
+    assert opt.replicate().setting != candidates[2]
+    exact = Optimizer(SPACE, seed=0, noise_std=0.0)
+    simulate(exact, truth, 6)
+    assert not exact.replicate().worthwhile
+    assert "rather than repeat" in str(exact.replicate())
+
+
+def test_there_must_be_something_to_go_by() -> None:
+    opt = Optimizer(SPACE)
+    for ask in (opt.recommend, opt.remaining, opt.replicate, lambda: opt.noise):
+        with pytest.raises(InputError, match="needs a result; nothing was told of y yet"):
+            ask()
+    several = Optimizer(SPACE, objectives={"a": "maximize", "b": "minimize"})
+    for setting in several.space.sobol(3, 0):
+        several.tell(setting, {"a": setting["x"], "b": setting["z"]})
+    with pytest.raises(InputError, match=r"Take a setting of opt.front, or give a preference"):
+        several.recommend()
+    assert set(several.noise) == {"a", "b"}
+
+
+def test_a_setting_that_probably_fails_is_not_recommended() -> None:
+    opt = Optimizer(SPACE, seed=0)
+    for x in np.linspace(0, 1, 9):
+        opt.tell({"x": float(x), "z": 0.5}, math.nan if x > 0.6 else float(x))
+    assert opt.recommend().setting["x"] <= 0.65
+    assert opt.recommend().probability > 0.5
