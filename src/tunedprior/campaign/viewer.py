@@ -7,17 +7,10 @@ import pandas as pd
 
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.advice import (
-    Recommendation,
-    Remaining,
-    Replication,
-    noise_in,
-    recommended,
-    remaining,
-    replication,
-)
+from tunedprior.campaign.advice import Recommendation, noise_in, recommended
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.notebook import Notebook
+from tunedprior.campaign.outlook import Remaining, Replication, remaining, replication
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.sources import MadeWith, OldSource
 from tunedprior.campaign.suggester import Suggester
@@ -119,7 +112,7 @@ class Viewer(Notebook):
         return predicted(self._model(), codes, self._suggester.aims).set_axis(index)
 
     def recommend(self, candidates: Any = None) -> Recommendation:
-        """The setting to use, with a 95 % interval: by all results together, and not by the luckiest measurement.
+        """The setting to use, with a 95 % interval: by all results together, and not by a lucky measurement alone.
 
         Args:
             candidates: Recommend one of these settings; any that was tried or that the model expects most of, when left

@@ -1,0 +1,162 @@
+"""Whether to go on: what may still be gained, and whether repeating a setting beats trying a new one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.acquisition.composed import weights_of
+from tunedprior.acquisition.posterior import moments
+from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.campaign.advice import can_fail, recommended, refuse_front
+from tunedprior.campaign.composing import probability_met
+from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.pool import Pool
+from tunedprior.campaign.samples import in_units, sampled
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.errors import InputError
+from tunedprior.numerics.isolation import LARGE, child_seed, computing
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.space import Setting
+from tunedprior.problem.trials import in_words, settings_of
+
+_EVERYWHERE = 384  # settings all over the space, among which the best may be
+_QUANTILE = 0.95
+_EVEN = 0.5  # the probability of meeting what is required, from which on a setting counts
+_NODES = 32  # of a Gauss–Hermite rule
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What may still be gained on the recommended setting, in units of the response.
+
+    Attributes:
+        expected: The expected gain, if the best setting of all were found.
+        bound: What the gain is below with probability 0.95: an upper bound on the remaining regret.
+        probability: That of a gain of more than was asked about.
+        more_than: What was asked about.
+    """
+
+    expected: float
+    bound: float
+    probability: float
+    more_than: float
+
+    def __str__(self) -> str:
+        return (
+            f"At most {self.bound:.3g} is left to gain (95 % sure; {self.expected:.3g} expected); more than "
+            f"{self.more_than:g} with probability {self.probability:.2g}."
+        )
+
+
+@dataclass(frozen=True)
+class Replication:
+    """Whether to repeat a setting, or to try a new one: which makes the recommended setting better.
+
+    Attributes:
+        setting: The one that is best worth repeating.
+        gain: By how much one repetition is expected to make what is recommended better, in units of the response.
+        exploring: The same for the next new setting.
+    """
+
+    setting: Setting
+    gain: float
+    exploring: float
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether repeating beats exploring."""
+        return self.gain > self.exploring
+
+    def __str__(self) -> str:
+        verdict = "Repeat" if self.worthwhile else "Try something new rather than repeat"
+        return f"{verdict} {in_words(self.setting)} (gain {self.gain:.3g}, against {self.exploring:.3g})."
+
+
+def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float, pool: Pool | None = None) -> Remaining:
+    """max_x u(f(x)) - u(f(recommended)), from samples of f at settings all over the space (or of all candidates)."""
+    aims = suggester.aims
+    refuse_front(aims, "remaining")
+    if aims.weights or not isinstance(fitted.model, MixtureOfProcesses):
+        raise InputError("remaining is for one objective and prior='average'; this is neither. Use recommend.")
+    best = recommended(suggester, fitted, seed, pool).setting
+    tried = settings_of([trial for trial in fitted.history.told if not trial.failed])
+    offered = suggester.space.sobol(_EVERYWHERE, child_seed(seed, len(fitted.history), 7))
+    if pool is not None:
+        offered = list(pool.settings)
+    settings = [best, *_different([*tried[-_EVERYWHERE:], *offered], best)]
+    with computing(len(fitted.history) >= LARGE), torch.no_grad():
+        codes = codes_of_run(settings, fitted.box)
+        if pool is None and not suggester.space.constraints:
+            codes = torch.cat([codes, _around(codes[0], suggester.lattice.bounds, seed)])
+        if can_fail(aims, fitted):
+            met = probability_met(fitted, aims, codes) >= _EVEN
+            met[0] = True
+            codes = codes[met]
+        samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
+    utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
+    gains = utilities.max(-1) - utilities[:, 0]
+    return Remaining(
+        float(gains.mean()), float(np.quantile(gains, _QUANTILE)), float((gains > more_than).mean()), more_than
+    )
+
+
+def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Replication:
+    """The knowledge gradient of repeating each setting, and of trying the next new one.
+
+    KG(x) = E[max_i E[f(x_i) | y at x]] - max_i E[f(x_i)], over the settings that were tried and the new one.
+    """
+    model = fitted.model
+    if not suggester.aims.is_plain or not isinstance(model, MixtureOfProcesses):
+        raise InputError("replicate is for one response to be maximised or minimised, with prior='average'.")
+    tried = _different(settings_of([trial for trial in fitted.history.told if not trial.failed]), None)
+    if not tried:
+        raise InputError("replicate needs a result to repeat; every run so far failed. Ask for a new setting.")
+    with computing(len(fitted.history) >= LARGE), torch.no_grad():
+        codes = codes_of_run([*tried, next_one], fitted.box)
+        x, processes = model.box.inputs(codes), model.processes
+        explained = model.explained_by(x)
+        means = (explained.mT @ model.whitened).squeeze(-1)
+        covariance = (processes.covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
+        noise = model.amplitude * processes.noise
+        variance = covariance.diagonal(dim1=-2, dim2=-1) + noise[:, None]
+        steps = covariance / variance.clamp_min(1e-12).sqrt()[:, None, :]  # s i x: what x teaches of i
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        gains = torch.zeros(len(codes), dtype=torch.float64)
+        for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+            best = (means[:, :, None] + steps * node).amax(1) - means.amax(1, keepdim=True)
+            gains += weight * (weights_of(model) @ best)
+        gains = fitted.observations.scale * gains.clamp_min(0.0)
+    chosen = int(gains[:-1].argmax())
+    return Replication(dict(tried[chosen]), float(gains[chosen]), float(gains[-1]))
+
+
+def _around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: int) -> Float[Tensor, "n k"]:
+    """Codes near one, where the maximum of a sample is most likely missed by settings all over the space."""
+    steps = torch.randn(64, len(code), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    widths = torch.logspace(-2, -0.5, 64, dtype=torch.float64)[:, None]
+    return (code + widths * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
+
+
+def _thinned(fitted: Fitted, aims: Aims, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
+    """The first of the settings and, of many, those that may be best: with the largest mean and three deviations."""
+    most = 2 * _EVERYWHERE
+    if len(codes) <= most:
+        return codes
+    mean, variance = moments(fitted.model, codes)
+    low, high = aims.main.target_in(fitted.observations)
+    hope = mean if low == torch.inf else -(mean - (low + high) / 2).abs()
+    best = (hope + 3 * variance.sqrt())[1:].topk(most).indices + 1
+    return codes[torch.cat([torch.zeros(1, dtype=torch.int64), best])]
+
+
+def _different(settings: Sequence[Setting], but: Setting | None) -> list[Setting]:
+    seen: dict[Any, Setting] = {repr(sorted(one.items())): one for one in settings}
+    if but is not None:
+        seen.pop(repr(sorted(but.items())), None)
+    return list(seen.values())
