@@ -197,7 +197,7 @@ EXEMPT = [
     Exempt(BELIEFS, "The first has 0.7 of the probability", "a setting"),
     Exempt(BELIEFS, "with 0.02 kept for the other", "a setting"),
     Exempt(BELIEFS, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"),
-    Exempt(ALGORITHM1, "the squared distance from 500 µm", "a definition"),
+    Exempt(ALGORITHM1, "a length of 500 µm to be met", "a definition"),
     Exempt(
         ALGORITHM1, "after ten trials 78 µm with the old records and 26 µm without", "said not to be in the repository"
     ),

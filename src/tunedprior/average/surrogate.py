@@ -89,6 +89,21 @@ class Average(CachingSurrogate):
         second = torch.tensor([[one.sign or -one.hoped] for one in self.known])
         return torch.cat([first * expected, second * expected])[: max(2, len(self.box.axes) + 1)]
 
+    def opening_for(self, codes: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
+        """The same for a response that is to be from `low` to `high`, on the scale of the old one.
+
+        First where old data expects that, if nothing changed; then, unless the relation is known, what is furthest from
+        it, which tells most of what did.
+        """
+        if not self.known:
+            return codes.new_zeros(0, len(codes))
+        with computing():
+            x = self.box.inputs(codes)
+            expected = torch.stack([one.middle + one.units[0] * one.expected(x) for one in self.known])
+        distance = torch.maximum(low - expected, expected - high).clamp_min(0.0)
+        again = torch.tensor([[-1.0 if one.sign else 1.0] for one in self.known], dtype=torch.float64)
+        return torch.cat([-distance, again * distance])[: max(2, len(self.box.axes) + 1)]
+
     def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.
 

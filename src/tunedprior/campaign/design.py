@@ -7,10 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.average.surrogate import Average
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
 from tunedprior.problem.box import Box
+from tunedprior.problem.goals import Target
+from tunedprior.problem.objective import Objective
 
 OLD_DATA, SOBOL = DESIGNS = ("old data", "sobol")
 #: Settings to look for the most promising one among.
@@ -44,10 +47,15 @@ def default_initial(num_parameters: int, num_opening: int) -> int:
     return num_parameters + 1 if num_opening == 0 else num_opening + 2 * num_parameters
 
 
-def opening(surrogate: Surrogate, design: str, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+def opening(
+    surrogate: Surrogate, design: str, codes: Float[Tensor, "n k"], objective: Objective | None = None
+) -> Float[Tensor, "m n"]:
     """How promising settings are, a row for each setting of the opening; no rows for a Sobol design."""
     if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):
         return codes.new_zeros(0, len(codes))
+    if objective is not None and isinstance(objective.direction, Target) and isinstance(surrogate, Average):
+        ends = objective.direction.low, objective.direction.upper
+        return surrogate.opening_for(codes, *map(objective.scaled, ends))
     return surrogate.opening(codes)
 
 

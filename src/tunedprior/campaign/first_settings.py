@@ -15,6 +15,7 @@ from tunedprior.campaign.pool import Pool
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import child_seed
 from tunedprior.problem.box import Box
+from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Setting, Space
 
 
@@ -24,12 +25,14 @@ class FirstSettings:
 
     Attributes:
         space: What may be set.
-        models: The surrogates of the objectives, which may know what to begin with.
+        objectives: What is wanted.
+        models: Their surrogates, which may know what to begin with.
         design: `"old data"` or `"sobol"`.
         lattice: The allowed settings, as codes.
     """
 
     space: Space
+    objectives: tuple[Objective, ...]
     models: tuple[Surrogate, ...]
     design: str
     lattice: Lattice
@@ -93,7 +96,8 @@ class FirstSettings:
     def _scores(self, settings: Sequence[Setting]) -> Float[Tensor, "m n"]:
         """How promising settings are, a row for each of the opening; the objectives take turns."""
         codes = self.box.codes(settings)
-        each = [opening(one, self.design, codes) for one in self.models]
+        both = zip(self.models, self.objectives, strict=True)
+        each = [opening(model, self.design, codes, wanted) for model, wanted in both]
         if len(each) == 1:
             return each[0]
         turns = [rows[k] for k in range(max(map(len, each))) for rows in each if k < len(rows)]

@@ -158,7 +158,7 @@ class Suggester:
     @cached_property
     def _first(self) -> FirstSettings:
         models = tuple(self.others.get(one.target, self.surrogate) for one in self.aims.objectives)
-        return FirstSettings(self.space, models, self.design, self.lattice)
+        return FirstSettings(self.space, self.aims.objectives, models, self.design, self.lattice)
 
     @cached_property
     def _fitting(self) -> Fitting:
