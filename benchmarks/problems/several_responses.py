@@ -50,6 +50,12 @@ class TwoResponses:
     old: Callable[[int], pd.DataFrame]
 
     @property
+    def bounds(self) -> dict[str, str]:
+        """The reference as what is of interest of each response, such as "<= 1.1"."""
+        ways = zip(self.directions.items(), self.reference.tolist(), strict=True)
+        return {name: f"{'>=' if way == _MAXIMIZED else '<='} {end!r}" for (name, way), end in ways}
+
+    @property
     def signs(self) -> np.ndarray:
         """What responses are multiplied by to be minimised."""
         return np.array([-1.0 if way == _MAXIMIZED else 1.0 for way in self.directions.values()])

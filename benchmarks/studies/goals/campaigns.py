@@ -49,8 +49,8 @@ def _for_a_front(problem: TwoResponses, job: GoalJob) -> Chooser:
     if job.method == HYPERVOLUME:
         return NoisyHypervolume(problem.space, problem.signs, problem.reference, job.seed, problem.pool)
     old = problem.old(job.seed) if job.method == OURS else None
-    optimizer = Optimizer(problem.space, old, objectives=dict(problem.directions), seed=job.seed)
-    return Ours(optimizer, problem.pool)
+    aims = {"objectives": dict(problem.directions), "preference": problem.bounds}
+    return Ours(Optimizer(problem.space, old, **aims, seed=job.seed), problem.pool)
 
 
 def feasible_regrets(job: GoalJob) -> list[float]:
