@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tunedprior import Optimizer, Target
+from tunedprior import Optimizer, Target, optimize
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Setting
 
@@ -251,3 +251,16 @@ def test_a_wrong_result_is_corrected_by_name() -> None:
     assert opt.trials.told[1].value == kept
     opt.withdraw(1)
     assert len(opt.trials) == 2
+
+
+def test_a_function_of_several_responses_is_optimised_in_one_call() -> None:
+    def function(setting: Setting) -> dict[str, float] | float:
+        return math.nan if setting["x"] > 0.95 else {name: run(setting)[name] for name in BOTH}
+
+    result = optimize(function, SPACE, 8, objectives=BOTH, progress=False)
+    assert len(result.trials) == 8
+    assert len(result.front) >= 2
+    with pytest.raises(
+        InputError, match=r"must return a dict of yield, cost, or NaN for a failed run; <lambda> returned"
+    ):
+        optimize(lambda setting: 1.0, SPACE, 2, objectives=BOTH, progress=False)

@@ -2,24 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 from tqdm import tqdm
 
 from tunedprior.average.old_sets import OldData
+from tunedprior.campaign.measured import measured_of
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.simulation import refuse_if_not_callable, simulate
-from tunedprior.campaign.values import told_values
-from tunedprior.checks import renamed, shown, whole
+from tunedprior.checks import listed, renamed, shown, whole
 from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
 
 
 @renamed("auxiliary", "old_data")
 def optimize(
-    function: Callable[[Setting], float],
+    function: Callable[[Setting], float | Mapping[str, Any]],
     space: Mapping[str, Description] | Space,
     n_trials: int,
     old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
@@ -31,7 +32,7 @@ def optimize(
     """Ask, run and tell `n_trials` times; the optimiser that comes back holds the best setting and the history.
 
     Args:
-        function: Takes a setting (a dict) and gives the response; NaN for a failed run.
+        function: Takes a setting (a dict) and gives the response, of several a dict; NaN for a failed run.
         space: As for `Optimizer`.
         n_trials: How many settings to try.
         old_data: As for `Optimizer`.
@@ -48,18 +49,20 @@ def optimize(
     refuse_if_not_callable(function, "function")
     optimizer = Optimizer(space, old_data, **options)
 
-    def respond(setting: Setting) -> float:
+    def respond(setting: Setting) -> float | Mapping[str, Any]:
         try:
             answer = function(setting)
         except catch:
             return nan
-        return _response(answer, function)
+        return _response(answer, function, optimizer.suggester.aims)
 
     try:
         with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
 
             def show(optimizer: Optimizer) -> None:
-                if optimizer.best is not None:
+                if optimizer.suggester.aims.has_front:
+                    bar.set_postfix(front=len(optimizer.front))
+                elif optimizer.best is not None:
                     bar.set_postfix(best=f"{optimizer.best.value:.4g}")
                 bar.update()
 
@@ -77,16 +80,21 @@ def _exceptions(catch: Any) -> tuple[type[Exception], ...]:
     return each
 
 
-def _response(answer: Any, function: Callable[[Setting], float]) -> float:
-    """The number that the user's function gave, or an `InputError` that says what it gave instead."""
+def _response(answer: Any, function: Callable[..., Any], aims: Aims) -> float | Mapping[str, Any]:
+    """What the user's function gave, a number or a dict of them; an `InputError` says what it gave instead."""
+    several = len(aims.responses) > 1
+    if isinstance(answer, float) and isnan(answer):
+        return nan
     try:
         if answer is None:
             raise InputError("it returned None")
-        return told_values(answer, False, 1)[0]
+        found = measured_of(answer, False, 1, aims)[0]
+        return dict(answer) if several else found.value
     except InputError as error:
         name = getattr(function, "__name__", type(function).__name__)
+        wanted = f"a dict of {listed(one.target for one in aims.responses)}" if several else "one number"
         raise InputError(
-            f"The function to optimize must return one number, or NaN for a failed run; {name} returned "
+            f"The function to optimize must return {wanted}, or NaN for a failed run; {name} returned "
             f"{type(answer).__name__} {shown(answer)}."
         ) from error
 

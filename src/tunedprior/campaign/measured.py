@@ -31,6 +31,8 @@ def measured_of(value: Any, failed: Any, count: int, aims: Aims) -> list[Measure
         found = [Measured(one) for one in told_values(value, failed, count)]
     else:
         flags = flags_of(failed, count)
+        if count == 1 and isinstance(value, float) and isnan(value):
+            return [Measured()]
         if value is None and not all(flags):
             raise InputError(_wanted(aims, "nothing"))
         rows = [{}] * count if value is None else _rows(value, aims)

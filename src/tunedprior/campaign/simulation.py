@@ -14,18 +14,18 @@ from tunedprior.problem.space import Setting
 
 def simulate(
     optimizer: Optimizer,
-    respond: Callable[[Setting], float],
+    respond: Callable[[Setting], float | Mapping[str, Any]],
     n_trials: int,
     *,
     first: Sequence[Setting] = (),
     candidates: pd.DataFrame | Sequence[Setting] | None = None,
     after: Callable[[Optimizer], object] | None = None,
 ) -> list[float]:
-    """The best response so far after each of `n_trials` trials; NaN while there is none.
+    """The best response so far after each of `n_trials` trials; NaN while there is none, and where there is a front.
 
     Args:
         optimizer: What is asked and told.
-        respond: Takes a setting (a dict of its own) and gives the response; NaN for a failed run.
+        respond: Takes a setting (a dict of its own) and gives the response, of several a dict; NaN for a failed run.
         n_trials: How many settings to try.
         first: Settings to begin with, before anything is asked.
         candidates: Pick from these settings only.
@@ -48,7 +48,8 @@ def simulate(
     for step in range(n_trials):
         setting = first[step] if step < len(first) else optimizer.ask(candidates=pool)
         optimizer.tell(setting, respond(dict(setting)))
-        curve.append(float("nan") if optimizer.best is None else optimizer.best.value)
+        best = None if optimizer.suggester.aims.has_front else optimizer.best
+        curve.append(float("nan") if best is None else best.value)
         if after is not None:
             after(optimizer)
     return curve
