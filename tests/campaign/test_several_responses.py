@@ -263,4 +263,4 @@ def test_a_function_of_several_responses_is_optimised_in_one_call() -> None:
     with pytest.raises(
         InputError, match=r"must return a dict of yield, cost, or NaN for a failed run; <lambda> returned"
     ):
-        optimize(lambda setting: 1.0, SPACE, 2, objectives=BOTH, progress=False)
+        optimize(lambda _: 1.0, SPACE, 2, objectives=BOTH, progress=False)
