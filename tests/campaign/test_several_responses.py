@@ -193,7 +193,7 @@ def test_noise_that_is_told_counts_result_by_result() -> None:
     assert opt.recommend().setting["x"] > 0.8
     with pytest.raises(InputError, match=r"noise_std of 'y' must be a finite number, 0 or more"):
         opt.tell({"x": 0.5, "z": 0.5}, 5.0, noise_std=-1.0)
-    with pytest.raises(InputError, match=r"cost must be above 0"):
+    with pytest.raises(InputError, match=r"cost must be a number above 0"):
         opt.tell({"x": 0.5, "z": 0.5}, 5.0, cost=0)
 
 
@@ -249,8 +249,67 @@ def test_a_wrong_result_is_corrected_by_name() -> None:
     opt.amend(2, {"cost": 9.0})
     assert opt.trials.told[1].more == {"cost": 9.0}
     assert opt.trials.told[1].value == kept
+    opt.amend(2, {"cost": math.nan})  # it was not measured after all
+    assert opt.trials.told[1].more == {}
     opt.withdraw(1)
     assert len(opt.trials) == 2
+
+
+@pytest.mark.parametrize("first", [{"yield": 1.0}, {"cost": 1.0}])
+@pytest.mark.parametrize("options", [{}, {"preference": {"yield": 1.0, "cost": 2.0}}, {"requirements": {"p": "pass"}}])
+def test_a_response_may_come_in_a_week_late(first: dict, options: dict) -> None:
+    opt = Optimizer(SPACE, objectives=BOTH, seed=1, **options)
+    seen = []
+    for _ in range(5):
+        setting = opt.ask()
+        opt.tell(setting, first)
+        seen.append(tuple(setting.values()))
+    assert len(set(seen)) == 5
+    for trial in (1, 2):
+        opt.amend(trial, {"yield": 0.3 * trial, "cost": 0.5})
+    assert set(opt.ask()) == set(SPACE)
+
+
+def test_responses_that_are_never_measured_together_have_a_front_all_the_same() -> None:
+    opt = Optimizer(SPACE, objectives=BOTH, seed=1)
+    for k in range(8):
+        setting = opt.ask()
+        name = "yield" if k % 2 else "cost"
+        opt.tell(setting, {name: run(setting)[name]})
+    assert len(opt.front) == 0
+    assert set(opt.ask()) == set(SPACE)
+
+
+def test_what_violates_constraints_is_not_recommended() -> None:
+    opt = Optimizer(SPACE, constraints="x + z <= 1", seed=0)
+    opt.tell({"x": 0.9, "z": 0.9}, 5.0)
+    for _ in range(5):
+        setting = opt.ask()
+        opt.tell(setting, setting["x"])
+    assert opt.space.allows(opt.recommend().setting)
+    assert opt.best.value == 5.0  # it was told, after all
+
+
+def test_contradictions_are_refused_and_nothing_at_all_is_a_failed_run() -> None:
+    opt = Optimizer(SPACE, objectives=BOTH, requirements={"purity": ">= 5"}, seed=0)
+    with pytest.raises(InputError, match=r"A run has responses \(cost\), or it failed; got both"):
+        opt.tell(opt.ask(), {"cost": 1.0}, failed=True)
+    opt.tell(opt.ask(), {"yield": math.nan, "cost": math.nan, "purity": math.nan})
+    opt.tell(opt.ask(n=2), [run({"x": 0.1, "z": 0.2}), None], failed=[False, True], cost=[1.0, 2.0])
+    assert opt.history["state"].tolist()[:3] == ["failed", "complete", "failed"]
+    one = Optimizer(SPACE, target="yield", requirements={"purity": ">= 5"}, seed=0)
+    one.tell({"x": 0.1, "z": 0.2}, {"yield": 1.0, "purity": 0.5})
+    with pytest.raises(InputError, match="Nothing that was tried meets what is required yet"):
+        one.remaining()
+    with pytest.raises(InputError, match="more_than must be a finite number, 0 or more; got nan"):
+        one.remaining(more_than=math.nan)
+
+
+def test_a_history_is_not_taken_for_that_of_other_goals() -> None:
+    table = told(Optimizer(SPACE, objectives=BOTH, seed=1), 2, "yield", "cost").history
+    other = Optimizer(SPACE, objectives={"yield": "minimize", "cost": "maximize"}, seed=1)
+    with pytest.raises(InputError, match=r"direction is 'maximize yield, minimize cost', and this Optimizer's is"):
+        other.resume(table)
 
 
 def test_a_function_of_several_responses_is_optimised_in_one_call() -> None:

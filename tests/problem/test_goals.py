@@ -98,6 +98,10 @@ def test_weights_make_one_number_of_several_objectives() -> None:
         ({"objectives": {"a": "maximize", "b": "minimize"}, "preference": {"a": 1.0, "b": "<= 3"}}, "by weights or"),
         ({"objectives": {"a": "maximize", "b": "minimize"}, "preference": {"a": "<= 1"}}, "the worst that is of"),
         ({"objectives": {"a": "maximize", "b": "minimize"}, "noise_std": 0.1}, "noise_std must be a dict by response"),
+        (
+            {"objectives": {"a": "maximize", "b": "minimize"}, "preference": {"a": 1.0}, "log": ["b"]},
+            "a unit of a response, and b is on a logarithmic scale",
+        ),
         ({"log": ["z"]}, "log must be True, False or names of objectives"),
         ({"direction": Target(-1.0), "log": True}, "above 0, so its target must be"),
     ],

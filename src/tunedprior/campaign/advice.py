@@ -85,8 +85,9 @@ def recommended(suggester: Suggester, fitted: Fitted, seed: int, pool: Pool | No
     """
     aims = suggester.aims
     refuse_front(aims, "recommend")
-    best = aims.best(fitted.history.told)
-    tried = settings_of([trial for trial in fitted.history.told if not trial.failed])
+    usable = suggester.usable(fitted.history.told)
+    best = aims.best(usable)
+    tried = settings_of(usable)
     settings = [dict(one) for one in (tried if pool is None else pool.settings)]
     with computing(len(fitted.history) >= LARGE), torch.no_grad():
         if pool is None:

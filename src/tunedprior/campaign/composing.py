@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,7 +24,7 @@ from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.campaign.fitted import Fitted, Part
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import codes_of_run
-from tunedprior.problem.trials import settings_of
+from tunedprior.problem.trials import Trial, settings_of
 
 # What is not the name of any response: whether a run works at all, and what it costs.
 _WORKS, _COST = "\0works", "\0cost"
@@ -45,10 +46,15 @@ class Composing:
     fitted: Fitted
     under_way: Float[Tensor, "p k"]
 
-    def acquisition(self) -> ComposedAcquisition:
-        """Improvement times probability over cost, as a logarithm; what nothing was told of is left out."""
+    def acquisition(self) -> ComposedAcquisition | None:
+        """Improvement times probability over cost, as a logarithm; what nothing was told of is left out.
+
+        None while there is nothing to go by: an objective was never measured, and nothing else is known to matter.
+        """
         models = {name: self._believed(part) for name, part in self._parts().items()}
         terms = [*self._improvement(models), *self._requirements(models)]
+        if not terms:
+            return None
         if _COST in models:
             cost = models[_COST]
             assert self.fitted.cost is not None
@@ -108,9 +114,10 @@ class Composing:
         A single objective counts as it was measured. Of several, what the models expect counts, so that noise and a
         response that was not measured do not distort the front.
         """
-        useful = self.aims.of_use(self.fitted.history.told)
+        useful = self._useful(models)
         if len(each) == 1:
             part = self.fitted.parts[each[0].response]
+            useful = self.aims.main.told(useful)
             told = [self._scaled(each[0].response, self.aims.main.value_of(trial), part) for trial in useful]
             found = each[0].utility(torch.tensor(told, dtype=torch.float64))[:, None]
         else:
@@ -118,6 +125,27 @@ class Composing:
         if len(self.under_way):
             here = self._expected(models, each, self.under_way)
             found = torch.cat([found, here[self._likely_met(models, self.under_way)]])
+        return found
+
+    def _useful(self, models: Mapping[str, MixtureOfProcesses]) -> list[Trial]:
+        """Trials that meet what is required, as far as anything was ever measured of it.
+
+        Where a trial lacks a response that others have, what is expected of it counts.
+        """
+        told = [trial for trial in self.fitted.history.told if not trial.failed]
+        if not self.aims.requirements or not told:
+            return told
+        expected = self._likely_met(models, codes_of_run(settings_of(told), self.fitted.box)).tolist()
+        found = []
+        for trial, is_expected in zip(told, expected, strict=True):
+            values = [
+                (one, self.aims.named(one.response).value_of(trial))
+                for one in self.aims.requirements
+                if one.response in models
+            ]
+            measured = [one.is_met(value) for one, value in values if not isnan(value)]
+            if all(measured) and (is_expected or len(measured) == len(values)):
+                found.append(trial)
         return found
 
     def _scaled(self, response: str, value: float, part: Part) -> float:

@@ -136,9 +136,12 @@ def cost_observations(costs: Sequence[tuple[Setting, float]], box: Box) -> Obser
 
 def cost_of(cost: Cost, setting: Setting) -> float:
     """What the user's function says that a setting costs, or an `InputError`."""
-    found = cost(dict(setting))
     try:
-        value = float(found)
+        found = cost(dict(setting))
+    except Exception as error:  # whatever a function of somebody else's may raise
+        raise InputError(f"cost failed for {setting}: {type(error).__name__}: {error}.") from error
+    try:
+        value = float("nan" if isinstance(found, str) else found)
     except (TypeError, ValueError):
         value = float("nan")
     if not 0 < value < float("inf"):

@@ -38,7 +38,7 @@ def measured_of(value: Any, failed: Any, count: int, aims: Aims) -> list[Measure
         rows = [{}] * count if value is None else _rows(value, aims)
         if len(rows) != count:
             raise InputError(f"tell needs the responses of each of the {count} settings; got {len(rows)}.")
-        found = [Measured() if flag else _one(row, aims) for row, flag in zip(rows, flags, strict=True)]
+        found = [_one(row, flag, aims) for row, flag in zip(rows, flags, strict=True)]
     for one in found:
         if not isnan(one.value):
             aims.main.refuse(one.value)
@@ -48,9 +48,19 @@ def measured_of(value: Any, failed: Any, count: int, aims: Aims) -> list[Measure
     return found
 
 
-def noise_of(noise_std: Any, aims: Aims) -> dict[str, float]:
-    """The noise of each response in a run, by name; a single number is that of the first."""
-    if noise_std is None:
+def noises_of(noise_std: Any, count: int, aims: Aims) -> list[dict[str, float]]:
+    """The noise of each response in each of `count` runs, by name; a single number is that of the first response."""
+    if isinstance(noise_std, list | tuple | np.ndarray | pd.Series):
+        if len(noise_std) != count:
+            raise InputError(
+                f"noise_std must be one for all or one for each of {count} settings; got {len(noise_std)}."
+            )
+        return [_noise_of(one, aims) for one in noise_std]
+    return [_noise_of(noise_std, aims)] * count
+
+
+def _noise_of(noise_std: Any, aims: Aims) -> dict[str, float]:
+    if is_missing(noise_std):
         return {}
     names = [one.target for one in aims.objectives]
     if not isinstance(noise_std, Mapping):
@@ -60,20 +70,29 @@ def noise_of(noise_std: Any, aims: Aims) -> dict[str, float]:
     unknown = [name for name in noise_std if name not in names]
     if unknown:
         raise InputError(f"noise_std names {listed(map(shown, unknown))}, and the responses are {listed(names)}.")
-    return {name: _number(one, f"noise_std of {name!r}", least=0.0) for name, one in noise_std.items()}
+    return {name: number(one, f"noise_std of {name!r}", least=0.0) for name, one in noise_std.items()}
 
 
-def cost_told(cost: Any) -> float:
-    """What a run cost; NaN if that was not told."""
-    if cost is None:
+def costs_told(cost: Any, count: int) -> list[float]:
+    """What each of `count` runs cost; NaN where that was not told."""
+    if isinstance(cost, list | tuple | np.ndarray | pd.Series):
+        if len(cost) != count:
+            raise InputError(f"cost must be one for all, or one for each of the {count} settings; got {len(cost)}.")
+        return [_cost_told(one) for one in cost]
+    return [_cost_told(cost)] * count
+
+
+def _cost_told(cost: Any) -> float:
+    if is_missing(cost):
         return nan
-    found = _number(cost, "cost", least=0.0)
-    if found == 0:
-        raise InputError("cost must be above 0, as improvement is divided by it; got 0.")
-    return found
+    is_number = isinstance(cost, int | float | np.integer | np.floating) and not isinstance(cost, bool)
+    if not is_number or not 0 < cost < float("inf"):
+        raise InputError(f"cost must be a number above 0, as improvement is divided by it; got {shown(cost)}.")
+    return float(cost)
 
 
-def _number(given: Any, what: str, least: float) -> float:
+def number(given: Any, what: str, least: float) -> float:
+    """A finite number of at least this, or an `InputError`."""
     is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
     if not is_number or not np.isfinite(given) or given < least:
         raise InputError(f"{what} must be a finite number, {least:g} or more; got {shown(given)}.")
@@ -92,8 +111,8 @@ def _rows(value: Any, aims: Aims) -> list[Mapping[Any, Any]]:
         return [dict(value)]
     if isinstance(value, Mapping):
         return [value]
-    if isinstance(value, Sequence) and all(isinstance(one, Mapping | pd.Series) for one in value):
-        return [dict(one) for one in value]
+    if isinstance(value, Sequence) and all(one is None or isinstance(one, Mapping | pd.Series) for one in value):
+        return [{} if one is None else dict(one) for one in value]
     raise InputError(_wanted(aims, f"{type(value).__name__} {shown(value)}"))
 
 
@@ -102,7 +121,7 @@ def _wanted(aims: Aims, got: str) -> str:
     return f"tell takes what was measured as a dict, {{{example}}}, of which some may be left out; got {got}."
 
 
-def _one(row: Mapping[Any, Any], aims: Aims) -> Measured:
+def _one(row: Mapping[Any, Any], failed: bool, aims: Aims) -> Measured:
     names = [one.target for one in aims.responses]
     unknown = [name for name in row if name not in names]
     if unknown:
@@ -112,6 +131,10 @@ def _one(row: Mapping[Any, Any], aims: Aims) -> Measured:
         )
     found = {one.target: _cell(row[one.target], one) for one in aims.responses if one.target in row}
     found = {name: value for name, value in found.items() if not isnan(value)}
+    if failed and found:
+        raise InputError(f"A run has responses ({listed(found)}), or it failed; got both. Leave one of them out.")
+    if failed or (not found and all(name in row for name in names)):
+        return Measured()
     if not found:
         raise InputError(_wanted(aims, "none of them") + " Tell a run that gave nothing with failed=True.")
     return Measured(found.pop(aims.main.target, nan), found)
@@ -120,9 +143,7 @@ def _one(row: Mapping[Any, Any], aims: Aims) -> Measured:
 def _cell(cell: Any, response: Objective) -> float:
     if is_missing(cell) or is_blank(cell):
         return nan
-    if not response.labels:
-        return as_response(cell)
     try:
-        return as_label(cell)
+        return as_label(cell) if response.labels else as_response(cell)
     except InputError as error:
-        raise InputError(f"{response.target!r} {error}.") from None
+        raise InputError(f"{response.target!r}: {error}{'' if str(error).endswith('.') else '.'}") from None

@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 from os import PathLike
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from tunedprior.campaign.measured import measured_of
+from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
 from tunedprior.checks import flag, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files import read_table
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.goals import DIRECTIONS, goal_in_words
 from tunedprior.problem.history_reading import from_table
 from tunedprior.problem.history_table import Columns, to_table
 from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import History, Trial, as_given, same_setting, settings_of
 
@@ -41,8 +44,8 @@ class Notebook:
         *,
         trial: int | Suggestion | Trial | None = None,
         note: str = "",
-        noise_std: float | Mapping[str, float] | None = None,
-        cost: float | None = None,
+        noise_std: float | Sequence[float] | Mapping[str, float] | None = None,
+        cost: float | Sequence[float] | None = None,
     ) -> None:
         """Say what came of one setting, or of several at once.
 
@@ -60,9 +63,10 @@ class Notebook:
             failed: Whether it gave no value.
             trial: The number of the suggestion that was run, where it is known.
             note: Whatever is to be kept with it.
-            noise_std: The standard deviation of the noise in these values, where it is known of these in particular;
-                of several responses by name.
-            cost: What each of these runs cost. Once costs are told, suggestions are for improvement per unit of it.
+            noise_std: The standard deviation of the noise in these values, where it is known of these in particular, or
+                one for each setting; of several responses by name.
+            cost: What each of these runs cost, one for all or for each. Once costs are told, suggestions are for
+                improvement per unit of it.
         """
         run = Run.of(setting, value, failed, trial, note, self._columns, self._suggester.aims, noise_std, cost)
         before = self._history
@@ -94,10 +98,7 @@ class Notebook:
             raise InputError("A result has a value, or it failed; got both. Leave one of them out.")
         changes: dict[str, Any] = {} if note is None else {"note": as_note(note)}
         if value is not None or failed:
-            right = measured_of(value, failed, 1, self._suggester.aims)[0]
-            several = not failed and isinstance(value, Mapping)
-            changes["value"] = wrong.value if several and isnan(right.value) else right.value
-            changes["more"] = {**wrong.more, **right.more} if several else dict(right.more)
+            changes |= _corrected(wrong, value, failed, self._suggester.aims)
         if setting is not None:
             if not isinstance(setting, Mapping | pd.Series) or not len(setting):
                 raise InputError(
@@ -199,12 +200,26 @@ class Notebook:
 
     @property
     def _direction(self) -> str:
-        """What the history says was wanted of its response; of several, nothing, as each has its own."""
+        """What the history says was wanted, so that it is not taken for that of another campaign."""
         aims = self._suggester.aims
-        return str(aims.main.direction) if len(aims.objectives) == 1 else ""
+        words = [goal_in_words(one.direction, one.target) for one in aims.objectives]
+        return str(aims.main.direction) if aims.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
 
     def _told_as(self, trial: int | Suggestion | Trial) -> Trial:
         found = self._history.told_as(number_of(trial))
         if isinstance(trial, Suggestion) and not same_setting(trial.suggested, found.suggested):
             raise InputError(f"Trial {found.id} is not what this suggestion was made for. Give the trial's number.")
         return found
+
+
+def _corrected(wrong: Trial, value: Any, failed: bool, aims: Aims) -> dict[str, Any]:
+    """The responses of a trial with some of them corrected; NaN takes one back that was told."""
+    if failed or not isinstance(value, Mapping):
+        right = measured_of(value, failed, 1, aims)[0]
+        return {"value": right.value, "more": dict(right.more)}
+    taken_back = [name for name, cell in value.items() if is_missing(cell)]
+    filled = {name: cell for name, cell in value.items() if name not in taken_back}
+    right = measured_of(filled, False, 1, aims)[0] if filled else Measured()
+    first = nan if aims.main.target in taken_back else wrong.value if isnan(right.value) else right.value
+    more = {**wrong.more, **right.more}
+    return {"value": first, "more": {name: one for name, one in more.items() if name not in taken_back}}

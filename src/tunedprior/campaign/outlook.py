@@ -83,9 +83,11 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
     aims = suggester.aims
     refuse_front(aims, "remaining")
     if aims.weights or not isinstance(fitted.model, MixtureOfProcesses):
-        raise InputError("remaining is for one objective and prior='average'; this is neither. Use recommend.")
+        raise InputError("remaining is for a single objective, with prior='average'. Use recommend.")
+    if aims.requirements and aims.best(suggester.usable(fitted.history.told)) is None:
+        raise InputError("Nothing that was tried meets what is required yet, so whatever does is a gain. Go on.")
     best = recommended(suggester, fitted, seed, pool).setting
-    tried = settings_of([trial for trial in fitted.history.told if not trial.failed])
+    tried = settings_of(suggester.usable(fitted.history.told))
     offered = suggester.space.sobol(_EVERYWHERE, child_seed(seed, len(fitted.history), 7))
     if pool is not None:
         offered = list(pool.settings)
@@ -114,9 +116,9 @@ def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Repl
     model = fitted.model
     if not suggester.aims.is_plain or not isinstance(model, MixtureOfProcesses):
         raise InputError("replicate is for one response to be maximised or minimised, with prior='average'.")
-    tried = _different(settings_of([trial for trial in fitted.history.told if not trial.failed]), None)
+    tried = _different(settings_of(suggester.usable(fitted.history.told)), None)
     if not tried:
-        raise InputError("replicate needs a result to repeat; every run so far failed. Ask for a new setting.")
+        raise InputError("replicate needs a result to repeat, and there is none of use so far. Ask for a new setting.")
     with computing(len(fitted.history) >= LARGE), torch.no_grad():
         codes = codes_of_run([*tried, next_one], fitted.box)
         x, processes = model.box.inputs(codes), model.processes

@@ -30,7 +30,7 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, settings_of
+from tunedprior.problem.trials import History, Trial, settings_of
 
 # How many more settings than known ones are drawn where the search led back to a known one.
 _FRESH = 256
@@ -150,6 +150,11 @@ class Suggester:
         others = dict.fromkeys(self.others, plain)
         return replace(self, surrogate=plain, others=others, initial=min(self.initial or most, most))
 
+    def usable(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials that gave something at settings that satisfy the constraints; if none does, wherever they were."""
+        gave = [trial for trial in trials if not trial.failed]
+        return [trial for trial in gave if not self.space.violated(trial.setting)] or gave
+
     @property
     def objective(self) -> Objective:
         """What is wanted of the first response."""
@@ -202,8 +207,8 @@ class Suggester:
 
     def _acquisition(
         self, fitted: Fitted, under_way: Float[Tensor, "p k"], num_choices: int | None, seed: int
-    ) -> AcquisitionFunction:
-        """What is to be made as large as possible, pending settings accounted for."""
+    ) -> AcquisitionFunction | None:
+        """What is to be made as large as possible, pending settings accounted for; None if there is nothing yet."""
         if not self.aims.is_plain or fitted.works is not None or fitted.cost is not None:
             return Composing(self.aims, fitted, under_way).acquisition()
         model, observations = fitted.model, fitted.observations
@@ -270,6 +275,9 @@ class Suggester:
         with computing(steps >= LARGE):
             num_choices = self.space.size if pool is None else len(pool.settings)
             acquisition = self._acquisition(fitted, under_way, num_choices, seed)
+            if acquisition is None:
+                position = len(history) + len(pending) + len(history.set_aside)
+                return self._first.at(position, self._known(history, pending), seed, pool)
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])

@@ -3,15 +3,14 @@
 import datetime
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from math import nan
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from tunedprior.campaign.measured import Measured, cost_told, measured_of, noise_of
+from tunedprior.campaign.measured import Measured, costs_told, measured_of, noises_of
 from tunedprior.campaign.values import settings_given
 from tunedprior.checks import Numbers, listed, shown
 from tunedprior.errors import InputError
@@ -60,13 +59,13 @@ class Run:
     Attributes:
         settings: A table with the parameters' columns, and possibly more.
         measured: What came of each.
-        noise: The noise of each response in these runs, by name, where it was told.
-        cost: What each of these runs cost; NaN if that was not told.
         suggestions: What `ask` returned, for settings that are that; None for others.
         numbers: The numbers of pending trials that the settings are said to be; None where nothing is said.
         must_be_pending: Whether a number that is not that of a pending trial is an error.
         extras: The user's own columns.
         notes: What was noted of each.
+        noise: The noise of each response in each run, by name, where it was told.
+        costs: What each run cost; NaN if that was not told.
     """
 
     settings: pd.DataFrame
@@ -76,8 +75,8 @@ class Run:
     must_be_pending: bool
     extras: list[dict[str, Any]]
     notes: list[str]
-    noise: Mapping[str, float] = field(default_factory=dict)
-    cost: float = nan
+    noise: list[dict[str, float]]
+    costs: list[float]
 
     @classmethod
     def of(
@@ -89,8 +88,8 @@ class Run:
         note: str,
         columns: Columns,
         aims: Aims,
-        noise_std: float | Mapping[str, float] | None = None,
-        cost: float | None = None,
+        noise_std: Any = None,
+        cost: Any = None,
     ) -> "Run":
         """From the arguments of `Optimizer.tell`."""
         if isinstance(value, Mapping) and not isinstance(setting, Mapping | pd.Series | pd.DataFrame | list | tuple):
@@ -127,8 +126,8 @@ class Run:
             trial is not None,
             extras,
             notes,
-            noise_of(noise_std, aims),
-            cost_told(cost),
+            noises_of(noise_std, count, aims),
+            costs_told(cost, count),
         )
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
@@ -145,8 +144,8 @@ class Run:
                 self.notes[row],
                 self.extras[row],
                 more=self.measured[row].more,
-                noise=self.noise,
-                cost=self.cost,
+                noise=self.noise[row],
+                cost=self.costs[row],
             )
         return history
 

@@ -54,7 +54,9 @@ def as_response(cell: Any) -> float:
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0:
         cell = cell.item()
     if isinstance(cell, str):
-        raise InputError(f"Values must be numbers, or NaN for a failed run; got the text {cell!r}. Use float(text).")
+        raise InputError(
+            f"Values must be numbers, or NaN for a failed run; got the text {cell!r}. Write a number, with a point."
+        )
     # A flag is 0 or 1. np.timedelta64 counts itself among the whole numbers.
     real = isinstance(cell, numbers.Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64)
     if not real:

@@ -9,6 +9,7 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.advice import Recommendation, noise_in, recommended
 from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.measured import number
 from tunedprior.campaign.notebook import Notebook
 from tunedprior.campaign.outlook import Remaining, Replication, remaining, replication
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
@@ -131,7 +132,8 @@ class Viewer(Notebook):
         """
         self._refuse_if_nothing_told("remaining")
         pool = None if candidates is None else self._suggester.pool(candidates)
-        return remaining(self._suggester, self._model(), self._seed, float(more_than), pool)
+        more_than = number(more_than, "more_than", least=0.0)
+        return remaining(self._suggester, self._model(), self._seed, more_than, pool)
 
     def replicate(self, candidates: Any = None) -> Replication:
         """Whether repeating a setting, and which, makes the recommended setting better than a new one would.
@@ -156,7 +158,8 @@ class Viewer(Notebook):
     def _refuse_if_nothing_told(self, what: str) -> None:
         missing = [one.target for one in self._suggester.aims.objectives if not one.told(self._history.told)]
         if missing:
-            raise InputError(f"{what} needs a result; nothing was told of {listed(missing)} yet.")
+            failed = " (every run failed)" if any(trial.failed for trial in self._history.told) else ""
+            raise InputError(f"{what} needs a result; nothing was told of {listed(missing)} yet{failed}.")
 
     @property
     def trust(self) -> Trust | dict[str, Trust]:

@@ -191,6 +191,9 @@ def _preferring(aims: Aims, preference: Any) -> Aims:
     if not texts:
         for name, weight in preference.items():
             positive(weight, f"The weight of {name!r}")
+        logs = [one.target for one in aims.objectives if one.log]
+        if logs:
+            raise InputError(f"A weight is of a unit of a response, and {listed(logs)} is on a logarithmic scale.")
         return Aims(aims.objectives, aims.requirements, dict(preference))
     bounds = {}
     for name, text in texts.items():

@@ -158,7 +158,7 @@ class _Reader:
         if is_blank(cell) or not self.direction:
             return
         word = str(cell).strip().casefold()
-        if DIRECTIONS.get(word, word) != self.direction:
+        if DIRECTIONS.get(word, word) != self.direction.casefold():
             raise InputError(
                 f"{self.columns.direction} is {cell!r}, and this Optimizer's is {self.direction!r}. Make one with the "
                 "direction of the history (or rename the column, if it is one of your own)"

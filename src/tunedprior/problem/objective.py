@@ -97,7 +97,7 @@ class Objective:
         if self.log and value <= 0:
             raise InputError(
                 f"{self.target!r} is on a logarithmic scale, so it must be above 0; got {value:g}. Tell a run that "
-                "gave nothing as failed, or leave log=True out."
+                "gave nothing as failed, or leave it out of log=."
             )
 
     def observations(self, trials: Sequence[Trial], box: Box, failures: bool = False) -> Observations:

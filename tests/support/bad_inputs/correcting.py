@@ -21,7 +21,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "opt.cancel(True)",
     ),
     "amend needs the right value, setting or note, or failed=True": ("told.amend(1)",),
-    "got the text  … Use float(text)": ('told.amend(1, "0.5")',),
+    "got the text  … Write a number, with a point": ('told.amend(1, "0.5")',),
     "Values must be finite, or NaN for a failed run; got ": ("told.amend(1, inf)",),
     "tell needs one value for each of the  … ; got ": ("told.amend(1, [1.0, 2.0])",),
     "A result has a value, or it failed; got both. Leave one of them out": ("told.amend(1, 1.0, failed=True)",),

@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "simulate(opt, 3, 2)",
     ),
     "tell needs a value for each setting, or failed=True": ("simulate(Optimizer(SPACE), lambda s: None, 2)",),
-    "got the text  … Use float(text)": ('simulate(Optimizer(SPACE), lambda s: "1.0", 2)',),
+    "got the text  … Write a number, with a point": ('simulate(Optimizer(SPACE), lambda s: "1.0", 2)',),
     "tell needs one value for each of the  … ; got ": ("simulate(Optimizer(SPACE), lambda s: (1.0, 2.0), 2)",),
     "candidates must hold at least one setting; got none": ("simulate(opt, lambda s: 1.0, 1, candidates=[])",),
     "'temp' must lie between  … Widen the search space": (

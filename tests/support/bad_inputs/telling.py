@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "opt.tell(first)",
         "opt.tell(first, None)",
     ),
-    "got the text  … Use float(text)": (
+    "got the text  … Write a number, with a point": (
         'opt.tell(OLD, "y")',
         'opt.tell([first, second], [0.5, "0.6"])',
         'opt.tell(first, "")',
