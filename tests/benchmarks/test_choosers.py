@@ -29,7 +29,7 @@ def noisy_hypervolume(problem: TwoResponses) -> NoisyHypervolume:
 
 def test_botorch_searches_the_box() -> None:
     first = BRANIN_CURRIN.first_settings(300)
-    one, again = (in_turn(noisy_hypervolume(BRANIN_CURRIN), BRANIN_CURRIN.respond, 5, first=first) for _ in range(2))
+    one, again = (in_turn(noisy_hypervolume(BRANIN_CURRIN), BRANIN_CURRIN.respond, 4, first=first) for _ in range(2))
     assert one == again
     assert [setting for setting, _ in one[:3]] == first
     assert all(0 <= value <= 1 for setting, _ in one for value in setting.values())

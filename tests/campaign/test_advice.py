@@ -78,7 +78,7 @@ def test_there_must_be_something_to_go_by() -> None:
     several = Optimizer(SPACE, objectives={"a": "maximize", "b": "minimize"})
     for setting in several.space.sobol(3, 0):
         several.tell(setting, {"a": setting["x"], "b": setting["z"]})
-    with pytest.raises(InputError, match=r"Take a setting of opt.front, or give a preference"):
+    with pytest.raises(InputError, match=r"Take a setting of opt.front, or give a preference by weights"):
         several.recommend()
     assert set(several.noise) == {"a", "b"}
 

@@ -49,7 +49,7 @@ REFUSED = {
     "Optimizer(SPACE, cost=3.0)": "cost must be a function of a setting; got float",
     "Optimizer(SPACE, requirements=['purity >= 3'])": "requirements is a dict of responses",
     "Optimizer(SPACE, objectives=['y'])": "objectives is a dict of responses",
-    "Optimizer(SPACE, direction=3.0)": "or a value to come close to, such as Target",
+    "Optimizer(SPACE, direction=3.0)": "For a value to come close to, write Target",
     "Optimizer(SPACE, log='z')": "log must be True, False or names of objectives",
     "opt.tell(first, 1.0, noise_std='much')": "noise_std of 'y' must be a finite number, 0 or more; got 'much'",
     "opt.tell(first, 1.0, cost='much')": "cost must be a number above 0",

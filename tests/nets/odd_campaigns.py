@@ -122,7 +122,7 @@ class Campaign:
         for name, (low, high) in space_of(self.inputs).items():
             if not low <= setting[name] <= high:  # NaN is not, either
                 self.problems.append(f"step {step}: {name} = {setting[name]} outside {low} to {high}")
-        if len(opt.trials):
+        if opt.best is not None:
             corner = {name: high for name, (_, high) in space_of(self.inputs).items()}
             predicted = opt.predict([setting, corner])
             if not np.isfinite(predicted.to_numpy()).all() or (predicted["std"] < 0).any():

@@ -90,7 +90,7 @@ def test_weights_make_one_number_of_several_objectives() -> None:
     ("options", "message"),
     [
         ({"objectives": {}}, "objectives is a dict of responses"),
-        ({"objectives": {"a": "up"}}, "What is wanted of 'a' must be 'maximize', 'minimize', or a value"),
+        ({"objectives": {"a": "up"}}, "What is wanted of 'a' must be 'maximize' or 'minimize'"),
         ({"objectives": {"a": "maximize"}, "target": "b"}, "either objectives, or a target and its direction"),
         ({"objectives": {"a": "maximize"}, "requirements": {"a": "pass"}}, "'a' is an objective, so it is a number"),
         ({"preference": {"y": 1.0}}, "preference is for several objectives"),

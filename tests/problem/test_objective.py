@@ -55,7 +55,7 @@ def test_any_values_become_finite_ones(values: tuple[float, ...]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"direction": "up"}, "'maximize', 'minimize', or a value .* got 'up'"),
+        ({"direction": "up"}, "'maximize' or 'minimize'; got 'up'"),
         ({"noise_std": -1.0}, "noise_std must be a finite number, 0 or more"),
         ({"noise_std": math.inf}, "noise_std must be a finite number, 0 or more"),
     ],

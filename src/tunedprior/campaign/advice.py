@@ -97,10 +97,8 @@ def recommended(suggester: Suggester, fitted: Fitted, seed: int, pool: Pool | No
         eligible = met >= min(_EVEN, float(met.max()))
         worth = expected_worth(aims, fitted, codes)
         if best is not None and (pool is None or best.setting in settings):
-            settings, codes = (
-                [dict(best.setting), *settings],
-                torch.cat([codes_of_run([best.setting], fitted.box), codes]),
-            )
+            settings = [dict(best.setting), *settings]
+            codes = codes_of_run(settings, fitted.box)
             met, worth = torch.cat([met.new_ones(1), met]), torch.cat([worth.new_tensor([-torch.inf]), worth])
             eligible = torch.cat([eligible.new_ones(1), eligible & (_no_worse(aims, fitted, codes, seed) >= _SURE)])
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
@@ -184,8 +182,8 @@ def refuse_front(aims: Aims, what: str) -> None:
     """An `InputError` where no single setting is best."""
     if aims.has_front:
         raise InputError(
-            f"{what} is for one objective, or for several with weights; there are "
-            f"{listed(one.target for one in aims.objectives)}. Take a setting of opt.front, or give a preference."
+            f"{what} is for one objective, and there are {listed(one.target for one in aims.objectives)}. Take a "
+            "setting of opt.front, or give a preference by weights."
         )
 
 

@@ -92,7 +92,7 @@ class Run:
         cost: Any = None,
     ) -> "Run":
         """From the arguments of `Optimizer.tell`."""
-        if isinstance(value, Mapping) and not isinstance(setting, Mapping | pd.Series | pd.DataFrame | list | tuple):
+        if isinstance(value, Mapping) and not isinstance(setting, Mapping | pd.Series):
             raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
         given = settings_given(setting)
         _refuse_other_rows(given, value)

@@ -54,8 +54,8 @@ def check_goal(goal: Any, what: str = "direction") -> None:
     """Refuse what is no goal."""
     if not isinstance(goal, Target) and goal not in DIRECTIONS:
         raise InputError(
-            f"{what} must be 'maximize', 'minimize', or a value to come close to, such as Target(500.0); got "
-            f"{shown(goal)}."
+            f"{what} must be 'maximize' or 'minimize'; got {shown(goal)}. For a value to come close to, write "
+            "Target(500.0)."
         )
 
 

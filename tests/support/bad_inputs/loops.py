@@ -12,7 +12,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "optimize(lambda s: (1.0, 2.0), SPACE, 3, progress=False)",
         'optimize(lambda s: "1.0", SPACE, 3, progress=False)',
         "optimize(lambda s: inf, SPACE, 3, progress=False)",
-        'optimize(lambda s: {"y": 1.0}, SPACE, 3, progress=False)',
+        'optimize(lambda s: {"z": 1.0}, SPACE, 3, progress=False)',
         "optimize(lambda s: 1j, SPACE, 3, progress=False)",
         "optimize(lambda s: torch.zeros(2), SPACE, 3, progress=False)",
     ),

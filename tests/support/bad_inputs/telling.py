@@ -118,10 +118,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "opt.tell(first, -inf)",
         "opt.tell(first, 10**400)",
     ),
-    "Values must be one number for each setting, in order; got ": (
-        "opt.tell([first, second], {0.5, 0.6})",
-        'opt.tell(first, {"y": 1.0})',
-    ),
+    "Values must be one number for each setting, in order; got ": ("opt.tell([first, second], {0.5, 0.6})",),
     "Values must be numbers, or NaN for a failed run; got ": (
         "opt.tell([first, second], (v for v in (0.5, 0.6)))",
         "opt.tell([first, second], [[1.0, 2.0], [3.0, 4.0]])",
