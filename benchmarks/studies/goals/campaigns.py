@@ -39,8 +39,12 @@ _RECORDS = 162
 def hypervolume_regrets(folder: str | None, job: GoalJob) -> list[float]:
     """What is missing of the true front's hypervolume, after each trial that follows the shared ones."""
     problem = problem_named(job.problem, folder)
+    return _regrets(problem, _for_a_front(problem, job), job)
+
+
+def _regrets(problem: TwoResponses | Constrained, chooser: Chooser, job: GoalJob) -> list[float]:
     first = problem.first_settings(job.seed)
-    done = in_turn(_for_a_front(problem, job), problem.respond, job.trials, first)
+    done = in_turn(chooser, problem.respond, job.trials, first)
     values = np.array([list(responses.values()) for _, responses in done])
     return [problem.regret(values[:count]) for count in range(len(first) + 1, len(values) + 1)]
 
@@ -56,10 +60,7 @@ def _for_a_front(problem: TwoResponses, job: GoalJob) -> Chooser:
 def feasible_regrets(job: GoalJob) -> list[float]:
     """Regret of the best setting that meets all requirements, after each trial that follows the shared ones."""
     problem = CONSTRAINED[job.problem]
-    first = problem.first_settings(job.seed)
-    done = in_turn(_for_requirements(problem, job), problem.respond, job.trials, first)
-    values = np.array([list(responses.values()) for _, responses in done])
-    return [problem.regret(values[:count]) for count in range(len(first) + 1, len(values) + 1)]
+    return _regrets(problem, _for_requirements(problem, job), job)
 
 
 def _for_requirements(problem: Constrained, job: GoalJob) -> Chooser:

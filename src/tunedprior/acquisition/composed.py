@@ -136,11 +136,6 @@ def minus_log_cost(response: str, weights: Float[Tensor, " s"], scale: float) ->
     return lambda at: -scale * (weights @ at[response][0])
 
 
-def weights_of(model: MixtureOfProcesses) -> Float[Tensor, " s"]:
-    """Of the distinct processes of a mixture."""
-    return torch.bincount(model.members, minlength=len(model.processes)).to(model.x) / len(model.members)
-
-
 class ComposedAcquisition(MixtureAcquisition):
     """log a(x) = Σ_t term_t(m(x), σ(x)).
 

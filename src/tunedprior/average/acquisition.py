@@ -83,7 +83,7 @@ class MixtureAcquisition(AcquisitionFunction):
             return None
         if acquisition.posterior_transform is not None or not acquisition.maximize:
             return None
-        weights = torch.bincount(model.members, minlength=len(model.processes)).to(model.x) / len(model.members)
+        weights = model.weights
         if isinstance(acquisition, LogExpectedImprovement):
             best = acquisition.best_f.to(model.x)
             if best.ndim:  # `m 1`, the same for all members that are the same process

@@ -123,6 +123,11 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         return Processes(kernels, self.shares, self.noise, self.constant)
 
     @property
+    def weights(self) -> Float[Tensor, " s"]:
+        """The share of the members that each distinct process has."""
+        return torch.bincount(self.members, minlength=len(self.processes)).to(self.x) / len(self.members)
+
+    @property
     def train_inputs(self) -> tuple[Float[Tensor, "*fantasies n k"]]:
         """The observed codes, from which BoTorch starts searches."""
         return (self.codes,)

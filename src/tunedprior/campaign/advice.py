@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.composed import ComposedAcquisition, Wanted, weights_of
+from tunedprior.acquisition.composed import ComposedAcquisition, Wanted
 from tunedprior.acquisition.posterior import misjudged, moments
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.acquisition import MixtureAcquisition, Moments, upper_confidence_bound
@@ -32,7 +32,8 @@ _INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
 # How sure it is to be that a setting is no worse than the one measured best, and what difference does not count.
 _SURE, _SLIGHT = 0.9, 1e-9
 _COMPARED = 64  # settings, with the one measured best
-_EVEN = 0.5  # the probability of meeting what is required, from which on a setting can be recommended
+#: The probability of meeting what is required, from which on a setting can be recommended.
+EVEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -93,35 +94,37 @@ def recommended(suggester: Suggester, fitted: Fitted, seed: int, pool: Pool | No
         if pool is None:
             settings += _most_promising(suggester, fitted, seed)
         codes = codes_of_run(settings, fitted.box)
-        met = probability_met(fitted, aims, codes) if can_fail(aims, fitted) else torch.ones(len(codes)).double()
-        eligible = met >= min(_EVEN, float(met.max()))
+        met = probability_met(fitted, aims, codes)
+        eligible = met >= min(EVEN, float(met.max()))
         worth = expected_worth(aims, fitted, codes)
         if best is not None and (pool is None or best.setting in settings):
             settings = [dict(best.setting), *settings]
             codes = codes_of_run(settings, fitted.box)
-            met, worth = torch.cat([met.new_ones(1), met]), torch.cat([worth.new_tensor([-torch.inf]), worth])
-            eligible = torch.cat([eligible.new_ones(1), eligible & (_no_worse(aims, fitted, codes, seed) >= _SURE)])
+            sure = _no_worse(aims, fitted, codes, worth, seed) >= _SURE
+            eligible = torch.cat([eligible.new_ones(1), eligible & sure])
+            worth = torch.cat([worth.new_tensor([-torch.inf]), worth])
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
-        if can_fail(aims, fitted):
-            met = probability_met(fitted, aims, codes[chosen : chosen + 1]).expand(len(codes))
+        probability = float(probability_met(fitted, aims, codes[chosen : chosen + 1]))
         rows = {
             one.target: interval(fitted.parts[one.target], one, codes[chosen : chosen + 1])
             for one in aims.responses
             if one.target in fitted.parts and not one.labels
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
-    return Recommendation(settings[chosen], *rows[fitted.main], float(met[chosen]), table)
+    return Recommendation(settings[chosen], *rows[fitted.main], probability, table)
 
 
-def _no_worse(aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"], seed: int) -> Float[Tensor, " m"]:
-    """The probability that each setting but the first has at least the utility of the first.
+def _no_worse(
+    aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
+) -> Float[Tensor, " m"]:
+    """The probability that each setting but the first has at least the utility of the first; `worth` is theirs.
 
     Of many settings it is worked out for those that are expected to be best; 0 for all others.
     """
-    found = torch.zeros(len(codes) - 1, dtype=torch.float64)
+    found = torch.zeros_like(worth)
     if not all(isinstance(fitted.parts[one.target].model, MixtureOfProcesses) for one in aims.objectives):
         return found + 1.0
-    some = expected_worth(aims, fitted, codes[1:]).topk(min(len(found), _COMPARED)).indices
+    some = worth.topk(min(len(found), _COMPARED)).indices
     total = np.zeros((NUM_SAMPLES, len(some) + 1))
     for one in aims.objectives:
         part = fitted.parts[one.target]
@@ -172,7 +175,7 @@ def _most_promising(suggester: Suggester, fitted: Fitted, seed: int) -> list[Set
     if not suggester.aims.is_plain or not isinstance(fitted.model, MixtureOfProcesses) or fitted.works is not None:
         return []
     model, nothing = fitted.model, fitted.observations.codes[:0]
-    score = partial(upper_confidence_bound, weights_of(model), torch.zeros((), dtype=torch.float64))
+    score = partial(upper_confidence_bound, model.weights, torch.zeros((), dtype=torch.float64))
     seed = child_seed(seed, len(fitted.history), 5)
     found = maximize(MixtureAcquisition(model, score), suggester.lattice, nothing, seed)
     return [suggester.setting_at(found)]
@@ -185,8 +188,3 @@ def refuse_front(aims: Aims, what: str) -> None:
             f"{what} is for one objective, and there are {listed(one.target for one in aims.objectives)}. Take a "
             "setting of opt.front, or give a preference by weights."
         )
-
-
-def can_fail(aims: Aims, fitted: Fitted) -> bool:
-    """Whether a run may be of no use."""
-    return bool(aims.requirements) or fitted.works is not None

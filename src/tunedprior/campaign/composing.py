@@ -17,12 +17,11 @@ from tunedprior.acquisition.composed import (
     log_probability,
     log_weighted_improvement,
     minus_log_cost,
-    weights_of,
 )
 from tunedprior.acquisition.posterior import moments
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.campaign.fitted import Fitted, Part
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Aims, non_dominated
 from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.trials import Trial, settings_of
 
@@ -58,12 +57,13 @@ class Composing:
         if _COST in models:
             cost = models[_COST]
             assert self.fitted.cost is not None
-            terms.append(minus_log_cost(_COST, weights_of(cost), self.fitted.cost.observations.scale))
+            terms.append(minus_log_cost(_COST, cost.weights, self.fitted.cost.observations.scale))
         return ComposedAcquisition(models, terms)
 
     def probability(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """That a run at each setting works and meets everything that is required."""
-        models = {name: self._believed(part) for name, part in self._parts().items()}
+        asked = {_WORKS, *(one.response for one in self.aims.requirements)}
+        models = {name: self._believed(part) for name, part in self._parts().items() if name in asked}
         terms = self._requirements(models)
         if not terms:
             return torch.ones(len(codes), dtype=torch.float64)
@@ -106,7 +106,7 @@ class Composing:
     def wanted(self, response: str, model: MixtureOfProcesses) -> Wanted:
         """What is wanted of a response, in the units of its observations."""
         ends = self.aims.named(response).target_in(self.fitted.parts[response].observations)
-        return Wanted(response, weights_of(model), *ends)
+        return Wanted(response, model.weights, *ends)
 
     def _utilities(self, models: Mapping[str, MixtureOfProcesses], each: Sequence[Wanted]) -> Float[Tensor, "n m"]:
         """How good what was told and what is under way is, of those that meet what is required.
@@ -188,8 +188,7 @@ class Composing:
 
     def _reference(self, utilities: Float[Tensor, "n m"]) -> Float[Tensor, " m"]:
         """The point that counts as no gain: the user's bounds, or a little behind the worst of the front."""
-        better = (utilities[:, None] >= utilities[None]).all(-1) & (utilities[:, None] > utilities[None]).any(-1)
-        front = utilities[~better.any(0)]
+        front = utilities[non_dominated(utilities)]
         reach = (utilities.amax(0) - utilities.amin(0)).clamp_min(_BEHIND)
         reference = front.amin(0) - _BEHIND * reach
         for column, one in enumerate(self.aims.objectives):
@@ -205,11 +204,11 @@ class Composing:
                 model = models[one.response]
                 noise = model.amplitude * model.noise if one.labels else None
                 low, high = self._bounds(one.response, one.low, one.high)
-                terms.append(log_probability(one.response, weights_of(model), low, high, noise))
+                terms.append(log_probability(one.response, model.weights, low, high, noise))
         if _WORKS in models:
             model = models[_WORKS]
             noise = model.amplitude * model.noise
-            terms.append(log_probability(_WORKS, weights_of(model), 0.0, torch.inf, noise))
+            terms.append(log_probability(_WORKS, model.weights, 0.0, torch.inf, noise))
         return terms
 
 

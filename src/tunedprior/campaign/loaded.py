@@ -22,6 +22,7 @@ from tunedprior.campaign.saved_form import (
     SavedLinear,
     SavedNumeric,
     SavedOnlyWhen,
+    SavedRequirement,
     SavedTarget,
     SavedTrial,
     restored_cell,
@@ -112,12 +113,7 @@ def _aims(own: SavedArguments) -> dict[str, Any]:
     }
     return {
         "objectives": goals,
-        "requirements": {
-            one.name: Requirement(
-                one.name, -inf if one.low is None else one.low, inf if one.high is None else one.high, one.labels
-            )
-            for one in required
-        },
+        "requirements": {one.name: Requirement(one.name, *_ends(one), one.labels) for one in required},
         "preference": own.aims.weights or bounds or None,
         "noise_std": {one.name: one.noise_std for one in each if one.noise_std is not None},
         "log": [one.name for one in each if one.log],
@@ -204,9 +200,12 @@ def _constraint(saved: SavedLinear | SavedOnlyWhen) -> Constraint:
     if isinstance(saved, SavedOnlyWhen):
         when = {name: list(map(restored_cell, values)) for name, values in saved.when.items()}
         return OnlyWhen(saved.parameter, when, restored_cell(saved.otherwise))
-    return Linear(
-        saved.coefficients, -inf if saved.low is None else saved.low, inf if saved.high is None else saved.high
-    )
+    return Linear(saved.coefficients, *_ends(saved))
+
+
+def _ends(saved: SavedLinear | SavedRequirement) -> tuple[float, float]:
+    """Of a range, of which an end that is open is null."""
+    return -inf if saved.low is None else saved.low, inf if saved.high is None else saved.high
 
 
 def _is_sound(one: Numeric) -> bool:

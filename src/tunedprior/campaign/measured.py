@@ -14,7 +14,7 @@ from tunedprior.errors import InputError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.cells import as_label, is_blank
 from tunedprior.problem.objective import Objective
-from tunedprior.problem.parameters import is_missing
+from tunedprior.problem.parameters import is_missing, is_number
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,21 @@ def measured_of(value: Any, failed: Any, count: int, aims: Aims) -> list[Measure
 
 def noises_of(noise_std: Any, count: int, aims: Aims) -> list[dict[str, float]]:
     """The noise of each response in each of `count` runs, by name; a single number is that of the first response."""
-    if isinstance(noise_std, list | tuple | np.ndarray | pd.Series):
-        if len(noise_std) != count:
-            raise InputError(
-                f"noise_std must be one for all or one for each of {count} settings; got {len(noise_std)}."
-            )
-        return [_noise_of(one, aims) for one in noise_std]
-    return [_noise_of(noise_std, aims)] * count
+    return [_noise_of(one, aims) for one in _for_each(noise_std, count, "noise_std")]
+
+
+def costs_told(cost: Any, count: int) -> list[float]:
+    """What each of `count` runs cost; NaN where that was not told."""
+    return [_cost_told(one) for one in _for_each(cost, count, "cost")]
+
+
+def _for_each(given: Any, count: int, what: str) -> list[Any]:
+    """One for each of `count` settings, from that or from one for all."""
+    if not isinstance(given, list | tuple | np.ndarray | pd.Series):
+        return [given] * count
+    if len(given) != count:
+        raise InputError(f"{what} must be one for all, or one for each of the {count} settings; got {len(given)}.")
+    return list(given)
 
 
 def _noise_of(noise_std: Any, aims: Aims) -> dict[str, float]:
@@ -73,28 +81,17 @@ def _noise_of(noise_std: Any, aims: Aims) -> dict[str, float]:
     return {name: number(one, f"noise_std of {name!r}", least=0.0) for name, one in noise_std.items()}
 
 
-def costs_told(cost: Any, count: int) -> list[float]:
-    """What each of `count` runs cost; NaN where that was not told."""
-    if isinstance(cost, list | tuple | np.ndarray | pd.Series):
-        if len(cost) != count:
-            raise InputError(f"cost must be one for all, or one for each of the {count} settings; got {len(cost)}.")
-        return [_cost_told(one) for one in cost]
-    return [_cost_told(cost)] * count
-
-
 def _cost_told(cost: Any) -> float:
     if is_missing(cost):
         return nan
-    is_number = isinstance(cost, int | float | np.integer | np.floating) and not isinstance(cost, bool)
-    if not is_number or not 0 < cost < float("inf"):
+    if not is_number(cost) or not 0 < cost < float("inf"):
         raise InputError(f"cost must be a number above 0, as improvement is divided by it; got {shown(cost)}.")
     return float(cost)
 
 
 def number(given: Any, what: str, least: float) -> float:
     """A finite number of at least this, or an `InputError`."""
-    is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
-    if not is_number or not np.isfinite(given) or given < least:
+    if not is_number(given) or not np.isfinite(given) or given < least:
         raise InputError(f"{what} must be a finite number, {least:g} or more; got {shown(given)}.")
     return float(given)
 

@@ -9,10 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.composed import weights_of
 from tunedprior.acquisition.posterior import moments
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.campaign.advice import can_fail, recommended, refuse_front
+from tunedprior.campaign.advice import EVEN, recommended, refuse_front
 from tunedprior.campaign.composing import probability_met
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.pool import Pool
@@ -27,7 +26,6 @@ from tunedprior.problem.trials import in_words, settings_of
 
 _EVERYWHERE = 384  # settings all over the space, among which the best may be
 _QUANTILE = 0.95
-_EVEN = 0.5  # the probability of meeting what is required, from which on a setting counts
 _NODES = 32  # of a Gauss–Hermite rule
 
 
@@ -96,10 +94,9 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         codes = codes_of_run(settings, fitted.box)
         if pool is None and not suggester.space.constraints:
             codes = torch.cat([codes, _around(codes[0], suggester.lattice.bounds, seed)])
-        if can_fail(aims, fitted):
-            met = probability_met(fitted, aims, codes) >= _EVEN
-            met[0] = True
-            codes = codes[met]
+        met = probability_met(fitted, aims, codes) >= EVEN
+        met[0] = True
+        codes = codes[met]
         samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
     utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
     gains = utilities.max(-1) - utilities[:, 0]
@@ -132,7 +129,7 @@ def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Repl
         gains = torch.zeros(len(codes), dtype=torch.float64)
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             best = (means[:, :, None] + steps * node).amax(1) - means.amax(1, keepdim=True)
-            gains += weight * (weights_of(model) @ best)
+            gains += weight * (model.weights @ best)
         gains = fitted.observations.scale * gains.clamp_min(0.0)
     chosen = int(gains[:-1].argmax())
     return Replication(dict(tried[chosen]), float(gains[chosen]), float(gains[-1]))

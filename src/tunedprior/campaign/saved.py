@@ -108,21 +108,22 @@ def _saved_aims(aims: Aims) -> SavedAims:
         wanted = one.direction
         return SavedTarget(float(wanted.low), float(wanted.upper)) if isinstance(wanted, Target) else wanted
 
-    def end(number: float) -> float | None:
-        return number if isfinite(number) else None
-
     return SavedAims(
         [SavedObjective(one.target, goal(one), one.noise_std, one.log) for one in aims.objectives],
-        [SavedRequirement(one.response, end(one.low), end(one.high), one.labels) for one in aims.requirements],
+        [SavedRequirement(one.response, _end(one.low), _end(one.high), one.labels) for one in aims.requirements],
         dict(aims.weights),
         dict(aims.bounds),
     )
 
 
+def _end(number: float) -> float | None:
+    """An end of a range; None if it is open, for which JSON has no number."""
+    return number if isfinite(number) else None
+
+
 def _saved_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | SavedFunction:
     if isinstance(constraint, Linear):
-        low, high = (edge if isfinite(edge) else None for edge in (constraint.low, constraint.high))
-        return SavedLinear(dict(constraint.coefficients), low, high)
+        return SavedLinear(dict(constraint.coefficients), _end(constraint.low), _end(constraint.high))
     if isinstance(constraint, OnlyWhen):
         when = {name: [saved_cell(one, name) for one in values] for name, values in constraint.when.items()}
         return SavedOnlyWhen(constraint.parameter, when, saved_cell(constraint.otherwise, constraint.parameter))

@@ -122,8 +122,7 @@ class Suggester:
         pool = None if candidates is None else self.pool(candidates)
         self._warn_if_exhausted(history, under_way, pool)
         if self.is_designing(history, under_way):
-            position = len(history) + len(under_way) + len(history.set_aside)
-            return self._first.at(position, self._known(history, under_way), seed, pool)
+            return self._designed(history, under_way, seed, pool)
         if fitted is None or fitted.history.told != history.told:
             fitted = self.fit(history, seed)
         return self._chosen(history, fitted, under_way, seed, pool)
@@ -249,6 +248,11 @@ class Suggester:
         tried = [*settings_of(history.told), *settings_of(history.cancelled_ones), *pending]
         return codes_of_run(tried, self.surrogate.box)
 
+    def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
+        """The setting of the design at this position."""
+        position = len(history) + len(pending) + len(history.set_aside)
+        return self._first.at(position, self._known(history, pending), seed, pool)
+
     def setting_at(self, codes: Float[Tensor, " k"]) -> Setting:
         """The allowed setting at codes that were found among allowed ones, but for rounding."""
         setting = self.surrogate.box.settings(codes[None], self.space)[0]
@@ -276,8 +280,7 @@ class Suggester:
             num_choices = self.space.size if pool is None else len(pool.settings)
             acquisition = self._acquisition(fitted, under_way, num_choices, seed)
             if acquisition is None:
-                position = len(history) + len(pending) + len(history.set_aside)
-                return self._first.at(position, self._known(history, pending), seed, pool)
+                return self._designed(history, pending, seed, pool)
             found = maximize(acquisition, self.lattice, avoid, seed, choices, under_way)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])

@@ -218,7 +218,8 @@ def parameter_from(name: str, given: Description) -> Parameter:
     )
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether it is a number, and not a flag or a duration."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.timedelta64)
 
 
@@ -231,7 +232,7 @@ def _is_finite(value: Any) -> bool:
 
 def _range(name: str, given: tuple[Any, ...]) -> Numeric:
     edges, more = given[:2], given[2:]
-    if len(edges) != 2 or len(more) > 1 or not all(_is_number(edge) and _is_finite(edge) for edge in edges):
+    if len(edges) != 2 or len(more) > 1 or not all(is_number(edge) and _is_finite(edge) for edge in edges):
         raise InputError(
             f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
             "Write a list for discrete levels, (low, high, step) for a grid, or (low, high, 'log')."
@@ -263,7 +264,7 @@ def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> 
 
 def _grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
     step = given[2]
-    if not _is_number(step) or not _is_finite(step) or step <= 0:
+    if not is_number(step) or not _is_finite(step) or step <= 0:
         raise InputError(
             f"Parameter {name!r}: after low and high there is a step, a number above 0, or the word 'log'; got "
             f"{shown(given)}."
@@ -296,7 +297,7 @@ def _choices(name: str, given: Sequence[Any]) -> Parameter:
         ) from error
     if len(distinct) < len(given):
         raise InputError(f"Parameter {name!r}: values must differ; got {listed(given)}.")
-    if all(_is_number(value) for value in given):
+    if all(is_number(value) for value in given):
         if not all(map(_is_finite, given)):
             raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(map(shown, given))}.")
         if len(given) == 2 and all(isinstance(value, float) for value in given):
