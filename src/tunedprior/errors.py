@@ -49,6 +49,10 @@ class FileFormatError(TunedPriorError, ValueError):
     """A file is damaged, of another kind, or of a newer version."""
 
 
+class MissingExtraError(TunedPriorError, ImportError):
+    """A package that only some people need is not installed; the message names the extra that it comes with."""
+
+
 class OddResultWarning(UserWarning):
     """A result that was told looks like a slip."""
 
