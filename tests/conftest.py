@@ -1,6 +1,7 @@
 """Shape annotations are checked while the tests run, and property tests try the same cases every time."""
 
 import inspect
+import os
 import sys
 
 import pytest
@@ -13,12 +14,16 @@ import support.typecheck  # noqa: F401  # the hook finds it by its name, and doe
 # pytest reads this file before any test, in every worker of pytest-xdist too. What was imported before the hook stays
 # unchecked, so that would be worth knowing.
 assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
-install_import_hook("tunedprior", "support.typecheck.checker")
+if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # other people's long suites of tests, which are not about our types
+    install_import_hook("tunedprior", "support.typecheck.checker")
 
 from tunedprior.numerics.isolation import OwnGenerator  # noqa: E402  # after the hook
 
 # PyTorch calls it for every single operation inside such a block: checking its annotations takes longer than those do.
 OwnGenerator.__torch_function__ = inspect.unwrap(OwnGenerator.__torch_function__)
+
+# Optuna's suites of tests are in a module that pytest does not collect.
+pytest.register_assert_rewrite("optuna.testing.pytest_samplers")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

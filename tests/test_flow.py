@@ -13,10 +13,12 @@ def drawn() -> dict[str, list[str]]:
     """The modules of each package, as the first picture of the page lists them, in its order."""
     picture = PAGE.split("```")[1]
     found: dict[str, list[str]] = {}
+    outer = ""
     for line in picture.splitlines():
         package = re.match(r"(\s*)(\w+)/ ", line)
         if package:
-            name = f"kernels/{package[2]}" if package[1] else package[2]
+            outer = package[2] if not package[1] else outer
+            name = f"{outer}/{package[2]}" if package[1] else package[2]
         elif not found:
             continue
         modules = re.split(r"\s{3,}", line.strip().removeprefix(f"{name.split('/')[-1]}/").strip())[0]

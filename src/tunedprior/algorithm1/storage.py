@@ -38,11 +38,16 @@ _ROUNDING = 1e-6
 
 def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
+    write_atomically(path, encoded(prior))
+
+
+def encoded(prior: "WeightPrior") -> bytes:
+    """The content of the file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
         "kernel": type(prior.base).__name__,
-        "arguments": _arguments(prior.base),
+        "arguments": kernel_arguments(prior.base),
         "axes": [asdict(axis) for axis in prior.box.axes],
         "lam": prior.lam,
         **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
@@ -53,12 +58,12 @@ def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     try:
         text = json.dumps(header).encode()
         data = packed({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
-        _fields(data)  # whatever is written can be read again
+        decoded(data)  # whatever is written can be read again
     except (TypeError, ValueError, FileFormatError) as error:
         raise InputError(
             f"This prior cannot be saved: {error}. Categories must be text, numbers, True, False or None."
         ) from error
-    write_atomically(path, data)
+    return data
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         if size > _MOST_BYTES:
             raise FileFormatError(f"is not a weight prior: it holds {size:,} bytes")
-        return _fields(data)
+        return decoded(data)
     except FileFormatError as error:
         raise FileFormatError(
             f"{os.fspath(path)!r} {error}. {_kind(data)}Make it again with prior.save(path)."
@@ -111,7 +116,7 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
         )
 
 
-def _fields(data: bytes) -> dict[str, Any]:
+def decoded(data: bytes) -> dict[str, Any]:
     """The same from the bytes of the file; messages of errors go on from the file's name."""
     try:
         arrays = arrays_in(data)
@@ -121,12 +126,12 @@ def _fields(data: bytes) -> dict[str, Any]:
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
         raise FileFormatError("is not a weight prior, or is damaged (it has no header)")
     header, arguments = parsed(text.tobytes())
-    box = Box(tuple(map(_axis, header.axes)))
-    _check_arrays(arrays, box.num_inputs)
+    box = Box(tuple(map(axis_of, header.axes)))
+    check_arrays(arrays, box.num_inputs)
     tensors = {name: torch.as_tensor(array) for name, array in arrays.items() if name != "header"}
     anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
     try:
-        base = _make(header.kernel, arguments, anchors).requires_grad_(False)
+        base = kernel_of(header.kernel, arguments).requires_grad_(False)
         if base.num_inputs not in (None, box.num_inputs):
             raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
         fit = (
@@ -137,12 +142,13 @@ def _fields(data: bytes) -> dict[str, Any]:
     return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
 
 
-def _axis(entry: AxisEntry) -> Axis:
+def axis_of(entry: AxisEntry) -> Axis:
+    """The side of the box that an entry of a header describes."""
     choices = None if entry.choices is None else tuple(entry.choices)
     return Axis(entry.name, entry.low, entry.high, entry.log, choices)
 
 
-def _check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
+def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     """The arrays of one kind of fit, of the right types and shapes, finite, and small enough to be used."""
     wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
     missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
@@ -191,7 +197,8 @@ def _kind(data: bytes) -> str:
     return "It looks like text, such as a CSV file: learn from it with pretrain(path, space). "
 
 
-def _arguments(kernel: FreeKernel) -> dict[str, Any]:
+def kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
+    """What `kernel_of` makes the kernel from again, as JSON has it."""
     name = type(kernel).__name__
     if name not in ARGUMENTS or getattr(kernels, name) is not type(kernel):
         raise InputError(f"Only the kernels of tunedprior.kernels can be saved ({', '.join(ARGUMENTS)}); got {name}.")
@@ -201,11 +208,12 @@ def _arguments(kernel: FreeKernel) -> dict[str, Any]:
     return {field: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for field, v in values.items()}
 
 
-def _make(kind: str, arguments: Mapping[str, object], like: Tensor) -> FreeKernel:
+def kernel_of(kind: str, arguments: Mapping[str, object]) -> FreeKernel:
+    """The kernel of this name with these arguments, checked before (`schema.ARGUMENTS`)."""
     make: Callable[..., FreeKernel] = getattr(kernels, kind)
     return make(
         **{
-            name: torch.tensor(value, dtype=like.dtype) if isinstance(value, list) else value
+            name: torch.tensor(value, dtype=torch.float64) if isinstance(value, list) else value
             for name, value in arguments.items()
         }
     )

@@ -10,6 +10,7 @@ import torch
 from botorch.models.model import Model
 
 from tunedprior.average.surrogate import Average
+from tunedprior.campaign.thinning import kept
 from tunedprior.checks import shown
 from tunedprior.errors import InputError
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
@@ -92,19 +93,19 @@ class Fitting:
     cost: Cost | None = None
 
     def fit(self, history: History, seed: int, before: Fitted | None) -> Fitted:
-        """The models; faster with those of the same history less some results."""
+        """The models, of so many results as `kept` says; faster with those of the same history less some results."""
         box, parts = self.plain.box, {}
-        failures = not self.learns_failures
+        told, failures = kept(history.told, self.aims, box), not self.learns_failures
         for one in self.aims.responses:
-            observations = one.observations(history.told, box, failures and one.is_main)
+            observations = one.observations(told, box, failures and one.is_main)
             if len(observations):
                 old = None if before is None else before.parts.get(one.target)
                 parts[one.target] = self._part(self.surrogates[one.target], observations, seed, old)
         works, cost = None, None
-        if self.learns_failures and any(trial.failed for trial in history.told):
+        if self.learns_failures and any(trial.failed for trial in told):
             old = None if before is None else before.works
-            works = self._part(self.plain, labels_of(history.told, box), seed, old)
-        costs = _told_costs(history.told) if self.composes and self.cost is None else []
+            works = self._part(self.plain, labels_of(told, box), seed, old)
+        costs = _told_costs(told) if self.composes and self.cost is None else []
         if len({value for _, value in costs}) > 1:
             old = None if before is None else before.cost
             cost = self._part(self.plain, cost_observations(costs, box), seed, old)

@@ -139,11 +139,11 @@ class Notebook:
         """
         if self._history != History():
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
-        box = self._suggester.own_box
         if isinstance(history, History):
-            codes_of_run(settings_of(history.trials), box)  # refuses what lies outside
+            codes_of_run(settings_of(history.trials), self._suggester.surrogate.box)  # refuses what lies outside
             self._history = history
         else:
+            box = self._suggester.own_box
             read = read_table(history, self._columns.names, "The history")
             self._history = from_table(
                 read.table,

@@ -91,9 +91,11 @@ def surrogates_for(
     ard: bool = False,
     seed: int = 0,
     relations: Mapping[str, str] | None = None,
+    within: Box | None = None,
 ) -> dict[str, Surrogate]:
     """A model for each response, by name; several of them share one box (see `surrogate_for`)."""
-    within = common_box(old.values(), space) if len(aims.responses) > 1 else None
+    if within is None and len(aims.responses) > 1:
+        within = common_box(old.values(), space)
     return {
         one.target: surrogate_for(
             prior,

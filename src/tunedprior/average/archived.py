@@ -1,0 +1,195 @@
+"""What an average learnt from old data, as bytes: plain arrays and a JSON header. No pickle, and no table of old data.
+
+It is what a worker needs that has never seen the old files. Fits with an α for each row hold the settings of up to 500
+old rows, as their anchors; their responses are not in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Meta, Struct
+from torch import Tensor
+
+from tunedprior.algorithm1.archive import arrays_in, packed
+from tunedprior.algorithm1.schema import ARGUMENTS, AxisEntry
+from tunedprior.algorithm1.storage import axis_of, check_arrays, kernel_arguments, kernel_of
+from tunedprior.average.old_sets import OldSet
+from tunedprior.average.surrogate import Average
+from tunedprior.errors import FileFormatError, InputError
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.fit import AlphaFit, Fit
+from tunedprior.machines.streamed import FeatureFit
+from tunedprior.numerics.axes import Axes
+from tunedprior.problem.box import Box
+
+FORMAT, VERSION = "tunedprior average", 1
+
+_Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]
+_Positive = Annotated[float, Meta(gt=0, le=1e300)]
+_Sign = Annotated[int, Meta(ge=-1, le=1)]
+
+
+class _Strict(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exactly these fields."""
+
+
+class SavedReading(_Strict, frozen=True):
+    """A `Fit`, without its arrays."""
+
+    kernel: str
+    arguments: dict[str, Any]
+    lam: _Positive
+    bias: _Finite
+
+
+class SavedSet(_Strict, frozen=True):
+    """An `OldSet`, without its arrays."""
+
+    name: str
+    readings: Annotated[list[SavedReading], Meta(min_length=1, max_length=100)]
+    units: list[_Positive]
+    middle: _Finite
+    likely: list[_Positive]
+    sign: _Sign
+    hoped: _Sign
+
+
+class SavedAverage(_Strict, frozen=True):
+    """An `Average`, without its arrays."""
+
+    format: str
+    version: int
+    axes: Annotated[list[AxisEntry], Meta(min_length=1)]
+    beliefs: list[str]
+    alone: bool
+    sets: list[SavedSet]
+
+
+def encoded(average: Average) -> bytes:
+    """The average as bytes, for `decoded`; an `InputError` if something in it cannot be stored."""
+    axes = Axes.numbers(average.box.num_inputs) if average.axes is None else average.axes
+    tensors = {"of_input": axes.of_input, "unit": axes.unit}
+    for position, one in enumerate(average.known):
+        if one.some is not None:
+            tensors[f"{position} some"] = one.some
+        for number, reading in enumerate(one.readings):
+            tensors |= {f"{position} {number} {name}": each for name, each in _tensors(reading).items()}
+    header = SavedAverage(
+        FORMAT,
+        VERSION,
+        [AxisEntry(**_plain_axis(asdict(axis))) for axis in average.box.axes],
+        list(average.beliefs),
+        average.alone,
+        [_saved_set(one) for one in average.known],
+    )
+    arrays = {name: (one.double() if one.is_floating_point() else one).cpu().numpy() for name, one in tensors.items()}
+    try:
+        text = msgspec.json.encode(header)
+        data = packed({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        decoded(data)  # whatever is written can be read again
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"What was learnt from old data cannot be stored: {error}. Categories must be text, numbers, True, False "
+            "or None."
+        ) from error
+    return data
+
+
+def decoded(data: bytes) -> Average:
+    """The average that `encoded` wrote; a `FileFormatError` if it is not that, or damaged."""
+    arrays = arrays_in(data)
+    text = arrays.pop("header", None)
+    if text is None or text.dtype != np.uint8 or text.ndim != 1:
+        raise FileFormatError("What is stored of old data is damaged: it has no header.")
+    try:
+        header = msgspec.json.decode(text.tobytes(), type=SavedAverage)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"What is stored of old data is damaged (its header: {error}).") from error
+    if header.format != FORMAT or header.version > VERSION:
+        raise FileFormatError(
+            f"What is stored of old data is {header.format[:40]!r}, version {header.version}; this tunedprior reads "
+            f"{FORMAT!r} up to version {VERSION}. Update it."
+        )
+    box = Box(tuple(map(axis_of, header.axes)))
+    axes = Axes(_tensor(arrays, "of_input", np.int64), _tensor(arrays, "unit", np.float64))
+    if not len(axes.of_input) == len(axes.unit) == box.num_inputs or not (axes.unit > 0).all():
+        raise FileFormatError("What is stored of old data is damaged: its axes do not belong to its box.")
+    try:
+        known = tuple(_set(one, position, arrays, box) for position, one in enumerate(header.sets))
+        return Average(box, known, tuple(header.beliefs), header.alone, axes)
+    except InputError as error:
+        raise FileFormatError(f"What is stored of old data is damaged: {error}") from error
+
+
+def _saved_set(one: OldSet) -> SavedSet:
+    readings = [_saved_reading(reading) for reading in one.readings]
+    return SavedSet(one.name, readings, list(one.units), one.middle, list(one.likely), one.sign, one.hoped)
+
+
+def _saved_reading(reading: Fit) -> SavedReading:
+    kernel = reading.kernel
+    if not isinstance(kernel, FreeKernel):
+        raise InputError(f"Only fits with a free kernel can be stored; got one with {type(kernel).__name__}.")
+    bias = reading.bias if isinstance(reading, AlphaFit) else 0.0
+    return SavedReading(type(kernel).__name__, kernel_arguments(kernel), reading.lam, bias)
+
+
+def _plain_axis(fields: dict[str, Any]) -> dict[str, Any]:
+    """Choices as a list of plain values, as JSON has them."""
+    choices = fields["choices"]
+    return fields | {"choices": None if choices is None else list(choices)}
+
+
+def _tensors(reading: Fit) -> dict[str, Tensor]:
+    if isinstance(reading, AlphaFit):
+        return {"anchors": reading.anchors, "alpha": reading.alpha}
+    if isinstance(reading, FeatureFit):
+        return reading.arrays()
+    raise InputError(f"A {type(reading).__name__} cannot be stored.")
+
+
+def _set(saved: SavedSet, position: int, arrays: Mapping[str, np.ndarray], box: Box) -> OldSet:
+    some = f"{position} some"
+    readings = tuple(_reading(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.readings))
+    if len(saved.units) != len(readings) or (saved.likely and len(saved.likely) != len(readings)):
+        raise FileFormatError("What is stored of old data is damaged: a reading lacks its unit or probability.")
+    return OldSet(
+        saved.name,
+        readings,
+        tuple(saved.units),
+        saved.middle,
+        tuple(saved.likely),
+        saved.sign,
+        saved.hoped or 1,
+        _tensor(arrays, some, np.float64) if some in arrays else None,
+    )
+
+
+def _reading(saved: SavedReading, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:
+    own = {name.removeprefix(prefix): one for name, one in arrays.items() if name.startswith(prefix)}
+    kind = ARGUMENTS.get(saved.kernel)
+    if kind is None:
+        raise FileFormatError(f"What is stored of old data names a kernel {saved.kernel[:40]!r}. Update tunedprior.")
+    try:
+        arguments = msgspec.structs.asdict(msgspec.convert(saved.arguments, type=kind))
+        # A fit by features has no anchors; those of a single point in the middle stand for them.
+        stand_in = {"anchors": np.zeros((1, box.num_inputs)), "alpha": np.zeros(0)}
+        check_arrays({"header": np.zeros(0), **stand_in, **own}, box.num_inputs)
+    except (msgspec.MsgspecError, FileFormatError) as error:
+        raise FileFormatError(f"What is stored of old data {error}.") from error
+    kernel = kernel_of(saved.kernel, arguments).requires_grad_(False)
+    tensors = {name: torch.as_tensor(one) for name, one in own.items()}
+    if "alpha" in tensors:
+        return AlphaFit(kernel, tensors["anchors"], tensors["alpha"], saved.lam, saved.bias)
+    return FeatureFit.from_arrays(kernel, saved.lam, tensors)
+
+
+def _tensor(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Tensor:
+    found = arrays.get(name)
+    if found is None or found.dtype != kind or not np.isfinite(found).all():
+        raise FileFormatError(f"What is stored of old data is damaged: {name!r} is missing or of another type.")
+    return torch.as_tensor(found)

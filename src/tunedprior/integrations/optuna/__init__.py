@@ -1,0 +1,5 @@
+"""Optuna: a sampler that learns from old data, for studies of every kind."""
+
+from tunedprior.integrations.optuna.sampler import TunedPriorSampler
+
+__all__ = ["TunedPriorSampler"]

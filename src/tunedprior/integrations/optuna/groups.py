@@ -1,0 +1,39 @@
+"""Search spaces that are found while a study runs: parameters in groups that always come together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial
+
+Distributions = Mapping[str, BaseDistribution]
+
+
+def latest(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
+    """For each parameter, its distribution in the last trial that has it: ranges may change from trial to trial."""
+    found: dict[str, BaseDistribution] = {}
+    for trial in reversed(trials):
+        for name, distribution in trial.distributions.items():
+            found.setdefault(name, distribution)
+    return {**given, **found}
+
+
+def groups_of(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple[str, ...]]:
+    """The coarsest groups of parameters of which every trial has all or none, each in the order of the alphabet.
+
+    In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
+    """
+    together = dict.fromkeys(frozenset(trial.distributions) for trial in trials)
+    return partition([frozenset(given), *together])
+
+
+def partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
+    """The coarsest partition of which each set is a union of parts.
+
+    >>> partition([frozenset("xy"), frozenset("xz")])
+    [('x',), ('y',), ('z',)]
+    """
+    parts: list[frozenset[str]] = []
+    for names in sets:
+        rest = names.difference(*parts)
+        parts = [part for old in parts for part in (old & names, old - names) if part] + ([rest] if rest else [])
+    return sorted(tuple(sorted(part)) for part in parts)

@@ -1,0 +1,154 @@
+"""Trials of a study as a `History`: what was told of a group of parameters, and what is under way."""
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite, nan
+from statistics import median
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement
+from tunedprior.problem.objective import Objective
+from tunedprior.problem.trials import History, Trial
+
+#: A trial's attribute with the parameters that were chosen for it, before the objective asks for them one by one.
+CHOSEN = "tunedprior:chosen"
+#: Its value while they are being chosen.
+CHOOSING = "choosing"
+#: A trial's attribute that says that its failure was told, and not found out because its worker fell silent.
+FAILED = "tunedprior:failed"
+_CONSTRAINTS = "constraints"
+_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+
+
+def objective_names(study: Study, target: str | Sequence[str] | None, taken: Sequence[str]) -> list[str]:
+    """What the values of the study are called: as the user says, by the study's metric names, or y1, y2 and so on."""
+    count = len(study.directions)
+    if target is not None:
+        return [target] if isinstance(target, str) else list(target)
+    # The studies that some pruners hand on have no metric names.
+    names = getattr(study, "metric_names", None) or (
+        ["y"] if count == 1 else [f"y{number}" for number in range(1, count + 1)]
+    )
+    unlike = []
+    for name in names:
+        while name in taken or name in unlike:
+            name += "_"  # no name of a parameter is reserved
+        unlike.append(name)
+    return unlike
+
+
+def constraints_in(trial: FrozenTrial) -> dict[str, float]:
+    """The values of constraints by name, however they were set; a trial meets them if none is above 0."""
+    listed = trial.system_attrs.get(_CONSTRAINTS) or ()
+    prefix = f"{_CONSTRAINTS}:"
+    found = {str(number): value for number, value in enumerate(listed)}
+    found |= {key[len(prefix) :]: one for key, one in trial.system_attrs.items() if key.startswith(prefix)}
+    return {name: float(value) for name, value in found.items() if isfinite(value)}
+
+
+def constraint_name(name: str, taken: Sequence[str]) -> str:
+    """What a constraint's response is called."""
+    called = f"constraint {name}"
+    while called in taken:
+        called += "_"
+    return called
+
+
+def aims_of_study(
+    study: Study, names: Sequence[str], constraints: Sequence[str], noise_std: Mapping[str, float]
+) -> Aims:
+    """What the study is after, with a requirement for each of the responses that are constraints."""
+    words = [MINIMIZE if one == StudyDirection.MINIMIZE else MAXIMIZE for one in study.directions]
+    objectives = [
+        Objective(name, word, noise_std.get(name), is_main=number == 0)
+        for number, (name, word) in enumerate(zip(names, words, strict=True))
+    ]
+    return Aims(tuple(objectives), tuple(Requirement(name, high=0.0) for name in constraints))
+
+
+def in_order(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Finished trials in the order in which they finished, the same for all workers; new ones come last."""
+    finished = [trial for trial in trials if trial.state in _FINISHED and trial.datetime_complete is not None]
+    return sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number))
+
+
+def told_of(
+    trials: Sequence[FrozenTrial], names: Sequence[str], aims: Aims, constraints: Mapping[str, str]
+) -> tuple[Trial, ...]:
+    """Results of trials, in order, that have all of these parameters.
+
+    A run that failed counts as such if that was told. If its worker fell silent, nothing is known of its setting. A
+    pruned trial counts with the last value that was reported, or with the median of all complete before it if that is
+    worse; without any it failed.
+
+    Args:
+        trials: In the order in which they finished.
+        names: The parameters.
+        aims: What the study is after.
+        constraints: What the response of each constraint is called.
+    """
+    complete: list[float] = []
+    found = []
+    for trial in trials:
+        values = _values(trial, aims, complete)
+        if trial.state == TrialState.COMPLETE and len(aims.objectives) == 1 and isfinite(values[0]):
+            complete.append(values[0])
+        if (trial.state == TrialState.FAIL and FAILED not in trial.system_attrs) or not _has(trial.params, names):
+            continue
+        setting = {name: trial.params[name] for name in names}
+        more = dict(zip([one.target for one in aims.objectives[1:]], values[1:], strict=True))
+        more |= {constraints[key]: one for key, one in constraints_in(trial).items() if key in constraints}
+        known = {name: value for name, value in more.items() if isfinite(value)}
+        suggested = dict(setting) if CHOSEN in trial.system_attrs else None
+        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=known))
+    return tuple(found)
+
+
+def _values(trial: FrozenTrial, aims: Aims, complete: Sequence[float]) -> list[float]:
+    """One for each objective; NaN for one that is no number."""
+    values = list(trial.values or ()) if trial.state != TrialState.FAIL else []
+    values = [value if isfinite(value) else nan for value in values]
+    if trial.state == TrialState.PRUNED and values and complete:
+        worse = max if aims.main.direction == MINIMIZE else min
+        values = [worse(values[0], median(complete))]
+    return values if len(values) == len(aims.objectives) else [nan] * len(aims.objectives)
+
+
+def settings_in(
+    trials: Sequence[FrozenTrial], names: Sequence[str], distributions: Mapping[str, BaseDistribution]
+) -> list[dict[str, Any]]:
+    """Settings of these parameters that trials have, or that were chosen for them and not asked for yet."""
+    settings = [setting_of(trial, distributions) for trial in trials]
+    return [{name: setting[name] for name in names} for setting in settings if _has(setting, names)]
+
+
+def setting_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """What a trial has, what was fixed for it by `enqueue_trial`, or what was chosen for it, in this order."""
+    chosen = trial.system_attrs.get(CHOSEN, CHOOSING)
+    stored = {} if chosen == CHOOSING else json.loads(chosen)
+    known = {
+        name: distributions[name].to_external_repr(value) for name, value in stored.items() if name in distributions
+    }
+    return {**known, **trial.system_attrs.get("fixed_params", {}), **trial.params}
+
+
+def as_text(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
+    """What was chosen, as an attribute's value."""
+    return json.dumps({name: distributions[name].to_internal_repr(value) for name, value in setting.items()})
+
+
+def history(told: tuple[Trial, ...], pending: Sequence[Mapping[str, Any]]) -> History:
+    """Both together."""
+    found = History(told)
+    for setting in pending:
+        found = found.asked(dict(setting))
+    return found
+
+
+def _has(setting: Mapping[str, Any], names: Sequence[str]) -> bool:
+    return all(name in setting for name in names)

@@ -1,0 +1,115 @@
+"""Old data of a sampler: whatever an `Optimizer` takes, and other studies, by their names or URLs."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+from optuna.exceptions import StorageInternalError
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from tunedprior.algorithm1.storage import is_weight_prior
+from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.checks import listed, shown
+from tunedprior.errors import InputError
+from tunedprior.files.study import FAILED
+from tunedprior.files.tables import read_table
+from tunedprior.integrations.optuna.histories import constraints_in
+from tunedprior.problem.aims import Aims
+from tunedprior.studies.access import storage_of
+
+
+class NotHereError(InputError):
+    """Old data that is named by a path, a study's name or a URL, and is not to be found from here."""
+
+
+def located(given: Any, study: Study) -> Any:
+    """The old data set itself: text is the path of a file, the URL of a storage, or the name of a study in this one."""
+    if not isinstance(given, str | PathLike):
+        return given
+    text = str(given)
+    if "://" in text:
+        return _study_at(text)
+    if Path(text).is_file():
+        return given
+    try:
+        names = [one.study_name for one in optuna.get_all_study_summaries(storage_of(study), include_best_trial=False)]
+    except StorageInternalError:
+        names = []
+    if text in names:
+        return optuna.load_study(study_name=text, storage=storage_of(study))
+    raise NotHereError(
+        f"Old data {shown(text)} is neither a file nor a study in this storage (there are {listed(names)}). Give its "
+        "path, its name, or the URL of its storage such as 'sqlite:///old.db#name'."
+    )
+
+
+def _study_at(url: str) -> Study:
+    where, _, name = url.partition("#")
+    file = where.removeprefix("sqlite:///")
+    if where.startswith("sqlite:///") and not Path(file).is_file():  # which would be made
+        raise NotHereError(f"Old data: there is no file {file!r}. Give the URL of a storage that exists.")
+    try:
+        names = [one.study_name for one in optuna.get_all_study_summaries(where, include_best_trial=False)]
+    except Exception as error:  # whatever a driver of a database raises
+        raise NotHereError(f"Old data: {where.split('@')[-1]!r} cannot be opened: {error}.") from error
+    if not name and len(names) == 1:
+        name = names[0]
+    if name not in names:
+        raise NotHereError(
+            f"Old data: the storage has the studies {listed(names)}; got {shown(name)}. Name one after '#', as in "
+            "'sqlite:///old.db#name'."
+        )
+    return optuna.load_study(study_name=name, storage=where)
+
+
+def for_group(data: Any, names: Sequence[str], aims: Aims, constraints: Mapping[str, str]) -> Any | None:
+    """An old data set as `read_all` takes it for these parameters; None if it has none of them.
+
+    Args:
+        data: What `located` gave.
+        names: The parameters.
+        aims: What the study is after.
+        constraints: What the response of each constraint is called.
+    """
+    if isinstance(data, Study):
+        return _table(data, names, aims, constraints)
+    if isinstance(data, str | PathLike) and is_weight_prior(data):
+        data = WeightPrior.load(data)
+    if isinstance(data, WeightPrior):
+        return data if set(data.box.names) == set(names) else None
+    responses = [one.target for one in aims.responses]
+    columns = read_table(data, [*names, *responses], "Old data").table.columns
+    return data if any(name in columns for name in names) else None
+
+
+def _table(old: Study, names: Sequence[str], aims: Aims, constraints: Mapping[str, str]) -> pd.DataFrame | None:
+    """A row for each trial that has all of the parameters that the old study knows; None if it knows none of them."""
+    targets = [one.target for one in aims.objectives]
+    if len(old.directions) != len(targets):
+        raise InputError(
+            f"The old study {old.study_name!r} has {len(old.directions)} objectives, and this one has {len(targets)} "
+            f"({listed(targets)}). Pass a table of its trials with a column for each of these that it has."
+        )
+    trials = old.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+    known = {name for trial in trials for name in trial.params}
+    wanted = [name for name in names if name in known]
+    if not wanted:
+        return None
+    rows = [_row(trial, wanted, targets, constraints) for trial in trials if all(one in trial.params for one in wanted)]
+    return pd.DataFrame(rows, columns=[*wanted, *_responses_in(rows, wanted)], dtype=object)
+
+
+def _row(
+    trial: FrozenTrial, names: Sequence[str], targets: Sequence[str], constraints: Mapping[str, str]
+) -> dict[str, Any]:
+    values = [FAILED] * len(targets) if trial.state == TrialState.FAIL else trial.values
+    required = {constraints[key]: one for key, one in constraints_in(trial).items() if key in constraints}
+    return {name: trial.params[name] for name in names} | dict(zip(targets, values, strict=True)) | required
+
+
+def _responses_in(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(column for row in rows for column in row if column not in names))

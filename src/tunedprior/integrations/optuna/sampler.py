@@ -1,0 +1,290 @@
+"""An Optuna sampler that learns from old data."""
+
+import json
+import logging
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from math import isnan
+from secrets import randbits
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from tunedprior.acquisition.functions import AcquisitionChoice
+from tunedprior.average.old_sets import UNKNOWN, named, relations_of
+from tunedprior.campaign import Optimizer
+from tunedprior.campaign.priors import AVERAGE, prior_names
+from tunedprior.checks import flag, listed, seeded, shown
+from tunedprior.errors import ExhaustedWarning, InputError
+from tunedprior.integrations.optuna.group_models import GroupModel
+from tunedprior.integrations.optuna.groups import Distributions, groups_of, latest
+from tunedprior.integrations.optuna.histories import FAILED, as_text, objective_names
+from tunedprior.integrations.optuna.learning import Teaching
+from tunedprior.integrations.optuna.turns import Turns, choices_of, others_than
+from tunedprior.numerics.isolation import child_seed
+from tunedprior.problem.parameters import parameter_from
+from tunedprior.problem.space import Setting
+from tunedprior.studies.access import set_attribute
+
+_log = logging.getLogger(__name__)
+# How often a choice is made again because another worker made the same one at the same moment.
+_MOST_ROUNDS = 3
+_SPACE_OF_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+class TunedPriorSampler(BaseSampler):
+    """Suggests parameters as `tunedprior.Optimizer` does, for an Optuna study, with help from old data.
+
+    Any number of workers may share a study. They account for what the others are running and do not repeat it, whatever
+    their seeds. What was learnt from old data is kept with the study: workers that do not have the old files go on with
+    it, and so does a sampler that is given no old data at all.
+
+    Parameters that only some trials have are suggested in groups that always come together. A run that failed tells the
+    model so, unless its worker fell silent. A pruned trial counts with the last value that it reported.
+
+    Args:
+        old_data: As for `Optimizer`: a table, a file with one, a `WeightPrior` or its file; or another study, the name
+            of one in the same storage, or a URL (`"sqlite:///old.db#name"`); several as a list or by name.
+        target: The response's name in old tables; of several objectives all names, in order. By default the study's
+            metric names, or `"y"`. A sampler with one name is for studies with one objective alone.
+        prior: As for `Optimizer`.
+        relation: As for `Optimizer`: `"same"`, `"opposite"` or `"unknown"`, or a dict by the names of old data sets.
+        seed: Makes suggestions repeatable; random when left out. Workers may have the same one or different ones.
+        search_space: The parameters, where they are known beforehand: then old data helps from the first trial on.
+            Otherwise the first trial, which says what there is to set, is at random.
+        constraints_func: As for Optuna's own samplers: values of a finished trial, of which none is above 0 if it will
+            do. `trial.set_constraint` needs none.
+        noise_std: The measurement noise where it is known; 0 for an exact objective; of several objectives by name.
+        acquisition: As for `Optimizer`.
+        stop_when_exhausted: Whether to stop the study when every setting of a finite space was tried, as `GridSampler`
+            does. Otherwise settings repeat.
+        artifact_store: Where to keep what was learnt from old data, if not in the study's attributes.
+
+    >>> import optuna, pandas
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> old = pandas.DataFrame({"x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "y": [3.0, 2.0, 1.5, 1.0, 1.4, 2.0]})
+    >>> study = optuna.create_study(sampler=TunedPriorSampler(old, seed=1))
+    >>> study.optimize(lambda trial: (trial.suggest_float("x", 0.0, 1.0) - 0.6) ** 2, n_trials=6)
+    >>> abs(study.best_params["x"] - 0.6) < 0.02
+    True
+    """
+
+    def __init__(
+        self,
+        old_data: Any = None,
+        *,
+        target: str | Sequence[str] | None = None,
+        prior: str = AVERAGE,
+        relation: str | Mapping[str, str] = UNKNOWN,
+        seed: int | None = None,
+        search_space: Distributions | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        noise_std: float | Mapping[str, float] | None = None,
+        acquisition: AcquisitionChoice = "ei",
+        stop_when_exhausted: bool = False,
+        artifact_store: Any = None,
+    ) -> None:
+        if not isinstance(prior, str) or prior not in prior_names():
+            raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
+        relations_of(relation, named(old_data))  # refuses what is none
+        self._search_space = _checked_space(search_space)
+        self._target = _checked_target(target)
+        self._seed = randbits(31) if seed is None else seeded(seed)
+        self._teaching = Teaching(old_data, prior, relation, self._seed, artifact_store)
+        self._constraints_func = constraints_func
+        self._noise_std = noise_std
+        self._acquisition = acquisition
+        self._stops = flag(stop_when_exhausted, "stop_when_exhausted")
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin without anything that was computed before."""
+        self._lock, self._turns = RLock(), Turns()
+        self._models: dict[tuple[str, ...], GroupModel] = {}
+        self._said_exhausted = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without locks and models, which every process makes for itself."""
+        hidden = ("_lock", "_turns", "_models", "_said_exhausted")
+        return {name: one for name, one in vars(self).items() if name not in hidden}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    # -- what Optuna calls -----------------------------------------------------------------------------
+
+    def reseed_rng(self) -> None:
+        """Nothing: what is drawn at random for a trial depends on its number, which no other trial has."""
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
+        """All parameters that trials had so far, with the ranges of the last trial that had each."""
+        self._names(study, ())
+        finished = study.get_trials(deepcopy=False, states=_SPACE_OF_FINISHED)
+        found = latest(finished, self._search_space)
+        return {name: one for name, one in sorted(found.items()) if not one.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The next setting, group by group."""
+        names = self._names(study, tuple(search_space))
+        if not search_space:
+            self._turns.end(study, trial, json.dumps({}))
+            return {}
+        self._turns.begin(study, trial)
+        with self._lock:  # what takes longest, while others may still be choosing
+            self._fitted(study, study.get_trials(deepcopy=False), search_space, names)
+        for _ in range(_MOST_ROUNDS):
+            trials = self._turns.wait(study, trial)
+            with self._lock:
+                accounted = choices_of(trials)
+                models = self._fitted(study, trials, search_space, names)
+                each = [(model, self._suggested(model, trials, search_space)) for model in models]
+                chosen = {name: value for _, setting in each for name, value in setting.items()}
+                self._turns.end(study, trial, as_text(chosen, search_space))
+            now = others_than(trial, study.get_trials(deepcopy=False))
+            new = [one for one in now if choices_of([one]).items() - accounted.items()]
+            if not any(model.is_near(setting, new, search_space) for model, setting in each):
+                break
+        self._say_if_exhausted(models)
+        return chosen
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A value at random, for a parameter that no trial had before or whose range just changed."""
+        self._names(study, (param_name,))
+        word = int.from_bytes(param_name.encode()[:8].ljust(8), "big") % (2**31)
+        u = np.random.default_rng(child_seed(self._seed, trial.number, word)).random()
+        return _plain(parameter_from(param_name, param_distribution).at_quantile(u))
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,  # noqa: ARG002
+    ) -> None:
+        """Keep what will be needed of the trial: its constraints, and that it failed."""
+        if state == TrialState.FAIL:
+            set_attribute(study, trial, FAILED, True)
+        elif self._constraints_func is not None and state in _SPACE_OF_FINISHED:
+            set_attribute(study, trial, "constraints", _constraint_values(self._constraints_func(trial)))
+        if self._stops and self._tries_the_last(study, trial):
+            try:
+                study.stop()
+            except RuntimeError:  # not inside of optimize, where whoever asks may stop by themselves
+                _log.info("Every setting of the search space was tried.")
+
+    # -- what users may look at ------------------------------------------------------------------------
+
+    def optimizer(self, study: Study) -> Optimizer:
+        """An `Optimizer` that was told what the study was: to predict, to recommend, to see how old data is trusted.
+
+        Of parameters in several groups, it is that of the largest one.
+        """
+        with self._lock:
+            finished = study.get_trials(deepcopy=False, states=_SPACE_OF_FINISHED)
+            space = {name: one for name, one in latest(finished, self._search_space).items() if not one.single()}
+            if not space:
+                raise InputError("The study has no trials yet, so it is not known what there is to set.")
+            trials = study.get_trials(deepcopy=False)
+            models = self._fitted(study, trials, space, self._names(study, tuple(space)))
+            model = max(models, key=lambda one: len(one.names))
+            return Optimizer.of(model.suggester, self._seed).resume(model.history([], space))
+
+    # -- how it is done --------------------------------------------------------------------------------
+
+    def _names(self, study: Study, parameters: Sequence[str]) -> list[str]:
+        """What the study's values are called; an `InputError` if they are not as many as the user named."""
+        names = objective_names(study, self._target, [*parameters, *self._search_space])
+        if len(names) != len(study.directions):
+            raise InputError(
+                f"target names {len(names)} objective(s), {listed(names)}; the study has {len(study.directions)}. "
+                "Name each of them, or leave target out."
+            )
+        return names
+
+    def _suggested(self, model: GroupModel, trials: Sequence[FrozenTrial], search_space: Distributions) -> Setting:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExhaustedWarning)  # which is said in Optuna's way
+            return model.suggest(trials, search_space, self._seed)
+
+    def _fitted(
+        self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, names: Sequence[str]
+    ) -> list[GroupModel]:
+        """Models of all groups of these parameters, fitted to what these trials told."""
+        finished = [one for one in trials if one.state in _SPACE_OF_FINISHED]
+        groups = groups_of(finished, self._search_space)
+        wanted = [tuple(name for name in group if name in search_space) for group in groups]
+        new = tuple(sorted(set(search_space).difference(*wanted)))
+        found = []
+        for group in [*wanted, new]:
+            if group:
+                space = {name: search_space[name] for name in group}
+                before = self._models.get(group)
+                if before is not None and before.is_of(trials, space, names):
+                    found.append(before)
+                    continue
+                noise = self._noise_std
+                by_name = dict(noise) if isinstance(noise, Mapping) else {} if noise is None else {names[0]: noise}
+                model = GroupModel.of(study, trials, space, names, by_name, self._acquisition, self._teaching, before)
+                self._models[group] = model.fitted_to(self._seed, before)
+                found.append(self._models[group])
+        return found
+
+    def _tries_the_last(self, study: Study, trial: FrozenTrial) -> bool:
+        """Whether nothing is left to try once this trial has finished."""
+        trials = study.get_trials(deepcopy=False, states=(*_SPACE_OF_FINISHED, TrialState.RUNNING, TrialState.FAIL))
+        settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
+        counts = [parameter_from(name, one).count for name, one in trial.distributions.items()]
+        size = 1
+        for count in counts:
+            if count is None:
+                return False
+            size *= count
+        return len(settings) >= size and all(set(one.params) == set(trial.params) for one in trials if one.params)
+
+    def _say_if_exhausted(self, models: Sequence[GroupModel]) -> None:
+        if not self._said_exhausted and len(models) == 1 and models[0].is_exhausted:
+            self._said_exhausted = True
+            _log.warning("Every setting of the search space was tried: what is suggested now repeats.")
+
+
+def _checked_space(given: Distributions | None) -> dict[str, BaseDistribution]:
+    if given is None:
+        return {}
+    wrong = [name for name, one in given.items() if not isinstance(one, BaseDistribution)]
+    if wrong:
+        raise InputError(
+            f"search_space must be a dict of Optuna distributions, such as FloatDistribution(0.0, 1.0); "
+            f"{listed(wrong)} is not. Write them as trial.suggest_… would have them."
+        )
+    return dict(given)
+
+
+def _checked_target(given: Any) -> str | tuple[str, ...] | None:
+    if given is None or isinstance(given, str):
+        return given
+    names = tuple(given)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InputError(f"target must be the name of the response, or different names in order; got {shown(given)}.")
+    return names
+
+
+def _constraint_values(given: Any) -> list[float]:
+    values = [float(one) for one in given]
+    if any(map(isnan, values)):
+        raise InputError("constraints_func must give numbers; got NaN. Give a number above 0 for what will not do.")
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """As Python has it, and not as NumPy does."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,90 @@
+"""Bytes kept with a study: in its attributes piece by piece, or in an artifact store that its attributes point to."""
+
+import hashlib
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from optuna.artifacts import download_artifact, upload_artifact
+from optuna.study import Study
+
+from tunedprior.errors import FileFormatError
+from tunedprior.studies.access import set_study_attribute, study_attributes
+
+_PREFIX = "tunedprior"
+# Characters in one attribute: some databases hold no more than 65,535 bytes in a cell.
+_PIECE = 60_000
+# Upper bound on what is unpacked, so that no study takes all memory.
+_MOST_BYTES = 2**30
+
+
+def keep(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifact_store: Any = None) -> None:
+    """Keep bytes under a name, with a few words about them; what was there before is no longer found.
+
+    The pieces have a name by their content and the pointer to them is written last: workers that keep the same thing at
+    once do not disturb each other, and one that is killed leaves what was there before.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    pointer = {"digest": digest, "size": len(data), "about": dict(about)}
+    if artifact_store is not None:
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "tunedprior.npz"
+            file.write_bytes(data)
+            pointer["artifact"] = upload_artifact(
+                artifact_store=artifact_store, file_path=str(file), study_or_trial=study
+            )
+    else:
+        text = b85encode(zlib.compress(data, 1)).decode("ascii")
+        pieces = [text[first : first + _PIECE] for first in range(0, len(text), _PIECE)]
+        known = study_attributes(study)
+        for number, piece in enumerate(pieces):
+            key = f"{_PREFIX}:piece:{digest[:24]}:{number}"
+            if known.get(key) != piece:
+                set_study_attribute(study, key, piece)
+        pointer["pieces"] = len(pieces)
+    set_study_attribute(study, f"{_PREFIX}:{name}", pointer)
+
+
+def about(study: Study, name: str) -> dict[str, Any] | None:
+    """The words that were kept with these bytes; None if there are none."""
+    pointer = study_attributes(study).get(f"{_PREFIX}:{name}")
+    return dict(pointer["about"]) if isinstance(pointer, dict) else None
+
+
+def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
+    """The bytes that were kept under this name; None if there are none, a `FileFormatError` if they are damaged."""
+    attributes = study_attributes(study)
+    pointer = attributes.get(f"{_PREFIX}:{name}")
+    if not isinstance(pointer, dict):
+        return None
+    if "artifact" in pointer:
+        if artifact_store is None:
+            raise FileFormatError(
+                f"What the study {study.study_name!r} learnt from old data is in an artifact store. Give it: "
+                "artifact_store=…"
+            )
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "tunedprior.npz"
+            download_artifact(artifact_store=artifact_store, artifact_id=pointer["artifact"], file_path=str(file))
+            data = file.read_bytes()
+    else:
+        data = _joined(attributes, pointer)
+    if hashlib.sha256(data).hexdigest() != pointer.get("digest"):
+        raise FileFormatError(f"What the study {study.study_name!r} keeps as {name!r} is damaged.")
+    return data
+
+
+def _joined(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -> bytes:
+    keys = [f"{_PREFIX}:piece:{pointer['digest'][:24]}:{number}" for number in range(pointer["pieces"])]
+    try:
+        packed = b85decode("".join(str(attributes[key]) for key in keys))
+        unpack = zlib.decompressobj()
+        data = unpack.decompress(packed, _MOST_BYTES)
+        if unpack.unconsumed_tail:
+            raise ValueError("it is too large")
+    except (KeyError, ValueError, zlib.error) as error:
+        raise FileFormatError(f"What a study keeps is damaged: {error}.") from error
+    return data
