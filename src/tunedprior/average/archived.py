@@ -93,8 +93,8 @@ def encoded(average: Average) -> bytes:
         decoded(data)  # whatever is written can be read again
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"What was learnt from old data cannot be stored: {error}. Categories must be text, numbers, True, False "
-            "or None."
+            "What was learnt from old data cannot be stored. Categories must be text, numbers, True, False or None "
+            f"({str(error).rstrip('.')})."
         ) from error
     return data
 

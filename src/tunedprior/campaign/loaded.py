@@ -53,19 +53,23 @@ def read(path: str | PathLike[str]) -> SavedCampaign:
         raise InputError(f"{what}. Name a file that opt.save(path) wrote.")
     if file.stat().st_size > _MOST_BYTES:
         raise FileFormatError(f"{given!r} is too large for a campaign.")
-    data = file.read_bytes()
+    return decoded(file.read_bytes(), repr(given))
+
+
+def decoded(data: bytes, given: str) -> SavedCampaign:
+    """What these bytes say, their form checked; a `FileFormatError` says what `given` is instead."""
     try:
         header = msgspec.json.decode(data, type=Header)
         if header.format != FORMAT:
-            raise FileFormatError(f"{given!r} does not hold a campaign. Make one with opt.save(path).")
+            raise FileFormatError(f"{given} does not hold a campaign. Make one with opt.save(path).")
         if header.version > VERSION:
             raise FileFormatError(
-                f"{given!r} has format version {header.version}; this tunedprior reads up to {VERSION}. Update it."
+                f"{given} has format version {header.version}; this tunedprior reads up to {VERSION}. Update it."
             )
         return msgspec.json.decode(data, type=SavedCampaign)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
         raise FileFormatError(
-            f"{given!r} is not a campaign that opt.save(path) wrote, or is damaged: {error}."
+            f"{given} is not a campaign that opt.save(path) wrote, or is damaged: {error}."
         ) from error
 
 
@@ -231,7 +235,7 @@ def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
             f"{str(path)!r} contradicts itself: {listed(said)}. Undo the change, or load the file as it was and tell, "
             "amend or withdraw the trial."
         )
-    trials = [_trial(trial, space) for trial in saved.trials]
+    trials = [trial_of(trial, space) for trial in saved.trials]
     return History(
         tuple(trial for trial in trials if trial.state in (COMPLETE, FAILED)),
         tuple(trial for trial in trials if trial.is_pending),
@@ -261,7 +265,9 @@ def _fits(row: list[Cell], space: Space) -> bool:
     )
 
 
-def _trial(saved: SavedTrial, space: Space) -> Trial:
+def trial_of(saved: SavedTrial, space: Space) -> Trial:
+    """The trial that was saved in this form."""
+
     def setting(row: list[Cell]) -> dict[str, Any]:
         return dict(zip(space.names, map(restored_cell, row), strict=True))
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
+from tunedprior.campaign.records import Record
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
 from tunedprior.checks import flag, listed, shown
@@ -31,8 +32,16 @@ class Notebook:
     """What an `Optimizer` was told. Whatever goes wrong, what was told before stays as it was."""
 
     _suggester: Suggester
-    _history: History
+    _record: Record
     _columns: Columns
+
+    @property
+    def _history(self) -> History:
+        return self._record.history
+
+    @_history.setter
+    def _history(self, history: History) -> None:
+        self._record.replace(history)
 
     # -- telling ---------------------------------------------------------------------------------------
 
@@ -70,6 +79,8 @@ class Notebook:
         """
         run = Run.of(setting, value, failed, trial, note, self._columns, self._suggester.aims, noise_std, cost)
         before = self._history
+        if self._record.is_shared:
+            run.refuse_told_before(before)
         self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
         warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester.aims)
 

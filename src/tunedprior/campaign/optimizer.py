@@ -5,18 +5,25 @@ from os import PathLike
 from typing import Any, TypeVar
 
 import pandas as pd
+from optuna.storages import BaseStorage
+from optuna.study import Study
 
+from tunedprior.acquisition.evaluation import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.fitted import Cost, Fitted
+from tunedprior.campaign.kept_campaign import UNNAMED, KeptCampaign, kept_in, load, without_old_data
 from tunedprior.campaign.known_file import KnownFile
+from tunedprior.campaign.pool import Pool
 from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogates_for
+from tunedprior.campaign.records import InMemory, Record
 from tunedprior.campaign.saved import encoded
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.sources import MadeWith, given, sources_of
+from tunedprior.campaign.study_record import StudyRecord
 from tunedprior.campaign.suggester import LEARNT, Suggester
 from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
@@ -30,12 +37,15 @@ from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.aims import aims_of, refuse_names_of_parameters
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.history_table import Columns
+from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, settings_of
+from tunedprior.problem.trials import settings_of
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
+# How often a suggestion is made again because somebody else was given the same at the same moment.
+_MOST_ROUNDS = 5
 
 
 class Optimizer(Viewer):
@@ -88,6 +98,11 @@ class Optimizer(Viewer):
             `Linear`; `Mixture`; `OnlyWhen`; or a function of a setting that returns True or False.
         model: How observations become a model, instead of all that is learnt from old data: a `Surrogate`, such as
             `TunedPrior(prior, unit_diagonal=True)` or one of your own.
+        storage: The URL of a database to keep the campaign in, such as `"sqlite:///campaign.db"` or
+            `"postgresql://user@host/database"`, or an Optuna storage. It is an Optuna study there. Several people and
+            programs may ask and tell at the same time. A campaign that is there already goes on, with what it learnt
+            from old data.
+        name: What the campaign is called in the storage.
 
     >>> opt = Optimizer({"temperature": (20.0, 90.0), "catalyst": ["A", "B"]}, direction="minimize", seed=1)
     >>> setting = opt.ask()
@@ -122,6 +137,8 @@ class Optimizer(Viewer):
         ard: bool = False,
         model: Surrogate | None = None,
         constraints: Any = (),
+        storage: str | BaseStorage | None = None,
+        name: str = UNNAMED,
     ) -> None:
         seed, ard = seeded(seed), flag(ard, "ard")
         check_design(design)
@@ -134,8 +151,14 @@ class Optimizer(Viewer):
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
         old = read_all(sets, space, aims)
         others: dict[str, Surrogate] = {}
+        kept = None if storage is None else KeptCampaign.find(storage, name)
+        if kept is not None:
+            kept.refuse_other(space, aims)
+        learnt = kept.surrogates(space, aims) if kept is not None and not sets and model is None else None
         if model is None:
-            others = surrogates_for(aims, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations)
+            others = learnt or surrogates_for(
+                aims, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations
+            )
             model = others.pop(aims.main.target)
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
@@ -147,8 +170,12 @@ class Optimizer(Viewer):
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
         made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations)
+        if kept is not None and learnt is not None:
+            made_with = kept.made_with
         suggester = Suggester(space, model, aims, acquisition, beta, initial, design, others, failures, cost)
         self._start(suggester, seed, made_with)
+        if storage is not None:
+            self._record = kept_in(storage, name, suggester, seed, made_with, again=bool(sets))
         self._report = report_of(old.values())
         if prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
             models = [one for one in (model, *others.values()) if isinstance(one, Average)]
@@ -165,10 +192,16 @@ class Optimizer(Viewer):
 
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
-        self._history, self._report = History(), OldDataReport()
+        self._record: Record = InMemory()
+        self._report = OldDataReport()
         self._columns, self._file = Columns.of(suggester.space, suggester.aims), KnownFile()
         self._fitted: Fitted | None = None
         self._trust: dict[str, TrustSoFar] = {}
+
+    @property
+    def study(self) -> Study | None:
+        """The Optuna study that the campaign is kept in; None if it is kept in no storage."""
+        return self._record.study if isinstance(self._record, StudyRecord) else None
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -188,15 +221,41 @@ class Optimizer(Viewer):
         pool = None if candidates is None else self._suggester.pool(candidates)
         if pool is not None and n is not None and n > len(pool):
             raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
-        history, asked = self._history, []
+        before, asked = self._history, []
+        history = before
         for _ in range(1 if n is None else n):
             under_way = settings_of(history.pending)
             fitted = None if self._suggester.is_designing(history, under_way) else self._model()
             setting = self._suggester.suggest(history, under_way, self._seed, pool, fitted)
             asked.append(Suggestion(setting, history.next_id))
             history = history.asked(setting)
-        self._history = history  # all or nothing
+        numbers = self._record.replace(history)  # all or nothing
+        asked = [Suggestion(one, numbers.get(one.trial, one.trial)) for one in asked]
+        known = {trial.id for trial in before.trials} | {one.trial for one in asked}
+        asked = [self._apart(one, known, pool) for one in asked]
         return asked if n is not None else asked[0]
+
+    def _apart(self, suggestion: Suggestion, known: set[int], pool: Pool | None) -> Suggestion:
+        """The suggestion, or another one if somebody else was given nearly the same at the same moment, but first.
+
+        Args:
+            suggestion: What was asked for, by now in the record.
+            known: The numbers of trials that were accounted for.
+            pool: The candidates, if there are any.
+        """
+        box = self._suggester.surrogate.box
+        for _ in range(_MOST_ROUNDS):
+            now = self._history
+            new = [one for one in now.trials if one.id < suggestion.trial and one.id not in known]
+            at = box.codes([dict(suggestion)])
+            if not new or not is_near(at, codes_of_run(settings_of(new), box), self._suggester.lattice)[0]:
+                break
+            known = known | {one.id for one in new}
+            under_way = [one.setting for one in now.pending if one.id != suggestion.trial]
+            setting = self._suggester.suggest(now, under_way, self._seed, pool)
+            self._record.ask_instead(suggestion.trial, setting)
+            suggestion = Suggestion(setting, suggestion.trial)
+        return suggestion
 
     def shadow(self, setting: Setting, candidates: Any = None) -> Shadow:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
@@ -238,14 +297,20 @@ class Optimizer(Viewer):
     ) -> OptimizerT:
         """The campaign that `save` wrote into this file; it goes on as if there had been no break.
 
-        Old data is read again from where it was, and a warning says if it changed since.
+        Old data is read again from where it was, and a warning says if it changed since. A campaign that is kept in a
+        database is loaded by its URL and `name=`; it goes on with what was learnt from old data before.
 
         Args:
-            path: The file.
+            path: The file, or the URL of a database.
             old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
             **options: The kernel, model, acquisition class or suggester of the campaign, if it had one; its constraints
                 that are functions (others go on, and more can be given); other arguments that are to be changed.
         """
+        if isinstance(path, str) and "://" in path:
+            kept = load(path, options.pop("name", None))
+            saved = kept.saved if old_data is not None else without_old_data(kept.saved)
+            arguments = loaded.arguments_of(saved, path, old_data, options)
+            return cls(**arguments, storage=path, name=kept.study.study_name)
         saved, known = loaded.read(path), KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)

@@ -48,6 +48,12 @@ from tunedprior.problem.trials import History, Trial
 
 def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, path: str | PathLike[str]) -> bytes:
     """The content of the file at `path`; an `InputError` names the category that cannot be saved."""
+    folder = Path(name_of_file(path)).resolve().parent
+    return msgspec.json.format(encoded_campaign(suggester, seed, made, history, folder), indent=1)
+
+
+def encoded_campaign(suggester: Suggester, seed: int, made: MadeWith, history: History, folder: Path | None) -> bytes:
+    """The campaign as JSON; paths of old data in the folder are as seen from there."""
     import tunedprior
 
     objective, acquisition = suggester.objective, suggester.acquisition
@@ -72,12 +78,11 @@ def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, p
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
-    folder = Path(name_of_file(path)).resolve().parent
     old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
-    trials = [_saved_trial(trial, suggester.space) for trial in history.trials]
+    trials = [saved_trial(trial, suggester.space) for trial in history.trials]
     content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials)
     try:
-        return msgspec.json.format(msgspec.json.encode(content), indent=1)
+        return msgspec.json.encode(content)
     except UnicodeError as error:
         raise InputError(f"The campaign has text that is no Unicode, so it cannot be saved: {error}.") from error
 
@@ -89,9 +94,9 @@ def _further_objects(suggester: Suggester) -> list[str]:
     return [*([] if by_name else ["acquisition"]), *(["constraints"] if has_function else [])]
 
 
-def _seen_from(folder: Path, path: str | None) -> str | None:
-    if path is None:
-        return None
+def _seen_from(folder: Path | None, path: str | None) -> str | None:
+    if path is None or folder is None:
+        return path
     inside = Path(path).is_relative_to(folder)
     return (Path(path).relative_to(folder) if inside else Path(path)).as_posix()
 
@@ -130,7 +135,9 @@ def _saved_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | S
     return SavedFunction(str(constraint))
 
 
-def _saved_trial(trial: Trial, space: Space) -> SavedTrial:
+def saved_trial(trial: Trial, space: Space) -> SavedTrial:
+    """A trial in the form of the file."""
+
     def row(setting: Mapping[str, Any]) -> list[Cell]:
         return [saved_cell(setting[name], name) for name in space.names]
 

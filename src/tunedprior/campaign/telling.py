@@ -130,6 +130,17 @@ class Run:
             costs_told(cost, count),
         )
 
+    def refuse_told_before(self, history: History) -> None:
+        """An `InputError` for a suggestion that has a result already: somebody else may have been faster."""
+        told = {trial.id: trial for trial in history.told}
+        for one in self.suggestions:
+            trial = None if one is None else told.get(one.trial)
+            if one is not None and trial is not None and same_setting(trial.suggested, one.suggested):
+                raise InputError(
+                    f"Trial {trial.id} was told already: {trial}. Nothing was changed. Amend it if it is wrong; for a "
+                    "second run of the same setting, tell dict(setting)."
+                )
+
     def told_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""
         refuse_dates(self.settings, space)

@@ -14,7 +14,12 @@ from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.integrations.optuna.groups import Distributions
-from tunedprior.integrations.optuna.histories import (
+from tunedprior.integrations.optuna.learning import Teaching
+from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.parameters import Numeric
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import History, Trial, settings_of
+from tunedprior.studies.histories import (
     aims_of_study,
     constraint_name,
     constraints_in,
@@ -23,11 +28,6 @@ from tunedprior.integrations.optuna.histories import (
     settings_in,
     told_of,
 )
-from tunedprior.integrations.optuna.learning import Teaching
-from tunedprior.problem.objective import codes_of_run
-from tunedprior.problem.parameters import Numeric
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, Trial, settings_of
 
 
 @dataclass(frozen=True, eq=False)

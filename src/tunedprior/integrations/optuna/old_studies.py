@@ -17,9 +17,9 @@ from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.study import FAILED
 from tunedprior.files.tables import read_table
-from tunedprior.integrations.optuna.histories import constraints_in
 from tunedprior.problem.aims import Aims
 from tunedprior.studies.access import storage_of
+from tunedprior.studies.histories import constraints_in
 
 
 class NotHereError(InputError):

@@ -23,13 +23,13 @@ from tunedprior.checks import flag, listed, seeded, shown
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.integrations.optuna.group_models import GroupModel
 from tunedprior.integrations.optuna.groups import Distributions, groups_of, latest
-from tunedprior.integrations.optuna.histories import FAILED, as_text, objective_names
 from tunedprior.integrations.optuna.learning import Teaching
 from tunedprior.integrations.optuna.turns import Turns, choices_of, others_than
 from tunedprior.numerics.isolation import child_seed
 from tunedprior.problem.parameters import parameter_from
 from tunedprior.problem.space import Setting
 from tunedprior.studies.access import set_attribute
+from tunedprior.studies.histories import FAILED, as_text, objective_names
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.

@@ -11,8 +11,8 @@ from time import monotonic, sleep
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from tunedprior.integrations.optuna.histories import CHOOSING, CHOSEN
 from tunedprior.studies.access import set_attribute
+from tunedprior.studies.histories import CHOOSING, CHOSEN
 
 # Seconds between two looks, and after which a worker is taken to be gone.
 _PAUSE, _PATIENCE = 0.02, 10.0
