@@ -149,7 +149,7 @@ class TunedPriorSampler(BaseSampler):
                 chosen = {name: value for _, setting in each for name, value in setting.items()}
                 self._turns.end(study, trial, as_text(chosen, search_space))
             now = others_than(trial, study.get_trials(deepcopy=False))
-            new = [one for one in now if choices_of([one]).items() - accounted.items()]
+            new = [one for one in now if accounted.get(one.number) != choices_of([one])[one.number]]
             if not any(model.is_near(setting, new, search_space) for model, setting in each):
                 break
         self._say_if_exhausted(models)
