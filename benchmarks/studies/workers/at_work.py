@@ -16,7 +16,6 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from benchmarks.problems.functions import Function
 from benchmarks.studies.workers.ledger import HELD, RESULT, TOLD, Ledger
 from benchmarks.studies.workers.samplers import function_of, make_sampler
 from tunedprior.integrations.storages import shared_storage

@@ -125,8 +125,7 @@ def run_fault(job: FaultJob) -> FaultRun:
                     raise
                 ended = job.workers - len(killed)
             trials = settled(study) if job.loop == OPTIMIZE else study.get_trials()
-            found = FaultRun(audit(trials, crew.entries()), told() - before, ended, crew.errors())
-        return found
+            return FaultRun(audit(trials, crew.entries()), told() - before, ended, crew.errors())
 
 
 def strike(fault: str, crew: Crew, server: Server | None) -> list[int]:
