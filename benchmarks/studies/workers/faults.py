@@ -116,8 +116,7 @@ def run_fault(job: FaultJob) -> FaultRun:
             crew.begin()
             told = lambda: sum(entry.what == TOLD for entry in crew.entries())  # noqa: E731
             wait_until(lambda: told() >= 2 * job.workers, _PATIENCE, "the first results")
-            killed = strike(job.fault, crew, server)
-            before = told()
+            killed, before = strike(job.fault, crew, server, told)
             try:
                 ended = crew.join(_PATIENCE if job.loop == RUN_WORKER else 30.0, but=killed)
             except CrewError:
@@ -128,24 +127,26 @@ def run_fault(job: FaultJob) -> FaultRun:
             return FaultRun(audit(trials, crew.entries()), told() - before, ended, crew.errors())
 
 
-def strike(fault: str, crew: Crew, server: Server | None) -> list[int]:
-    """Do it; the numbers of the workers that were killed."""
+def strike(fault: str, crew: Crew, server: Server | None, told: Callable[[], int]) -> tuple[list[int], int]:
+    """Do it; the numbers of the workers that were killed, and how many results had been told when it began."""
     if fault.startswith(KILL):
         crew.hold(0, fault.removeprefix(f"{KILL} "))
         crew.send(0, signal.SIGKILL)
-        return [0]
+        return [0], told()
     if fault.startswith(STOP):
         crew.hold(0, fault.removeprefix(f"{STOP} "))
         crew.send(0, signal.SIGSTOP)
+        before = told()
         crew.release(0)
         time.sleep(_STOPPED)
         crew.send(0, signal.SIGCONT)
-        return []
+        return [], before
     assert server is not None, f"{fault} needs a server"
     server.halt("fast" if fault == FAST else "immediate")
+    before = told()
     time.sleep(_AWAY)
     server.start()
-    return []
+    return [], before
 
 
 def settled(study: optuna.Study) -> list[FrozenTrial]:

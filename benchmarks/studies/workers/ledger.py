@@ -35,13 +35,14 @@ class Ledger:
     """A worker's file."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("a", encoding="utf-8")
+        self._path = path
 
     def write(self, what: str, trial: int, value: float | None = None) -> None:
         """On disk when it returns."""
-        self._file.write(json.dumps(asdict(Entry(what, trial, value))) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(Entry(what, trial, value))) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def read_ledgers(paths: Iterable[Path]) -> list[Entry]:

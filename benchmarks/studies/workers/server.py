@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import sqlalchemy
+
 _DEBIAN = Path("/usr/lib/postgresql")
 _USERS = ("postgres", "nobody")
 _OWNER = "tunedprior"
@@ -70,6 +72,7 @@ class Server:
         self.url = f"postgresql+psycopg2://{_OWNER}@/postgres?host={self.folder}"
         self._data, self._log = self.folder / "data", self.folder / "log"
         self._as: dict[str, Any] = {}
+        self._databases = 0
         try:
             if os.geteuid() == 0:
                 user = pwd.getpwnam(str(_user()))
@@ -82,6 +85,15 @@ class Server:
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
+
+    def new_database(self) -> str:
+        """The address of an empty one: whoever shares a server need share nothing else."""
+        self._databases += 1
+        engine = sqlalchemy.create_engine(self.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(sqlalchemy.text(f"CREATE DATABASE own{self._databases}"))
+        engine.dispose()
+        return self.url.replace("/postgres?", f"/own{self._databases}?")
 
     def restart(self, mode: Mode = "fast") -> None:
         """Stop and start: `fast` ends every connection in order, `immediate` is a crash that the next start repairs."""

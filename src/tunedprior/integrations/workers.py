@@ -55,8 +55,8 @@ def run_worker(
         objective: From a trial to its value or values, as for `study.optimize`.
         n_trials: How many trials this worker is to run.
         total: How many trials of the study are to be completed (or pruned) in all, whoever runs them. The worker then
-            stays until they are, to run what workers that died have left. There may be more by one for each of the
-            other workers.
+            stays until they are, to run what workers that died have left, and waits for trials that were asked for by
+            hand. There may be more by one for each of the other workers.
         patience: Seconds for which the database may be away before the worker gives up.
         catch: Errors of the objective that fail its trial and do not end the worker.
         callbacks: Called with the study and each of this worker's trials when it is stored.
