@@ -84,7 +84,7 @@ def insert(storage: RDBStorage, name: str, trials: list[FrozenTrial]) -> None:
         ]
         connection.execute(kept.insert(), rows)
         numbered = sqlalchemy.select(kept.c.number, kept.c.trial_id).where(kept.c.study_id == study_id)
-        ids: Mapping[int, int] = {number: trial_id for number, trial_id in connection.execute(numbered)}
+        ids: Mapping[int, int] = dict(connection.execute(numbered).all())
         params = [
             {
                 "trial_id": ids[number],
