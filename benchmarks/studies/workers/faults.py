@@ -20,7 +20,7 @@ from benchmarks.studies.workers.at_work import (
     Post,
     shared_study,
 )
-from benchmarks.studies.workers.crew import Crew, CrewError, wait_until
+from benchmarks.studies.workers.crew import Crew, wait_until
 from benchmarks.studies.workers.ledger import TOLD, Verdict, audit
 from benchmarks.studies.workers.prefilled import POSTGRESQL, SQLITE, database
 from benchmarks.studies.workers.server import Server
@@ -33,7 +33,7 @@ FAST, CRASH = "restart: fast", "restart: crash"
 PROBLEM = "Hartmann-3"
 _INTERVAL, _GRACE = 1, 3
 _STOPPED, _AWAY = _GRACE + 3.0, 2.0
-_PATIENCE = 120.0
+_PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,7 @@ def run_fault(job: FaultJob) -> FaultRun:
             told = lambda: sum(entry.what == TOLD for entry in crew.entries())  # noqa: E731
             wait_until(lambda: told() >= 2 * job.workers, _PATIENCE, "the first results")
             killed, before = strike(job.fault, crew, server, told)
-            try:
-                ended = crew.join(_PATIENCE if job.loop == RUN_WORKER else 30.0, but=killed)
-            except CrewError:
-                if job.loop == RUN_WORKER:
-                    raise
-                ended = job.workers - len(killed)
+            ended = crew.join(_PATIENCE, but=killed)
             trials = settled(study) if job.loop == OPTIMIZE else study.get_trials()
             return FaultRun(audit(trials, crew.entries()), told() - before, ended, crew.errors())
 
@@ -151,10 +146,7 @@ def strike(fault: str, crew: Crew, server: Server | None, told: Callable[[], int
 
 def settled(study: optuna.Study) -> list[FrozenTrial]:
     """The trials when a worker that came later would have looked after them for long enough."""
-    look: Callable[[], list[FrozenTrial]] = study.get_trials
-    for _ in range(3):
-        if not any(one.state == TrialState.RUNNING for one in look()):
-            break
-        time.sleep(_GRACE + 1)
+    if any(one.state == TrialState.RUNNING for one in study.get_trials()):
+        time.sleep(_GRACE + 2)
         optuna.storages.fail_stale_trials(study)
-    return look()
+    return study.get_trials()
