@@ -25,7 +25,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from benchmarks.results import RESULTS, Stored, read_results
-from benchmarks.runner import Study, timed
+from benchmarks.runner import Study, terminated_as_interrupted, timed
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.workers.at_once import AskJob, ask_jobs, asked_at_once
 from benchmarks.studies.workers.at_work import OPTIMIZE
@@ -104,9 +104,10 @@ def run_in_turn(study: Study[Any], jobs: Sequence[Any], folder: Path | None) -> 
     stored = Stored(study.name, study.job, study.command, folder)
     todo = [job for job in jobs if job not in stored]
     numbers = stored.numbered(todo)
-    for job in tqdm(todo, desc=study.name, unit="run"):
-        stored.add(numbers[job], timed(study.campaign, job))
-        stored.save()
+    with terminated_as_interrupted():  # servers and workers are not left behind
+        for job in tqdm(todo, desc=study.name, unit="run"):
+            stored.add(numbers[job], timed(study.campaign, job))
+            stored.save()
     return stored.table(jobs)
 
 

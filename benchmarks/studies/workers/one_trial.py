@@ -29,9 +29,8 @@ from benchmarks.studies.workers.samplers import OURS, RIVAL, function_of, make_s
 OF_A_PAIR = ("own seconds", "rival seconds")
 OF_A_LARGE_STUDY = ("before", "first", "second", "peak")
 PROBLEM = "Styblinski-Tang-5"
-#: The most that a worker's trial of a large study may take before it is stopped, in seconds and in bytes.
-LIMIT = 300.0
-_MOST_MEMORY = 10 * 2**30
+#: The most that a worker's trial of a large study may take before it is stopped, in seconds and in GiB.
+LIMIT, MOST_MEMORY = 300.0, 8
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def _one_worker(job: LargeJob, url: str, told: Connection) -> None:
     torch.set_num_threads(1)
     function = function_of(PROBLEM)
     sampler = make_sampler(job.method, function, job.seed)
-    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY * 2**30, MOST_MEMORY * 2**30))
     told.send(_peak())
     study = optuna.load_study(study_name=STUDY, storage=url, sampler=sampler)
     for _ in range(2):

@@ -10,7 +10,7 @@ from benchmarks.studies.goals.campaigns import side_by_side
 from benchmarks.studies.speed.cells import readable
 from benchmarks.studies.workers.at_once import OF_ASKING
 from benchmarks.studies.workers.faults import OF_A_FAULT
-from benchmarks.studies.workers.one_trial import LIMIT, OF_A_LARGE_STUDY, OF_A_PAIR
+from benchmarks.studies.workers.one_trial import LIMIT, MOST_MEMORY, OF_A_LARGE_STUDY, OF_A_PAIR
 from benchmarks.studies.workers.samplers import METHODS
 from benchmarks.studies.workers.scaling import WORKERS
 from benchmarks.tables import markdown, with_interval
@@ -134,7 +134,7 @@ def large_table(results: pd.DataFrame) -> str:
 
 
 def _or_more(seconds: float) -> str:
-    return f"stopped after {LIMIT:g} s, or out of memory" if np.isinf(seconds) else readable(seconds)
+    return f"more than {LIMIT:g} s or {MOST_MEMORY} GiB" if np.isinf(seconds) else readable(seconds)
 
 
 def _groups(told: pd.DataFrame, *by: str) -> list[tuple[tuple, pd.DataFrame]]:
