@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+INTEGRATED := .venv/.installed-integrations
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit mutants campaigns fuzz format clean
+.PHONY: test demo lint types imports unit test-integrations postgres mutants campaigns fuzz format clean
 
 test: lint types imports unit
 
@@ -34,6 +35,27 @@ imports: $(INSTALLED)
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
 	$(BIN)/python -m pytest -n auto
+
+# With everything that can be integrated with, and a real PostgreSQL server.
+test-integrations: $(INTEGRATED) postgres
+	@echo "== pytest: integrations and examples"
+	$(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
+
+$(INTEGRATED): $(INSTALLED) pyproject.toml constraints.txt
+	@echo "== installing all integrations into .venv (once)"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,all]'
+	touch $@
+
+# The server's programs are the system's to install, which takes root; tests that need them are skipped without.
+postgres:
+	@if command -v initdb pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
+		echo "== PostgreSQL is installed"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "== installing PostgreSQL"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
+	else \
+		echo "== PostgreSQL's initdb and pg_ctl are missing (Debian: apt-get install postgresql): its tests are skipped"; \
+	fi
 
 # Nets that take longer than tests may (docs/reliability.md has what they found).
 mutants: $(INSTALLED)

@@ -18,6 +18,7 @@ from benchmarks.studies import (
 )
 from benchmarks.studies.goals import command as goals
 from benchmarks.studies.speed import command as speed
+from benchmarks.studies.workers import command as workers
 from tunedprior.errors import InputError
 
 _BENCHMARKS = {
@@ -33,6 +34,7 @@ _BENCHMARKS = {
     "merge": merge,
     "goals": goals,
     "speed": speed,
+    "workers": workers,
     "demo": demo,
 }
 

@@ -21,7 +21,7 @@ import pandas as pd
 import tunedprior
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy", "scikit-learn", "optuna")
 _SECONDS_BETWEEN_SAVES = 10.0
 # Until 3.1, pandas changed the last digit of some numbers unless told not to; since then it does not like to be told.
 _EVERY_DIGIT = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}

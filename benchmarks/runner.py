@@ -58,7 +58,7 @@ def run_all(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -> pd
     missing = [job for job in jobs if job not in stored]
     numbers = stored.numbered(missing)
     try:
-        with _terminated_as_interrupted(), closing(completed(study.campaign, missing, study.name)) as done:
+        with terminated_as_interrupted(), closing(completed(study.campaign, missing, study.name)) as done:
             for run in done:
                 stored.add(numbers[run.job], run)
     finally:
@@ -128,7 +128,7 @@ def estimated_seconds(
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
+def terminated_as_interrupted() -> Iterator[None]:
     """SIGTERM raises KeyboardInterrupt, as Ctrl-C does; only the main thread may arrange that."""
     if threading.current_thread() is not threading.main_thread():
         yield

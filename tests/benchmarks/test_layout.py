@@ -17,6 +17,8 @@ ASKS_ITSELF = {
     "studies/speed/data.py",
     "studies/speed/batch_script.py",
     "studies/speed/other_optimisers.py",
+    "studies/workers/at_once.py",
+    "studies/workers/one_trial.py",
 }
 
 

@@ -1,0 +1,223 @@
+"""One worker of many on an Optuna study: a loop that a killed neighbour or a restarted server does not stop.
+
+`study.optimize` ends with an error when the database is away for a moment, and when a trial was failed by the others
+while its worker was asleep; a heartbeat that could not be stored is its last; and a trial whose worker died before the
+first heartbeat stays under way for ever. `run_worker` does the same work without these.
+"""
+
+import logging
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import optuna
+from optuna.exceptions import ExperimentalWarning, StorageInternalError, TrialPruned, UpdateFinishedTrialError
+from optuna.trial import FrozenTrial, Trial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from tunedprior.errors import InputError
+
+#: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
+_AWAY = (StorageInternalError, SQLAlchemyError)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_UNTIL_LOOKING_AGAIN = 0.5
+_DONE = (TrialState.COMPLETE, TrialState.PRUNED)
+
+_log = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
+_Values = float | Sequence[float]
+Objective = Callable[[Trial], _Values]
+Callback = Callable[[optuna.Study, FrozenTrial], None]
+
+
+def run_worker(
+    study: optuna.Study,
+    objective: Objective,
+    *,
+    n_trials: int | None = None,
+    total: int | None = None,
+    patience: float = 600.0,
+    catch: tuple[type[Exception], ...] = (),
+    callbacks: Sequence[Callback] = (),
+) -> None:
+    """Run trials of a study that other workers run too, in other processes or on other machines.
+
+    Each worker has its own study object of the same name, on `shared_storage` of the same address. Of what they tell,
+    nothing is lost and nothing stored twice: while the database is away, a result waits until it can be told. If the
+    others gave a trial up (its worker was asleep for longer than the grace period), its late result is dropped, as the
+    trial was queued again and would count twice.
+
+    Args:
+        study: On a storage that has a heartbeat.
+        objective: From a trial to its value or values, as for `study.optimize`.
+        n_trials: How many trials this worker is to run.
+        total: How many trials of the study are to be completed (or pruned) in all, whoever runs them. The worker then
+            stays until they are, to run what workers that died have left, and waits for trials that were asked for by
+            hand. There may be more by one for each of the other workers.
+        patience: Seconds for which the database may be away before the worker gives up.
+        catch: Errors of the objective that fail its trial and do not end the worker.
+        callbacks: Called with the study and each of this worker's trials when it is stored.
+
+    Raises:
+        InputError: If nothing says when to stop, or the storage has no heartbeat.
+    """
+    if n_trials is None and total is None:
+        raise InputError("A worker must know when to stop: give n_trials (its own) or total (of the whole study).")
+    worker, done = _Worker(study, patience), 0
+    while n_trials is None or done < n_trials:
+        if total is not None:
+            completed, under_way = worker.count()
+            if completed >= total:
+                return
+            if completed + under_way >= total:  # all that is left is being done, unless a worker dies
+                time.sleep(_UNTIL_LOOKING_AGAIN)
+                continue
+        stored = worker.run_one(objective, catch)
+        done += 1
+        if stored is not None:
+            for callback in callbacks:
+                callback(study, stored)
+
+
+class _Worker:
+    """What a worker knows of its study and of the others."""
+
+    def __init__(self, study: optuna.Study, patience: float) -> None:
+        self._study, self._patience = study, patience
+        self._storage: Any = study._storage
+        interval = getattr(self._storage, "get_heartbeat_interval", lambda: None)()
+        if interval is None:
+            raise InputError(
+                "The study's storage has no heartbeat, so a trial whose worker dies would never end. Make it with "
+                "tunedprior.integrations.storages.shared_storage(url)."
+            )
+        self._interval: int = interval
+        self._study_id: int = self._patiently(lambda: self._storage.get_study_id_from_name(study.study_name))
+        self._seen: dict[int, float] = {}
+        self._failing_since: float | None = None
+
+    def count(self) -> tuple[int, int]:
+        """How many trials are completed, and how many are under way."""
+
+        def look() -> tuple[int, int]:
+            self._look_after_others()
+            states = [one.state for one in self._study.get_trials(deepcopy=False)]
+            return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
+
+        return self._patiently(look)
+
+    def run_one(self, objective: Objective, catch: tuple[type[Exception], ...]) -> FrozenTrial | None:
+        """One trial, from asking to telling; None if the others gave it up meanwhile."""
+        trial = self._patiently(self._ask)
+        values: _Values | None = None
+        state: TrialState | None = None
+        failure: BaseException | None = None
+        with self._heartbeat(trial.number):
+            try:
+                values = objective(trial)
+            except TrialPruned:
+                state = TrialState.PRUNED
+            except UpdateFinishedTrialError:  # given up while its settings or reports were being stored
+                state = TrialState.FAIL
+            except StorageInternalError as error:  # away while they were
+                state = TrialState.FAIL
+                self._give_up_in_time(error)
+            except (Exception, KeyboardInterrupt) as error:
+                state, failure = TrialState.FAIL, error
+            stored = self._tell(trial, values, state)
+        if failure is not None and not isinstance(failure, catch):
+            raise failure
+        if values is not None:
+            self._failing_since = None
+            if stored.state == TrialState.FAIL and stored.values is None:
+                _log.warning("Trial %d was given up by other workers; its result came too late.", trial.number)
+                return None
+        return stored
+
+    def _ask(self) -> Trial:
+        self._look_after_others()
+        with warnings.catch_warnings():
+            # It is for users of ask and tell, whose trials have no heartbeat.
+            warnings.filterwarnings("ignore", message="Heartbeat of storage is supposed")
+            return self._study.ask()
+
+    def _tell(self, trial: Trial, values: _Values | None, state: TrialState | None) -> FrozenTrial:
+        """The trial as it is stored in the end, if it was told before or given up too."""
+
+        def tell() -> FrozenTrial:
+            try:
+                return self._study.tell(trial, values, state, skip_if_finished=True)
+            except UpdateFinishedTrialError:  # it was given up just now
+                return self._study.tell(trial, values, state, skip_if_finished=True)
+
+        return self._patiently(tell)
+
+    def _look_after_others(self) -> None:
+        """Fail trials that show no sign of life, so that they are queued again.
+
+        Optuna does that for trials that had a heartbeat. A worker may die before the first: its trial is new, without
+        any parameter, or is one that was queued again. If such a trial is under way for long, it is given one heartbeat
+        here, from which its grace period runs. Trials of people who ask and tell have parameters, and are left alone.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            optuna.storages.fail_stale_trials(self._study)
+        now = time.monotonic()
+        under_way = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        doubtful = [one.number for one in under_way if not one.params or "retry_history" in one.system_attrs]
+        self._seen = {number: self._seen.get(number, now) for number in doubtful}
+        for number, since in self._seen.items():
+            if now - since > 2 * self._interval:
+                self._storage.record_heartbeat(self._id_of(number))
+                self._seen[number] = float("inf")  # once
+
+    @contextmanager
+    def _heartbeat(self, number: int) -> Iterator[None]:
+        """Signs of life from another thread, however long the objective takes and whatever becomes of single ones."""
+        trial_id, stop = self._id_of(number), threading.Event()
+
+        def beat() -> None:
+            try:
+                self._storage.record_heartbeat(trial_id)
+            except _AWAY as error:
+                _log.warning("A heartbeat of trial %d could not be stored: %s", number, error.__cause__ or error)
+
+        def keep_beating() -> None:
+            while not stop.wait(self._interval):
+                beat()
+            self._storage.remove_session()
+
+        beat()
+        thread = threading.Thread(target=keep_beating, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _id_of(self, number: int) -> int:
+        return int(self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number))
+
+    def _patiently(self, call: Callable[[], _Found]) -> _Found:
+        """Try until the database is there again, or for as long as the patience lasts."""
+        deadline, pause = time.monotonic() + self._patience, _FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except _AWAY as error:
+                if time.monotonic() + pause > deadline:
+                    raise
+                _log.warning("The study's database is away, trying again: %s", error.__cause__ or error)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _give_up_in_time(self, error: StorageInternalError) -> None:
+        """Trials that fail because of the database, one after the other, are not a moment's outage."""
+        now = time.monotonic()
+        self._failing_since = self._failing_since or now
+        if now - self._failing_since > self._patience:
+            raise error
