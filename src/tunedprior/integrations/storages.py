@@ -9,6 +9,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages import RDBStorage
 
 from tunedprior.errors import InputError
+from tunedprior.studies.opening import database
 
 # Optuna 4.9 gave both another name, and warns of the old one.
 _RETRY = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None) or optuna.storages.RetryFailedTrialCallback
@@ -30,12 +31,7 @@ def shared_storage(
     """Optuna's `RDBStorage` for `run_worker` (or `study.optimize`) in many processes at once.
 
     A worker's trial that shows no sign of life for the grace period is failed by the others and queued once more.
-    Beyond what Optuna does by default:
-
-    - Every connection is tried before it is used, so that one which a restart of the server cut is replaced.
-    - In SQLite every transaction takes the lock for writing when it begins. Optuna reads a trial's state and then
-      changes it, which PostgreSQL guards by locking the row; in SQLite two workers could read before either writes, and
-      both would take the same queued trial, or a trial that was just failed would be completed too.
+    `studies.opening.database` has what is done beyond that.
 
     Args:
         url: As SQLAlchemy writes it: `sqlite:///study.db`, `postgresql+psycopg2://user:password@host/database`.
@@ -48,16 +44,7 @@ def shared_storage(
     on_file = address.get_backend_name() == "sqlite"
     if on_file and address.database in (None, "", ":memory:"):
         raise InputError("Workers cannot share SQLite's memory: name a file, as in sqlite:///study.db.")
-    engine: dict[str, Any] = {"connect_args": {"timeout": busy_timeout}} if on_file else {"pool_pre_ping": True}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # heartbeats are, to Optuna
         on_stale: dict[str, Any] = {_ON_STALE: _RETRY(max_retry=max_retry)}
-        storage = RDBStorage(url, engine, heartbeat_interval=heartbeat_interval, grace_period=grace_period, **on_stale)
-    if on_file:
-        sqlalchemy.event.listen(storage.engine, "begin", _begin_to_write)
-    return storage
-
-
-def _begin_to_write(connection: sqlalchemy.Connection) -> None:
-    """Python's sqlite3 would begin with the first change, after what was read for it."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+        return database(url, busy_timeout, heartbeat_interval=heartbeat_interval, grace_period=grace_period, **on_stale)

@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.errors import InputError
+from tunedprior.studies.access import storage_of
 
 #: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
 _AWAY = (StorageInternalError, SQLAlchemyError)
@@ -87,7 +88,7 @@ class _Worker:
 
     def __init__(self, study: optuna.Study, patience: float) -> None:
         self._study, self._patience = study, patience
-        self._storage: Any = study._storage
+        self._storage: Any = storage_of(study)
         interval = getattr(self._storage, "get_heartbeat_interval", lambda: None)()
         if interval is None:
             raise InputError(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import optuna
+import sqlalchemy
 from optuna.storages import BaseStorage, RDBStorage
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,11 +18,7 @@ _PATIENCE = 60.0
 
 
 def opened(storage: str | BaseStorage) -> BaseStorage:
-    """The database at a URL, such as `sqlite:///campaign.db`; made if there is none. A storage of Optuna stays itself.
-
-    SQLite waits for whoever else is writing. Connections to a server are looked at before they are used, so that a
-    server may have been restarted in between.
-    """
+    """The database at a URL, such as `sqlite:///campaign.db`, made if there is none; a storage of Optuna is itself."""
     if isinstance(storage, BaseStorage):
         return storage
     if not isinstance(storage, str) or "://" not in storage:
@@ -29,17 +26,42 @@ def opened(storage: str | BaseStorage) -> BaseStorage:
             "storage must be the URL of a database, such as 'sqlite:///campaign.db' or "
             f"'postgresql://user:password@host/database', or an Optuna storage; got {shown(storage)}."
         )
-    options = {"connect_args": {"timeout": _PATIENCE}} if storage.startswith("sqlite") else {"pool_pre_ping": True}
+    return database(storage)
+
+
+def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorage:
+    """Optuna's storage at a URL, for several programs at once.
+
+    - Every connection is tried before it is used, so that one which a restart of the server cut is replaced.
+    - In SQLite every transaction takes the lock for writing when it begins. Optuna reads a trial's state and then
+      changes it, which PostgreSQL guards by locking the row; in SQLite two workers could read before either writes, and
+      both would take the same queued trial, or a trial that was just failed would be completed too.
+
+    Args:
+        url: As SQLAlchemy writes it.
+        patience: Seconds to wait for somebody else's lock on an SQLite file.
+        **options: As for `RDBStorage`.
+    """
     try:
-        return RDBStorage(_with_driver(storage), engine_kwargs=options)
+        on_file = sqlalchemy.make_url(_with_driver(url)).get_backend_name() == "sqlite"
+        engine: dict[str, Any] = {"connect_args": {"timeout": patience}} if on_file else {"pool_pre_ping": True}
+        storage = RDBStorage(_with_driver(url), engine, **options)
     except ImportError as error:
         raise MissingExtraError(
-            f"{storage.split(':')[0]!r} needs a driver that is not installed. For PostgreSQL: pip install "
+            f"{url.split(':')[0]!r} needs a driver that is not installed. For PostgreSQL: pip install "
             "'tunedprior[postgres]'"
         ) from error
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"The database {_without_password(storage)} cannot be opened: {reason}") from error
+        raise InputError(f"The database {_without_password(url)} cannot be opened: {reason}") from error
+    if on_file:
+        sqlalchemy.event.listen(storage.engine, "begin", _begin_to_write)
+    return storage
+
+
+def _begin_to_write(connection: sqlalchemy.Connection) -> None:
+    """Python's sqlite3 would begin with the first change, after what was read for it."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def found(storage: BaseStorage, name: str) -> Study | None:
