@@ -53,12 +53,17 @@ class UnitMeanVariance(Kernel):
     ) -> Float[Tensor, "..."]:
         """The scaled matrix, or its diagonal."""
         keep = not diag and not x1.requires_grad and torch.equal(x1, x2)
-        if keep and self._kept is not None and torch.equal(x1, self._kept[0]):
+        if keep and self._kept is not None and _are_equal(x1, self._kept[0]):
             return self._kept[1]
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params) / self.mean_variance
         if keep and self.training:
             self._kept = (x1, matrix)
         return matrix
+
+
+def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
+    """Whether both are the same; a model may have been moved to another device or dtype in between."""
+    return x.dtype == kept.dtype and x.device == kept.device and torch.equal(x, kept)
 
 
 class UnitDiagonal(Kernel):
@@ -91,8 +96,14 @@ class UnitDiagonal(Kernel):
 
 def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
     """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
+    return amplified(UnitMeanVariance(kernel, mean_variance))
+
+
+def amplified(kernel: Kernel, batch_shape: torch.Size = torch.Size()) -> ScaleKernel:
+    """σ_f² K(x, x') with an amplitude σ_f to fit, one for each member of a batch."""
     return ScaleKernel(
-        UnitMeanVariance(kernel, mean_variance),
+        kernel,
+        batch_shape=batch_shape,
         outputscale_prior=LogNormalPrior(0.0, 1.0),
         # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),

@@ -1,0 +1,82 @@
+"""Settings, old data and bounds in the units that a BoTorch model computes in: after its input transform."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from botorch.models.transforms.input import InputTransform
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.checks import Numbers, responses, table
+from tunedprior.errors import InputError
+from tunedprior.integrations.old_tensors import OldSettings, bounds_around, old_sets
+
+
+@dataclass(frozen=True, eq=False)
+class InModelUnits:
+    """Old data sets, and the bounds of all settings that the model is to be asked about.
+
+    Attributes:
+        old: Settings and responses of each set, or what was learnt from it.
+        edges: The lower ends and the upper ends; they hold the training data too.
+    """
+
+    old: list[OldSettings]
+    edges: Float[Tensor, "2 d"]
+
+
+def in_model_units(
+    train_X: Float[Tensor, "*batch n d"], old: Any, bounds: Numbers | None, transform: InputTransform | None
+) -> InModelUnits:
+    """What a model is given, all of it after the input transform."""
+    sets = old_sets(old)
+    if transform is not None:
+        _refuse_transform(sets, transform)
+    trained = _through(transform, train_X.detach(), learning=True).flatten(0, -2)
+    changed: list[OldSettings] = []
+    for one in sets:
+        if not isinstance(one, WeightPrior):
+            X = table(one[0], "X_old", num_inputs=train_X.shape[-1]).to(train_X.device)
+            one = _through(transform, X).cpu(), responses(one[1], X, "y_old").cpu()
+        changed.append(one)
+    if bounds is not None:
+        ends = bounds_around([train_X.detach().flatten(0, -2)], bounds).to(train_X)
+        bounds = _through(transform, ends).sort(0).values.cpu()
+    edges = bounds_around([trained, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
+    if len(trained):
+        edges = torch.stack(
+            [
+                torch.minimum(edges[0], trained.cpu().double().amin(0)),
+                torch.maximum(edges[1], trained.cpu().double().amax(0)),
+            ]
+        )
+    return InModelUnits(changed, edges)
+
+
+def _through(
+    transform: InputTransform | None, X: Float[Tensor, "*batch n d"], learning: bool = False
+) -> Float[Tensor, "*batch n d2"]:
+    """X as the model computes with it; `learning` lets the transform take its ranges from X, as from training data."""
+    if transform is None:
+        return X
+    was_training = transform.training
+    transform.to(X).train(learning)
+    with torch.no_grad():
+        seen: Tensor = transform.preprocess_transform(X)
+    transform.train(was_training)
+    return seen
+
+
+def _refuse_transform(sets: list[OldSettings], transform: InputTransform) -> None:
+    if any(isinstance(one, WeightPrior) for one in sets):
+        raise InputError(
+            "A WeightPrior scales settings itself, in the units it was learnt in; got an input transform too. Leave "
+            "input_transform out, or give the old data as (X_old, y_old)."
+        )
+    if any(parameter.requires_grad for parameter in transform.parameters()):
+        raise InputError(
+            f"What old data taught holds for fixed inputs; got the input transform {type(transform).__name__}, which "
+            "learns from observations. Use one without parameters, such as Normalize."
+        )
