@@ -7,6 +7,7 @@ from botorch.models import SingleTaskGP
 from botorch.models.transforms.input import InputTransform
 from botorch.models.transforms.outcome import OutcomeTransform
 from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
+from botorch.utils.datasets import SupervisedDataset
 from botorch.utils.types import DEFAULT
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
@@ -15,11 +16,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import Numbers, warn
+from tunedprior.beliefs.aligned import AlignedBelief
+from tunedprior.checks import Numbers, flag, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.integrations import pathwise
 from tunedprior.integrations.ensemble import TunedPriorEnsemble
-from tunedprior.integrations.learnt_kernel import REWEIGHTED, LearntSum, OnSettings, learnt_kernel
+from tunedprior.integrations.learnt_kernel import LearntSum, OnSettings, learnt_kernel
 from tunedprior.integrations.model_units import InModelUnits, in_model_units
 from tunedprior.integrations.old_tensors import learnt_prior, space_within
 from tunedprior.models.covariances import amplified
@@ -31,16 +33,17 @@ pathwise.register()
 
 
 class TunedPriorGP(SingleTaskGP):
-    """f ~ GP(m, σ_f² K^A₂): BoTorch's `SingleTaskGP` with the kernel that old data A taught (Algorithm 1).
+    """f ~ GP(m, σ_g² K_A + σ_r² K_r): BoTorch's `SingleTaskGP`, with the kernel K_A that old data A taught.
+
+    K_r is BoTorch's default kernel: a remainder, by which observations can overrule old data.
+    `prior="reweighted", remainder=False` is the paper's Algorithm 1. Of several old data sets the kernel is a sum,
+    with an amplitude for each.
 
     It is a `SingleTaskGP` in all respects, so that whatever takes one takes this: it is made from tensors in the user's
-    units, fitted with `fit_gpytorch_mll` (m, σ_f and the noise; what old data taught stays as it is), conditioned,
-    fantasised, listed in a `ModelListGP`, sampled by paths. That is why the average over beliefs, the default of
-    `Optimizer`, is a class of its own: a mixture of many processes has no marginal likelihood to fit and no single
-    kernel, and is a BoTorch ensemble instead. Take `TunedPriorEnsemble` where an ensemble will do: it holds it
-    possible that old data says nothing. This model holds one belief about it, whatever the observations say.
-
-    Of several old data sets the kernel is a sum, Σ_k σ_k² K_k, with an amplitude for each.
+    units, fitted with `fit_gpytorch_mll` (what old data taught stays as it is), conditioned, fantasised, listed in a
+    `ModelListGP`, sampled by paths. That is why the average over beliefs, the default of `Optimizer`, is a class of its
+    own: a mixture of many processes has no marginal likelihood to fit and no single kernel, and is a BoTorch ensemble
+    instead. Take `TunedPriorEnsemble` where an ensemble will do.
 
     Args:
         train_X: Settings, `n x d` (or a batch of these), in any units.
@@ -51,8 +54,9 @@ class TunedPriorGP(SingleTaskGP):
             `input_transform`.
         bounds: The search space, `2 x d`. The model is defined in the box that holds these bounds, train_X and X_old.
             When left out, the bounds are the unit cube if that holds all settings, otherwise their range.
-        prior: The belief about old data, by name: "reweighted" is the paper's, and any other that is one kernel will
-            do, such as "aligned" (the objective is ρ·g, with ρ of either sign).
+        prior: The belief about old data, by name: "aligned" (the objective is ρ·g, with ρ of either sign, plus what old
+            data left open), "reweighted" (the paper's), or any other that is one kernel.
+        remainder: Whether the kernel has the part K_r.
         likelihood: As for `SingleTaskGP`.
         mean_module: As for `SingleTaskGP`.
         outcome_transform: As for `SingleTaskGP`: `Standardize` when left out.
@@ -72,7 +76,8 @@ class TunedPriorGP(SingleTaskGP):
         *,
         old: Any,
         bounds: Numbers | None = None,
-        prior: str = REWEIGHTED,
+        prior: str = AlignedBelief.name,
+        remainder: bool = True,
         seed: int = 0,
     ) -> None:
         if train_Y.shape[-1] != 1:
@@ -81,11 +86,11 @@ class TunedPriorGP(SingleTaskGP):
                 "for each response, and put them into a ModelListGP."
             )
         given = in_model_units(train_X, old, bounds, input_transform)
-        learnt = [amplified(kernel, train_X.shape[:-2]) for kernel in _kernels(given, prior, seed)]
-        if len(learnt) > 1:
-            covariance: Kernel = LearntSum(*learnt)
-        else:
-            covariance = learnt[0] if learnt else _without_old_data(given.edges, train_X.shape[:-2])
+        batch_shape, plain = train_X.shape[:-2], _plain_kernel(given.edges, train_X.shape[:-2])
+        parts: list[Kernel] = [amplified(kernel, batch_shape) for kernel in _kernels(given, prior, seed)]
+        if parts and flag(remainder, "remainder"):
+            parts.append(amplified(plain, batch_shape))
+        covariance = LearntSum(*parts) if len(parts) > 1 else parts[0] if parts else plain
         super().__init__(
             train_X,
             train_Y,
@@ -98,6 +103,11 @@ class TunedPriorGP(SingleTaskGP):
         )
         self._subset_batch_dict: dict[str, int] = {}  # one output: `subset_output` has nothing to choose from
 
+    @classmethod
+    def construct_inputs(cls, training_data: SupervisedDataset, **options: Any) -> dict[str, Any]:
+        """Arguments of the model, from a data set and options such as `old`: Ax makes models by this."""
+        return {**super().construct_inputs(training_data), **options}
+
 
 def _kernels(given: InModelUnits, name: str, seed: int) -> list[Kernel]:
     """The learnt kernel of each old data set; those that teach nothing are left out, with a warning."""
@@ -108,14 +118,15 @@ def _kernels(given: InModelUnits, name: str, seed: int) -> list[Kernel]:
         except NothingToLearnError as error:
             warn(f"{error} Going on without it.", OldDataWarning)
             continue
-        if prior.vanishes:
+        kernel = learnt_kernel(prior, name)
+        if kernel.vanishes:
             warn("The kernel learnt from old data vanishes. Going on without it.", OldDataWarning)
             continue
-        found.append(learnt_kernel(prior, name))
+        found.append(kernel)
     return found
 
 
-def _without_old_data(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:
+def _plain_kernel(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:
     """BoTorch's default kernel, on the unit cube that its priors are made for."""
     box = Box.around(space_within(edges))
     plain = get_covar_module_with_dim_scaled_prior(ard_num_dims=box.num_inputs, batch_shape=batch_shape)

@@ -10,6 +10,7 @@ from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.likelihoods import GaussianLikelihood
 from jaxtyping import Float
+from linear_operator import to_linear_operator
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
@@ -20,7 +21,7 @@ from tunedprior.campaign.priors import AVERAGE, surrogate_for
 from tunedprior.checks import Numbers, finite_rows
 from tunedprior.errors import InputError
 from tunedprior.integrations.learnt_kernel import KernelInputsOf
-from tunedprior.integrations.model_units import InModelUnits, in_model_units
+from tunedprior.integrations.model_units import Frozen, InModelUnits, in_model_units
 from tunedprior.integrations.old_tensors import RESPONSE, as_old_table, space_within
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.old_data import UNNAMED, read_old_data
@@ -67,18 +68,16 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         super().__init__()
         finite_rows(train_Y, "train_Y")
         average = _average(in_model_units(train_X, old, bounds, input_transform), relation, seed)
-        if input_transform is not None:
-            self.input_transform = input_transform.eval()
+        self.transform = None if input_transform is None else Frozen(input_transform)
         self.settings = KernelInputsOf(average.box)
         y = train_Y.detach().double()
         spread = y.std(correction=0)
         self.register_buffer("X", train_X)
         self.register_buffer("shift", y.mean())
         self.register_buffer("scale", torch.where(spread > 0, spread, torch.ones_like(spread)))
-        codes = self.settings.codes(self.transform_inputs(train_X.detach()))
         noise_std, relative = self._noise(train_Yvar)
         y = (y - self.shift) / self.scale
-        observations = Observations(codes, y, noise_std, float(self.shift), float(self.scale), relative)
+        observations = Observations(self._codes(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative)
         self.mixture = average.fit(observations)[0]
 
     def _noise(self, variances: Float[Tensor, "n 1"] | None) -> tuple[float | None, Float[Tensor, " n"] | None]:
@@ -126,8 +125,10 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         As in BoTorch's models, noise that is given as a tensor is in units of the standardised response.
         """
         found = self.mixture.posterior(self._codes(X), output_indices, observation_noise).distribution
-        mean, covariance = found.mean * self.scale + self.shift, found.covariance_matrix * self.scale**2
-        posterior = GaussianMixturePosterior(MultivariateNormal(mean.to(X), covariance.to(X)))
+        mean = (found.mean * self.scale + self.shift).to(X)
+        # As an operator, which is factorised only if need be, and then with jitter: single precision may need that.
+        covariance = to_linear_operator((found.covariance_matrix * self.scale**2).to(X))
+        posterior = GaussianMixturePosterior(MultivariateNormal(mean, covariance))
         if posterior_transform is None:
             return posterior
         transformed: Any = posterior_transform(posterior=posterior, X=X)
@@ -145,9 +146,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         """
         conditioned = TunedPriorEnsemble.__new__(TunedPriorEnsemble)
         Model.__init__(conditioned)
-        conditioned.settings = self.settings
-        if hasattr(self, "input_transform"):
-            conditioned.input_transform = self.input_transform
+        conditioned.settings, conditioned.transform = self.settings, self.transform
         y = (Y.double() - self.shift) / self.scale
         conditioned.mixture = self.mixture.condition_on_observations(self._codes(X), y, **kwargs)
         batch = torch.broadcast_shapes(self.X.shape[:-2], X.shape[:-2])
@@ -163,7 +162,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         return self
 
     def _codes(self, X: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*batch q k"]:
-        codes: Tensor = self.settings.codes(self.transform_inputs(X))
+        codes: Tensor = self.settings.codes(X if self.transform is None else self.transform(X))
         return codes
 
 

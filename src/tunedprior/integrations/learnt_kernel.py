@@ -67,7 +67,7 @@ class KernelInputsOf(StaysFloat64):
         raise DomainError(
             f"Settings must lie in the box around old data, training data and bounds. There {axis.name!r} (column "
             f"{number}) goes from {axis.value(-1):g} to {axis.value(1):g}; got {float(column.min()):g} to "
-            f"{float(column.max()):g}. Give bounds= that hold every setting you will ask about."
+            f"{float(column.max()):g}. Give bounds that hold every setting you will ask about."
         )
 
 

@@ -1,5 +1,6 @@
 """Settings, old data and bounds in the units that a BoTorch model computes in: after its input transform."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,23 @@ class InModelUnits:
     edges: Float[Tensor, "2 d"]
 
 
+class Frozen(torch.nn.Module):
+    """An input transform that learns nothing more, whatever mode the model around it is in."""
+
+    def __init__(self, transform: InputTransform) -> None:
+        super().__init__()
+        self.transform = deepcopy(transform).eval()
+
+    def train(self, mode: bool = True) -> "Frozen":  # noqa: ARG002  # part of PyTorch's signature
+        """Nothing changes."""
+        return super().train(False)
+
+    def forward(self, X: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d2"]:
+        """X as the model computes with it."""
+        seen: Tensor = self.transform(X)
+        return seen
+
+
 def in_model_units(
     train_X: Float[Tensor, "*batch n d"], old: Any, bounds: Numbers | None, transform: InputTransform | None
 ) -> InModelUnits:
@@ -45,14 +63,11 @@ def in_model_units(
         ends = bounds_around([train_X.detach().flatten(0, -2)], bounds).to(train_X)
         bounds = _through(transform, ends).sort(0).values.cpu()
     edges = bounds_around([trained, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
-    if len(trained):
-        edges = torch.stack(
-            [
-                torch.minimum(edges[0], trained.cpu().double().amin(0)),
-                torch.maximum(edges[1], trained.cpu().double().amax(0)),
-            ]
-        )
-    return InModelUnits(changed, edges)
+    inside = trained.cpu().double()
+    if bounds is None and transform is not None:  # transforms bring search spaces onto the unit cube
+        inside = torch.cat([inside, torch.zeros_like(edges[:1]), torch.ones_like(edges[:1])])
+    every = torch.cat([edges, inside])
+    return InModelUnits(changed, torch.stack([every.amin(0), every.amax(0)]))
 
 
 def _through(
@@ -61,11 +76,12 @@ def _through(
     """X as the model computes with it; `learning` lets the transform take its ranges from X, as from training data."""
     if transform is None:
         return X
-    was_training = transform.training
-    transform.to(X).train(learning)
     with torch.no_grad():
-        seen: Tensor = transform.preprocess_transform(X)
-    transform.train(was_training)
+        if learning:
+            transform.to(X).train()
+            seen: Tensor = transform(X)
+        else:
+            seen = transform.preprocess_transform(X)
     return seen
 
 

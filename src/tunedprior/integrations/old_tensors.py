@@ -24,16 +24,25 @@ _KEPT = 16  # data sets for which what was learnt is kept: models in a loop lear
 
 def old_sets(old: Any) -> list[OldSettings]:
     """Old data sets, from one of them or a list; an `InputError` says what one is."""
-    sets = old if isinstance(old, list) else [old]
+    sets = old if isinstance(old, list) and not _is_pair(old) else [old]
+    if not sets:
+        raise InputError("Old data must be (X_old, y_old), a WeightPrior, or a list of these; got an empty list.")
+    found: list[OldSettings] = []
     for one in sets:
-        if not isinstance(one, WeightPrior) and not (isinstance(one, tuple) and len(one) == 2):
+        if not isinstance(one, WeightPrior) and not _is_pair(one):
             raise InputError(
                 "Old data must be (X_old, y_old), a WeightPrior, or a list of these for several data sets; got "
                 f"{type(one).__name__} {shown(one)}."
             )
-    if not sets:
-        raise InputError("Old data must be (X_old, y_old), a WeightPrior, or a list of these; got an empty list.")
-    return sets
+        found.append(one if isinstance(one, WeightPrior) else (one[0], one[1]))
+    return found
+
+
+def _is_pair(one: Any) -> bool:
+    """Whether it is one data set: two tables. JSON knows no tuples, so a list of two tensors or arrays is one too."""
+    if isinstance(one, tuple):
+        return len(one) == 2
+    return isinstance(one, list) and len(one) == 2 and all(isinstance(part, Tensor | np.ndarray) for part in one)
 
 
 def learnt_prior(X_old: Numbers, y_old: Numbers, bounds: Numbers | None = None, seed: int = 0) -> WeightPrior:

@@ -14,6 +14,8 @@ from tunedprior.problem.box import Box
 
 # Where a prior variance is smaller than this share of its mean, dividing by it would only magnify rounding.
 _LEAST_VARIANCE = 1e-10
+# A kernel whose mean variance is below this counts as zero.
+_VANISHING = 1e-12
 
 
 class KernelInputs(InputTransform, torch.nn.Module):
@@ -47,6 +49,11 @@ class UnitMeanVariance(Kernel):
         self.base = kernel.requires_grad_(False)
         self.mean_variance = mean_variance
         self._kept: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether K is numerically zero, so that there was nothing to divide by."""
+        return self.mean_variance < _VANISHING
 
     def forward(
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
