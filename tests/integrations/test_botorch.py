@@ -110,7 +110,9 @@ def _codes(X: torch.Tensor) -> torch.Tensor:
     return (2 * X - BOUNDS[0] - BOUNDS[1]) / (BOUNDS[1] - BOUNDS[0])
 
 
-@pytest.mark.parametrize("make", [gp, lambda: gp(prior="reweighted", remainder=False), ensemble], ids=["default", "paper", "average"])
+@pytest.mark.parametrize(
+    "make", [gp, lambda: gp(prior="reweighted", remainder=False), ensemble], ids=["default", "paper", "average"]
+)
 def test_old_data_pays_off(make) -> None:
     plain = SingleTaskGP(X, Y, input_transform=Normalize(2, bounds=BOUNDS))
     fit_gpytorch_mll(ExactMarginalLogLikelihood(plain.likelihood, plain))
@@ -119,11 +121,7 @@ def test_old_data_pays_off(make) -> None:
 
 def test_the_fit_changes_amplitude_mean_and_noise_alone() -> None:
     before, after = gp(fitted=False, remainder=False), gp(remainder=False)
-    changed = {
-        name
-        for name, value in after.state_dict().items()
-        if not torch.equal(value, before.state_dict()[name])
-    }
+    changed = {name for name, value in after.state_dict().items() if not torch.equal(value, before.state_dict()[name])}
     assert changed == {
         "likelihood.noise_covar.raw_noise",
         "mean_module.raw_constant",

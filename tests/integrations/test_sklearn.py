@@ -132,9 +132,7 @@ def test_it_is_pickled_before_and_after_learning() -> None:
 def test_pipelines_and_searches_take_it() -> None:
     pipeline = make_pipeline(FunctionTransformer(), regressor(kernel() + REST))
     assert cross_val_score(pipeline, X, Y, cv=3).mean() > 0.9
-    search = GridSearchCV(
-        regressor(kernel() + REST), {"kernel__k1__prior": ["aligned", "reweighted"]}, cv=3
-    ).fit(X, Y)
+    search = GridSearchCV(regressor(kernel() + REST), {"kernel__k1__prior": ["aligned", "reweighted"]}, cv=3).fit(X, Y)
     assert search.best_params_["kernel__k1__prior"] in ("aligned", "reweighted")
 
 
@@ -145,7 +143,7 @@ def test_what_cannot_be_used_is_refused() -> None:
         kernel(prior="average")(X)
     with pytest.raises(InputError, match="leave Y out"):
         kernel()(X, X, eval_gradient=True)
-    with pytest.raises(DomainError, match="column 0.*bounds that hold"):
+    with pytest.raises(DomainError, match=r"column 0.*bounds that hold"):
         kernel()(X + 20)
     with pytest.raises(InputError, match="2 columns"):
         kernel()(X[:, :1])

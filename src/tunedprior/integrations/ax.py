@@ -54,9 +54,7 @@ def generation_strategy(
     struct = GenerationStrategyDispatchStruct(
         method="custom", initialization_budget=initial, initialization_random_seed=seed
     )
-    return choose_generation_strategy(
-        struct, model_config(old, parameters, target, prior=prior, remainder=remainder)
-    )
+    return choose_generation_strategy(struct, model_config(old, parameters, target, prior=prior, remainder=remainder))
 
 
 def model_config(

@@ -14,7 +14,6 @@ from linear_operator import to_linear_operator
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.old_sets import UNKNOWN, Read, relations_of
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
@@ -77,7 +76,9 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         self.register_buffer("scale", torch.where(spread > 0, spread, torch.ones_like(spread)))
         noise_std, relative = self._noise(train_Yvar)
         y = (y - self.shift) / self.scale
-        observations = Observations(self._codes(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative)
+        observations = Observations(
+            self._codes(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative
+        )
         self.mixture = average.fit(observations)[0]
 
     def _noise(self, variances: Float[Tensor, "n 1"] | None) -> tuple[float | None, Float[Tensor, " n"] | None]:

@@ -50,7 +50,9 @@ class KernelInputsOf(StaysFloat64):
                 f"Settings must have {len(self._log)} columns ({listed(self.box.names)}), as the old data has; got "
                 f"{x.shape[-1]}."
             )
-        columns = [column.log() if log else column for column, log in zip(x.double().unbind(-1), self._log, strict=True)]
+        columns = [
+            column.log() if log else column for column, log in zip(x.double().unbind(-1), self._log, strict=True)
+        ]
         codes: Tensor = (2 * torch.stack(columns, dim=-1) - self.low - self.high) / (self.high - self.low)
         outside = (codes.detach().abs() <= 1 + _SLACK).logical_not().reshape(-1, codes.shape[-1]).any(0)
         for number in outside.nonzero().flatten().tolist():

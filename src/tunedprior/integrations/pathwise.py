@@ -4,8 +4,9 @@ For kernels of the form K(x, x') = ϑ(x)ᵀ S ϑ(x') the features are the rows o
 few are needed where old data says that few matter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from math import inf
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from tunedprior.kernels import FreeKernel, Reweighted, SquaredExponential
 from tunedprior.kernels.box_means import box_sample
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features, largest_features, missing_in_box
 from tunedprior.kernels.features.explicit import Explicit, Features
+from tunedprior.kernels.free_kernel import Product
 from tunedprior.models.covariances import UnitMeanVariance
 from tunedprior.numerics.linalg import symmetric_root
 
@@ -52,54 +54,35 @@ class ExplicitFeatures(FeatureMap):
         kernel: Kernel,
         free: FreeKernel,
         indices: Int[Tensor, "p d"],
-        root: Float[Tensor, "p"] | Float[Tensor, "p q"],
+        root: Float[Tensor, "p ..."],
         missing: float,
     ) -> None:
         super().__init__()
         self.kernel, self.missing = kernel, missing
         self.free = deepcopy(free).double().requires_grad_(False)
         self.features = Features(indices, root=root)
+        self.num_outputs, self.batch_shape = root.shape[-1], kernel.batch_shape
         self.input_transform = None
         self.output_transform = ChainedTransform()  # of nothing; BoTorch chains an amplitude to it
-
-    @property
-    def num_outputs(self) -> int:
-        """The number of features."""
-        return self.features.get_buffer("root").shape[-1]
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """That of the kernel."""
-        shape: torch.Size = self.kernel.batch_shape
-        return shape
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n q"]:
         """The features of each row."""
         product = self.free.product(self.free.select_columns(x.double()))
         features, root = self.features.all(product.flatten()).mT, self.features.get_buffer("root")
         weighted: Tensor = features * root if root.ndim == 1 else features @ root
-        return weighted.unflatten(0, x.shape[:-1]).to(x.dtype)
+        shaped: Tensor = weighted.unflatten(0, x.shape[:-1]).to(x.dtype)
+        return shaped
 
 
 class SideBySide(FeatureMap):
     """(φ₁(x), φ₂(x), …): the features of a sum of kernels."""
 
-    def __init__(self, kernel: Kernel, maps: list[FeatureMap]) -> None:
+    def __init__(self, kernel: Kernel, maps: Sequence[FeatureMap]) -> None:
         super().__init__()
         self.kernel, self.maps = kernel, torch.nn.ModuleList(maps)
+        self.num_outputs, self.batch_shape = sum(one.num_outputs for one in maps), kernel.batch_shape
         self.input_transform = None
         self.output_transform = ChainedTransform()
-
-    @property
-    def num_outputs(self) -> int:
-        """The number of features of all."""
-        return sum(one.num_outputs for one in self.maps)
-
-    @property
-    def batch_shape(self) -> torch.Size:
-        """That of the sum."""
-        shape: torch.Size = self.kernel.batch_shape
-        return shape
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n q"]:
         """The features of each row."""
@@ -189,16 +172,16 @@ def _of_sum(kernel: LearntSum, *, num_inputs: int, num_outputs: int) -> FeatureM
     return SideBySide(kernel, parts)
 
 
-def _of_unit_mean_variance(kernel: UnitMeanVariance, *, num_inputs: int, num_outputs: int) -> FeatureMap:
-    found = gen_kernel_features(kernel.base, num_inputs=num_inputs, num_outputs=num_outputs)
+def _of_unit_mean_variance(kernel: UnitMeanVariance, *, num_inputs: int, num_outputs: int) -> Any:
+    found: Any = gen_kernel_features(kernel.base, num_inputs=num_inputs, num_outputs=num_outputs)
     found.output_transform = ChainedTransform(_Times(kernel.mean_variance**-0.5), found.output_transform)
     return found
 
 
-def _of_settings(kernel: OnSettings, *, num_inputs: int, num_outputs: int) -> FeatureMap:  # noqa: ARG001  # the box knows
-    found = gen_kernel_features(kernel.base, num_inputs=kernel.inputs.box.num_inputs, num_outputs=num_outputs)
-    before = () if found.input_transform is None else (found.input_transform,)
-    found.input_transform = ChainedTransform(*before, kernel.inputs)
+def _of_settings(kernel: OnSettings, *, num_inputs: int, num_outputs: int) -> Any:  # noqa: ARG001  # the box knows
+    found: Any = gen_kernel_features(kernel.base, num_inputs=kernel.inputs.box.num_inputs, num_outputs=num_outputs)
+    steps: list[Any] = [kernel.inputs] if found.input_transform is None else [found.input_transform, kernel.inputs]
+    found.input_transform = ChainedTransform(*steps)
     return found
 
 
@@ -219,9 +202,15 @@ class _Largest:
         self._name = type(kernel).__name__
         with torch.no_grad():
             free = deepcopy(kernel).double()
-            sample = free.product(box_sample(num_inputs, OPEN_REACH if free.open_domain else 1.0))
+            reach = OPEN_REACH if free.open_domain else 1.0
+            sample = free.product(box_sample(num_inputs, reach))
             self._indices, _ = largest_features(free, sample, most, TOLERANCE)
-            self.missing = missing_in_box(free, self._indices, sample)
+            if free.log_factors(0) is None:
+                self.missing = _missing_at_corner(free, self._indices, reach)
+            else:
+                self.missing = missing_in_box(free, self._indices, sample)
+            if not torch.isfinite(_weighted(free, self._indices, sample)).all():
+                self.missing = inf  # of very short length-scales τ overflows
             self.share = self.missing / float(free.cross(sample.rowwise(sample), sample.empty_product()).mean())
 
     def enough(self) -> Int[Tensor, "p d"]:
@@ -232,6 +221,18 @@ class _Largest:
                 f"{self.share:.1%} of the variance. Use a smoother kernel or fewer inputs."
             )
         return self._indices
+
+
+def _missing_at_corner(kernel: FreeKernel, indices: Int[Tensor, "p d"], reach: float) -> float:
+    """K₂(x, x) - Σ_i φ_i(x)² at a corner of the box: the largest it is anywhere, where all ϑ_i(x)² are monomials."""
+    corner = kernel.product(torch.full((1, indices.shape[1]), reach, dtype=torch.float64))
+    return max(0.0, float(kernel.cross(corner, corner) - _weighted(kernel, indices, corner).square().sum()))
+
+
+def _weighted(kernel: FreeKernel, indices: Int[Tensor, "p d"], at: Product) -> Float[Tensor, "p n"]:
+    """φ_i = τ_i ϑ_i of every row, in sorted order."""
+    features = Features(indices)
+    return _weights(kernel, features.indices)[:, None] * features.all(at)
 
 
 def _weights(kernel: FreeKernel, indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:

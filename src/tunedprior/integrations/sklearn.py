@@ -124,7 +124,7 @@ class TunedPriorKernel(Kernel):
         if isinstance(old, WeightPrior):
             return old
         edges = bounds_around([table(old[0], "X_old")], self.within)
-        return learnt_prior(*old, edges, self.seed)
+        return learnt_prior(old[0], old[1], edges, self.seed)
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -106,11 +106,11 @@ def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
     return amplified(UnitMeanVariance(kernel, mean_variance))
 
 
-def amplified(kernel: Kernel, batch_shape: torch.Size = torch.Size()) -> ScaleKernel:
+def amplified(kernel: Kernel, batch_shape: tuple[int, ...] = ()) -> ScaleKernel:
     """σ_f² K(x, x') with an amplitude σ_f to fit, one for each member of a batch."""
     return ScaleKernel(
         kernel,
-        batch_shape=batch_shape,
+        batch_shape=torch.Size(batch_shape),
         outputscale_prior=LogNormalPrior(0.0, 1.0),
         # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),
