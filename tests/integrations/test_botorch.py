@@ -3,7 +3,6 @@
 import copy
 import io
 import pickle
-from functools import cache
 
 import pytest
 import torch
@@ -15,77 +14,31 @@ from botorch.fit import fit_gpytorch_mll
 from botorch.models import ModelListGP, SingleTaskGP
 from botorch.models.model import ModelList
 from botorch.models.transforms import Log, Normalize, Standardize
-from botorch.models.transforms.input import Warp
 from botorch.optim import optimize_acqf
 from botorch.sampling.get_sampler import get_sampler
 from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
-from support.builders import vector
 from support.cases import table
 from support.mixtures import sampler
+from support.tensors import (
+    BOUNDS,
+    OLD,
+    OTHER,
+    TEST,
+    X_OLD,
+    X,
+    Y,
+    ensemble,
+    error,
+    gp,
+    mean_of,
+    response,
+    same_predictions,
+)
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.errors import DomainError, InputError, OldDataWarning
-from tunedprior.integrations.botorch import TunedPriorEnsemble, TunedPriorGP, learnt_prior
+from tunedprior.integrations.botorch import TunedPriorGP, learnt_prior
 from tunedprior.problem.observations import Observations
-
-BOUNDS = vector([[0.0, -1.0], [10.0, 1.0]])
-
-
-def settings(count: int, seed: int) -> torch.Tensor:
-    return BOUNDS[0] + (BOUNDS[1] - BOUNDS[0]) * table(count, 2, seed=seed, low=0.0, high=1.0)
-
-
-def response(X: torch.Tensor) -> torch.Tensor:
-    return (0.3 * X[..., :1]).sin() * (2 * X[..., 1:]).cos()
-
-
-X_OLD, X, TEST = settings(30, seed=1), settings(6, seed=2), settings(40, seed=3)
-#: Upside down, and in other units.
-OLD = X_OLD, 1 - 3 * response(X_OLD)
-Y = 100 + 20 * response(X)
-OTHER = X[:, :1] + X[:, 1:]
-_X, _Y = X, Y
-TRUTH = 100 + 20 * response(TEST)
-
-
-@cache
-def default(make) -> TunedPriorGP | TunedPriorEnsemble:
-    """Made and fitted once for all tests."""
-    return make(seed=0)
-
-
-def gp(fitted: bool = True, X: torch.Tensor = X, Y: torch.Tensor = Y, **options) -> TunedPriorGP:
-    if fitted and X is _X and Y is _Y and not options:
-        return copy.deepcopy(default(gp))
-    model = TunedPriorGP(X, Y, **{"old": OLD, "bounds": BOUNDS} | options)
-    if fitted:
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model
-
-
-def ensemble(X: torch.Tensor = X, Y: torch.Tensor = Y, **options) -> TunedPriorEnsemble:
-    if X is _X and Y is _Y and not options:
-        return copy.deepcopy(default(ensemble))
-    return TunedPriorEnsemble(X, Y, **{"old": OLD, "bounds": BOUNDS} | options)
-
-
-def mean_of(model, where: torch.Tensor = TEST) -> torch.Tensor:
-    posterior = model.posterior(where)
-    return getattr(posterior, "mixture_mean", posterior.mean).detach()
-
-
-def error(model) -> float:
-    return float((mean_of(model) - TRUTH).square().mean().sqrt())
-
-
-def same_predictions(first, second, rtol: float = 1e-6) -> None:
-    for model in (first, second):
-        model.eval()
-    left, right = first.posterior(TEST), second.posterior(TEST)
-    torch.testing.assert_close(left.mean, right.mean, rtol=rtol, atol=1e-6)
-    torch.testing.assert_close(left.variance, right.variance, rtol=rtol, atol=1e-6)
-
 
 # -- what they are -------------------------------------------------------------------------------------
 
@@ -294,56 +247,3 @@ def test_models_are_copied_pickled_and_restored(make) -> None:
     fresh.load_state_dict(torch.load(file))
     same_predictions(model, fresh)
     assert model.subset_output([0]).num_outputs == 1
-
-
-# -- what cannot be used -------------------------------------------------------------------------------
-
-
-def test_without_bounds_the_unit_cube_or_the_range_of_all_settings_is_the_box() -> None:
-    inside = [0.1 + 0.8 * (points - BOUNDS[0]) / (BOUNDS[1] - BOUNDS[0]) for points in (X, X_OLD)]
-    unit = TunedPriorGP(inside[0], Y, old=(inside[1], OLD[1]))
-    assert torch.isfinite(unit.posterior(vector([[0.0, 1.0], [1.0, 0.0]])).mean).all()
-    model = TunedPriorGP(X, Y, old=OLD)
-    with pytest.raises(DomainError, match=r"column 0.*got 10.5 to 10.5.*bounds that hold"):
-        model.posterior(vector([[10.5, 0.0]]))
-
-
-def test_training_data_beyond_the_bounds_widens_the_box() -> None:
-    model = TunedPriorGP(torch.cat([X, vector([[12.0, 0.0]])]), torch.cat([Y, Y[:1]]), old=OLD, bounds=BOUNDS)
-    assert torch.isfinite(model.posterior(vector([[11.9, 0.0]])).mean).all()
-
-
-def test_old_data_that_says_nothing_leaves_a_plain_process() -> None:
-    with pytest.warns(OldDataWarning, match="Going on without"):
-        model = gp(old=(X_OLD, torch.ones(30)))
-    plain = SingleTaskGP(X, Y, input_transform=Normalize(2, bounds=BOUNDS))
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(plain.likelihood, plain))
-    same_predictions(model, plain, rtol=1e-2)
-    with pytest.warns(OldDataWarning, match="Going on without"):
-        assert torch.isfinite(mean_of(ensemble(old=(X_OLD, torch.ones(30))))).all()
-
-
-def test_what_cannot_be_used_is_refused() -> None:
-    wrong = [
-        ({"old": None}, r"must be \(X_old, y_old\)"),
-        ({"old": []}, "empty list"),
-        ({"old": [X_OLD, OLD]}, r"must be \(X_old, y_old\)"),
-        ({"old": (X_OLD[:, :1], OLD[1])}, "2 inputs"),
-        ({"old": (X_OLD, OLD[1][:-1])}, "one number for each"),
-        ({"bounds": BOUNDS.T[:, :1]}, "two rows of 2"),
-        ({"bounds": BOUNDS.flip(0)}, "must not lie above"),
-        ({"prior": "average"}, "prior must be one of"),
-        ({"Y": torch.cat([Y, Y], dim=1)}, "ModelListGP"),
-        ({"input_transform": Warp(2, indices=[0, 1])}, "learns from observations"),
-        ({"old": learnt_prior(*OLD, BOUNDS), "input_transform": Normalize(2)}, "scales settings itself"),
-    ]
-    for options, message in wrong:
-        with pytest.raises(InputError, match=message):
-            gp(fitted=False, **options)
-    with pytest.raises(InputError, match="needs \\(X_old, y_old\\)"):
-        ensemble(old=learnt_prior(*OLD, BOUNDS))
-
-
-def test_what_was_learnt_can_be_given_instead_of_old_data() -> None:
-    same_predictions(gp(old=learnt_prior(*OLD, BOUNDS)), gp())
-    same_predictions(gp(old=list(OLD)), gp())

@@ -2,19 +2,17 @@
 
 import pytest
 import torch
-from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize
 from botorch.sampling.pathwise import draw_kernel_feature_paths, draw_matheron_paths, get_matheron_path_model
 from botorch.sampling.pathwise.features import gen_kernel_features
 from gpytorch.kernels import Kernel, ScaleKernel
-from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from support.builders import rows_of_ripple, vector
 from support.cases import CASES, IDS, Case, number, table
+from support.tensors import BOUNDS, TEST, X, Y, gp
 from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain, belief
 from tunedprior.errors import InputError
-from tunedprior.integrations.botorch import TunedPriorGP
 from tunedprior.integrations.pathwise import ExplicitFeatures
 from tunedprior.kernels import LogRatio, Reweighted, SquaredExponential, WithBias
 from tunedprior.kernels.box_means import box_sample
@@ -100,27 +98,6 @@ def test_what_has_no_features_is_refused() -> None:
 
 # -- paths of models -----------------------------------------------------------------------------------
 
-BOUNDS = vector([[0.0, -1.0], [10.0, 1.0]])
-
-
-def settings(count: int, seed: int) -> torch.Tensor:
-    return BOUNDS[0] + (BOUNDS[1] - BOUNDS[0]) * table(count, 2, seed=seed, low=0.0, high=1.0)
-
-
-def response(X: torch.Tensor) -> torch.Tensor:
-    return (0.3 * X[..., :1]).sin() * (2 * X[..., 1:]).cos()
-
-
-X, TEST = settings(6, seed=2), settings(12, seed=3)
-Y = 100 + 20 * response(X)
-
-
-def model(**options) -> TunedPriorGP:
-    old = settings(30, seed=1)
-    found = TunedPriorGP(X, Y, old=(old, 1 - 3 * response(old)), bounds=BOUNDS, **options)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(found.likelihood, found))
-    return found
-
 
 def assert_moments(found: torch.Tensor, posterior, in_spread: float, in_variance: float) -> None:
     spread = posterior.variance.squeeze(-1).sqrt()
@@ -131,7 +108,7 @@ def assert_moments(found: torch.Tensor, posterior, in_spread: float, in_variance
 @pytest.mark.parametrize("transform", [None, Normalize(2, bounds=BOUNDS)], ids=["plain", "normalised"])
 @pytest.mark.parametrize("prior", ["reweighted", "aligned", "uncertain"])
 def test_paths_have_the_moments_of_the_posterior(prior: str, transform) -> None:
-    process = model(prior=prior, remainder=False, input_transform=transform)
+    process = gp(prior=prior, remainder=False, input_transform=transform)
     torch.manual_seed(0)
     with torch.no_grad():
         draws = draw_matheron_paths(process, torch.Size([8192]))(TEST)
@@ -140,7 +117,7 @@ def test_paths_have_the_moments_of_the_posterior(prior: str, transform) -> None:
 
 def test_paths_of_a_sum_have_them_too() -> None:
     """The remainder has random Fourier features, whose variances are right on average alone."""
-    process = model()
+    process = gp()
     torch.manual_seed(0)
     with torch.no_grad():
         draws = draw_matheron_paths(process, torch.Size([8192]))(TEST)
@@ -148,7 +125,7 @@ def test_paths_of_a_sum_have_them_too() -> None:
 
 
 def test_paths_before_observations_have_the_moments_of_the_prior() -> None:
-    process = model(prior="aligned", remainder=False)
+    process = gp(prior="aligned", remainder=False)
     torch.manual_seed(0)
     with torch.no_grad():
         draws = draw_kernel_feature_paths(process, torch.Size([8192]))(TEST)
@@ -158,11 +135,11 @@ def test_paths_before_observations_have_the_moments_of_the_prior() -> None:
     assert float((draws.var(0) / variance - 1).abs().max()) < 0.08
 
 
-def test_one_path_is_a_model() -> None:
-    path = get_matheron_path_model(model(remainder=False))
+def test_one_path_is_a_gp() -> None:
+    path = get_matheron_path_model(gp(remainder=False))
     torch.manual_seed(0)
     values = path.posterior(TEST).mean
-    assert values.shape == (12, 1)
+    assert values.shape == (40, 1)
     assert torch.equal(values, path.posterior(TEST).mean)
     assert float((path.posterior(X).mean - Y).detach().abs().max()) < 3.0
 

@@ -1,4 +1,4 @@
-"""Old data inside Ax: `TunedPriorGP` in its modular BoTorch generator. Importing this also lets Ax load such a client."""
+"""Old data inside Ax: `TunedPriorGP` in its modular BoTorch generator. Once imported, Ax can load such a client."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -13,8 +13,8 @@ from tunedprior.checks import listed, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.files.tables import read_table
 from tunedprior.integrations.extras import needed
-from tunedprior.integrations.learnt_kernel import learnt_kernel
 from tunedprior.integrations.old_tensors import learnt_prior
+from tunedprior.integrations.on_settings import learnt_kernel
 from tunedprior.models.covariances import amplified
 
 needed("baybe", "baybe")

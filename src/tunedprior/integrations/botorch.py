@@ -21,9 +21,9 @@ from tunedprior.checks import Numbers, flag, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.integrations import pathwise
 from tunedprior.integrations.ensemble import TunedPriorEnsemble
-from tunedprior.integrations.learnt_kernel import LearntSum, OnSettings, learnt_kernel
 from tunedprior.integrations.model_units import InModelUnits, in_model_units
 from tunedprior.integrations.old_tensors import learnt_prior, space_within
+from tunedprior.integrations.on_settings import LearntSum, OnSettings, learnt_kernel
 from tunedprior.models.covariances import amplified
 from tunedprior.problem.box import Box
 

@@ -19,9 +19,9 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign.priors import AVERAGE, surrogate_for
 from tunedprior.checks import Numbers, finite_rows
 from tunedprior.errors import InputError
-from tunedprior.integrations.learnt_kernel import KernelInputsOf
 from tunedprior.integrations.model_units import Frozen, InModelUnits, in_model_units
 from tunedprior.integrations.old_tensors import RESPONSE, as_old_table, space_within
+from tunedprior.integrations.on_settings import KernelInputsOf
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.old_data import UNNAMED, read_old_data
 

@@ -23,7 +23,7 @@ from tunedprior.beliefs.learnt import too_many_features
 from tunedprior.beliefs.reweighted import FixedReweighted
 from tunedprior.beliefs.sizes import SizesOfCoefficients
 from tunedprior.errors import InputError
-from tunedprior.integrations.learnt_kernel import LearntSum, OnSettings
+from tunedprior.integrations.on_settings import LearntSum, OnSettings
 from tunedprior.kernels import FreeKernel, Reweighted, SquaredExponential
 from tunedprior.kernels.box_means import box_sample
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features, largest_features, missing_in_box

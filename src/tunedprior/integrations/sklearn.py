@@ -13,8 +13,8 @@ from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import Numbers, table
 from tunedprior.errors import InputError
-from tunedprior.integrations.learnt_kernel import learnt_kernel
 from tunedprior.integrations.old_tensors import bounds_around, learnt_prior, old_sets
+from tunedprior.integrations.on_settings import learnt_kernel
 from tunedprior.models.covariances import UnitMeanVariance
 
 
