@@ -140,7 +140,7 @@ def test_single_precision_is_answered_in_kind() -> None:
 def test_several_old_sets_have_an_amplitude_each() -> None:
     noise = X_OLD, table(30, 1, seed=9)
     model = gp(old=[OLD, noise])
-    amplitudes = [float(kernel.outputscale) for kernel in model.covar_module.kernels]
+    amplitudes = [kernel.outputscale.item() for kernel in model.covar_module.kernels]
     assert len(amplitudes) == 3
     assert amplitudes[0] > amplitudes[1]
     assert error(model) < error(gp(old=noise))
@@ -176,7 +176,7 @@ def test_two_objectives_go_into_a_list(kind: str) -> None:
         both, ref_point=[80.0, 0.0], X_baseline=X, sampler=get_sampler(both.posterior(X), torch.Size([8]), seed=0)
     )
     torch.manual_seed(0)
-    found, value = optimize_acqf(acquisition, BOUNDS, q=1, num_restarts=2, raw_samples=8)
+    found, value = optimize_acqf(acquisition, BOUNDS, q=1, num_restarts=2, raw_samples=8, options={"maxiter": 10})
     assert torch.isfinite(value)
     assert ((found >= BOUNDS[0]) & (found <= BOUNDS[1])).all()
 
