@@ -1,5 +1,7 @@
 """The learnt kernel inside BayBE, which is an extra."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,8 +80,9 @@ def test_a_campaign_survives_json() -> None:
     campaign = Campaign(SPACE, OBJECTIVE, recommender)
     campaign.add_measurements(MEASURED)
     again = Campaign.from_json(campaign.to_json())
-    assert again.recommender.to_json() == recommender.to_json()
-    assert "TunedPriorKernelFactory" in campaign.to_json()
+    held = [json.loads(one.to_json())["recommender"] for one in (campaign, again)]
+    assert held[0] == held[1]
+    assert "TunedPriorKernelFactory" in json.dumps(held)
     found = again.recommend(1)
     pd.testing.assert_frame_equal(found, campaign.recommend(1))
     best = float(response(SPACE.discrete.exp_rep).max())
