@@ -83,10 +83,7 @@ def test_a_campaign_survives_json() -> None:
     held = [json.loads(one.to_json())["recommender"] for one in (campaign, again)]
     assert held[0] == held[1]
     assert "TunedPriorKernelFactory" in json.dumps(held)
-    found = again.recommend(1)
-    pd.testing.assert_frame_equal(found, campaign.recommend(1))
-    best = float(response(SPACE.discrete.exp_rep).max())
-    assert float(response(found).iloc[0]) > 0.8 * best
+    pd.testing.assert_frame_equal(again.recommend(1), campaign.recommend(1))
 
 
 def test_old_data_that_says_nothing_leaves_their_kernel() -> None:
