@@ -109,20 +109,20 @@ def test_an_input_transform_changes_nothing() -> None:
 def test_outcome_transforms_are_kept() -> None:
     for transform in (None, Standardize(1), Log()):
         model = gp(outcome_transform=transform)
-        assert float((mean_of(model, X) - Y).abs().max()) < 1.0
+        assert (mean_of(model, X) - Y).abs().max().item() < 1.0
     torch.testing.assert_close(mean_of(gp(Y=1000 * Y)), 1000 * mean_of(gp()), rtol=1e-3, atol=0.0)
 
 
 @pytest.mark.parametrize("make", [gp, ensemble], ids=["process", "ensemble"])
 def test_known_noise_is_used(make) -> None:
     exact, noisy = (make(train_Yvar=torch.full_like(Y, variance)) for variance in (1e-2, 400.0))
-    assert float((mean_of(exact, X) - Y).abs().max()) < 0.1
-    assert float((mean_of(noisy, X) - Y).abs().max()) > 1.0
+    assert (mean_of(exact, X) - Y).abs().max().item() < 0.1
+    assert (mean_of(noisy, X) - Y).abs().max().item() > 1.0
     one_wrong = torch.full_like(Y, 1e-2)
     one_wrong[0] = 1e4
     uneven = make(Y=Y + 50 * (torch.arange(6) == 0)[:, None], train_Yvar=one_wrong)
-    assert float((mean_of(uneven, X) - Y)[1:].abs().max()) < 2.0
-    assert float((mean_of(uneven, X) - Y)[0].abs()) < 25.0
+    assert (mean_of(uneven, X) - Y)[1:].abs().max().item() < 2.0
+    assert (mean_of(uneven, X) - Y)[0].abs().item() < 25.0
 
 
 def test_single_precision_is_answered_in_kind() -> None:
@@ -131,7 +131,7 @@ def test_single_precision_is_answered_in_kind() -> None:
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     found = model.posterior(TEST.float())
     assert found.mean.dtype == torch.float32
-    assert float((found.mean.detach() - mean_of(gp())).abs().max()) < 1.0
+    assert (found.mean.detach() - mean_of(gp())).abs().max().item() < 1.0
     single = ensemble(X.float(), Y.float()).posterior(TEST.float())
     assert single.mean.dtype == torch.float32
     torch.testing.assert_close(single.mixture_mean.double(), mean_of(ensemble()), rtol=1e-3, atol=1e-3)
@@ -162,7 +162,7 @@ def test_acquisitions_are_maximised(make) -> None:
         assert value >= acquisition(TEST.reshape(20, 2, 2)).max()
         analytic = LogExpectedImprovement(model, best_f=Y.max())(TEST[:, None])
     best = TEST[analytic.argmax()]
-    assert float(response(best)) > float(response(X).max()) - 0.05
+    assert response(best).item() > response(X).max().item() - 0.05
 
 
 @pytest.mark.parametrize("kind", ["process", "ensemble"])
@@ -189,13 +189,13 @@ def test_more_observations_are_those_of_a_larger_table(make, transform) -> None:
     before = mean_of(model)  # fills GPyTorch's caches, which it conditions
     more_y = 100 + 20 * response(TEST[:2])
     conditioned = model.condition_on_observations(TEST[:2], more_y)
-    assert float((mean_of(conditioned, TEST[:2]) - more_y).abs().max()) < float((before[:2] - more_y).abs().max())
+    assert (mean_of(conditioned, TEST[:2]) - more_y).abs().max().item() < (before[:2] - more_y).abs().max().item()
     assert conditioned.train_inputs[0].shape[-2] == 8
     fantasies = model.fantasize(TEST[:3], sampler(4))
     posterior = fantasies.posterior(TEST[:5])
     assert posterior.mean.shape[0] == 4
     assert torch.isfinite(posterior.variance).all()
-    assert float(posterior.variance[..., :3, :].mean()) < float(model.posterior(TEST[:3]).variance.mean())
+    assert posterior.variance[..., :3, :].mean().item() < model.posterior(TEST[:3]).variance.mean().item()
 
 
 def test_conditioning_is_exact() -> None:
@@ -230,7 +230,7 @@ def test_a_batch_of_models_has_an_amplitude_each() -> None:
     )
     assert found.model.batch_shape == torch.Size([6])
     assert all(kernel.outputscale.shape == (6,) for kernel in found.model.covar_module.kernels)
-    assert float((found.posterior.mean.squeeze(-1) - Y).abs().mean()) < float((Y - Y.mean()).abs().mean())
+    assert (found.posterior.mean.squeeze(-1) - Y).abs().mean().item() < (Y - Y.mean()).abs().mean().item()
     first = gp(X=X[1:], Y=Y[1:])
     torch.testing.assert_close(found.posterior.mean[0, 0], first.posterior(X[:1]).mean[0], rtol=0.02, atol=0.1)
 

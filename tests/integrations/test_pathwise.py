@@ -52,14 +52,14 @@ def assert_features_make_up(kernel: Kernel) -> None:
     values = features(POINTS)
     assert values.shape == (9, features.num_outputs)
     expected = kernel(POINTS).to_dense().detach()
-    torch.testing.assert_close(values @ values.mT, expected, rtol=2e-3, atol=2e-3 * float(expected.abs().max()))
+    torch.testing.assert_close(values @ values.mT, expected, rtol=2e-3, atol=2e-3 * expected.abs().max().item())
     # What is missing, on average over the box, is no more than the certificate says (and what rounding adds).
     sample = box_sample(2, 0.95 if getattr(kernel, "open_domain", False) else 1.0)
     with torch.no_grad():
         variance = kernel(sample, diag=True)
         left = variance - features(sample).square().sum(-1)
-    assert float(left.mean()) <= features.missing + 1e-5 * float(variance.mean())
-    assert features.missing <= 5e-3 * float(variance.mean()) + 1e-9
+    assert left.mean().item() <= features.missing + 1e-5 * variance.mean().item()
+    assert features.missing <= 5e-3 * variance.mean().item() + 1e-9
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -101,8 +101,8 @@ def test_what_has_no_features_is_refused() -> None:
 
 def assert_moments(found: torch.Tensor, posterior, in_spread: float, in_variance: float) -> None:
     spread = posterior.variance.squeeze(-1).sqrt()
-    assert float(((found.mean(0) - posterior.mean.squeeze(-1)) / spread).abs().max()) < in_spread
-    assert float((found.var(0) / spread.square() - 1).abs().max()) < in_variance
+    assert ((found.mean(0) - posterior.mean.squeeze(-1)) / spread).abs().max().item() < in_spread
+    assert (found.var(0) / spread.square() - 1).abs().max().item() < in_variance
 
 
 @pytest.mark.parametrize("transform", [None, Normalize(2, bounds=BOUNDS)], ids=["plain", "normalised"])
@@ -130,9 +130,9 @@ def test_paths_before_observations_have_the_moments_of_the_prior() -> None:
     with torch.no_grad():
         draws = draw_kernel_feature_paths(process, torch.Size([8192]))(TEST)
         process.train()
-        scale = float(process.outcome_transform.stdvs)
+        scale = process.outcome_transform.stdvs.item()
         variance = scale**2 * process.covar_module(TEST, diag=True)
-    assert float((draws.var(0) / variance - 1).abs().max()) < 0.08
+    assert (draws.var(0) / variance - 1).abs().max().item() < 0.08
 
 
 def test_one_path_is_a_gp() -> None:
@@ -141,7 +141,7 @@ def test_one_path_is_a_gp() -> None:
     values = path.posterior(TEST).mean
     assert values.shape == (40, 1)
     assert torch.equal(values, path.posterior(TEST).mean)
-    assert float((path.posterior(X).mean - Y).detach().abs().max()) < 3.0
+    assert (path.posterior(X).mean - Y).detach().abs().max().item() < 3.0
 
 
 def test_a_kernel_of_ours_in_a_process_of_theirs_has_paths() -> None:

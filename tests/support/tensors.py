@@ -58,7 +58,7 @@ def mean_of(model, where: torch.Tensor = TEST) -> torch.Tensor:
 
 
 def error(model) -> float:
-    return float((mean_of(model) - TRUTH).square().mean().sqrt())
+    return (mean_of(model) - TRUTH).square().mean().sqrt().item()
 
 
 def same_predictions(first, second, rtol: float = 1e-6) -> None:
