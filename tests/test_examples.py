@@ -1,5 +1,7 @@
 """Every example runs as a user would run it, and says what it should."""
 
+import inspect
+import re
 import runpy
 from pathlib import Path
 
@@ -8,9 +10,17 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
+def said_by(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def numbers_after(words: str, text: str) -> list[float]:
+    return [float(found) for found in re.findall(rf"{words}\s*(-?\d+\.\d+)", text)]
+
+
 def test_xor_example_shows_the_corrected_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(EXAMPLES / "01_xor.py"), run_name="__main__")
-    lines = capsys.readouterr().out.splitlines()
+    lines = said_by("01_xor.py", capsys).splitlines()
     said = {line[:18].strip(): line[18:] for line in lines}
     assert said["alpha"] == "[-1.0, 1.0, 1.0, -1.0] / 8"
     assert said["g(1, 1)"] == "-1.0"
@@ -19,3 +29,38 @@ def test_xor_example_shows_the_corrected_figures(capsys: pytest.CaptureFixture[s
     left, right = said["K(x, x')"].split(" = ")
     assert left == right == "-0.054"
     assert lines[-1].endswith("is -1.0")
+
+
+def test_every_example_is_run_here() -> None:
+    named = set(re.findall(r"[\"/](\w+\.py)\"", Path(__file__).read_text()))
+    assert {path.name for path in EXAMPLES.glob("*.py")} <= named
+
+
+def test_the_botorch_loop_is_faster_with_old_data(capsys: pytest.CaptureFixture[str]) -> None:
+    informed, uninformed = numbers_after("runs:", said_by("botorch_loop.py", capsys))
+    assert informed > 38
+    assert informed > uninformed
+
+
+def test_scikit_learn_predicts_better_with_old_data(capsys: pytest.CaptureFixture[str]) -> None:
+    informed, uninformed = numbers_after("error", said_by("scikit_learn.py", capsys))
+    assert informed < 0.5 * uninformed
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of BayBE
+def test_the_baybe_campaign_comes_near_the_best(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("baybe")
+    said = said_by("baybe_campaign.py", capsys)
+    (found,), (most,) = numbers_after("runs:", said), numbers_after("of", said)[-1:]
+    assert found > 0.9 * most
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of Ax
+def test_the_ax_client_comes_near_the_best(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ax")
+    from tunedprior.integrations.botorch import TunedPriorGP
+
+    # Ax reads the names of arguments, which the run-time type checker of these tests hides.
+    monkeypatch.setattr(TunedPriorGP, "__init__", inspect.unwrap(TunedPriorGP.__init__))
+    (found,) = numbers_after("runs:", said_by("ax_client.py", capsys))
+    assert found < -0.28

@@ -175,6 +175,11 @@ class Aligned(MaybeByFeatures, OnAnchors, RhoTimesG):
         """s_f², the prior variance of the weights of g."""
         return self._anchors.variance
 
+    @property
+    def inverse_root(self) -> Float[Tensor, "a a"]:
+        """R with RᵀR = M = (K_A + λI)⁻¹."""
+        return self._anchors.inverse_root
+
     def section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
         """K(·, D)/size for fixed points D, with its gradient by hand; None unless the base is squared exponential."""
         if self.explicit is not None:
@@ -182,7 +187,7 @@ class Aligned(MaybeByFeatures, OnAnchors, RhoTimesG):
         if not is_plain(self.base):
             return None
         precision = self.base.inverse_square_lengthscale.flatten().expand(self.anchors.shape[1])
-        found = AnchorSection.of(self.anchors, precision, self.variance, self.alpha, self._anchors.inverse_root, size)
+        found = AnchorSection.of(self.anchors, precision, self.variance, self.alpha, self.inverse_root, size)
         return found.with_more(points)
 
     def mean_and_known(self, product: Product) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n r"]]:
@@ -190,7 +195,7 @@ class Aligned(MaybeByFeatures, OnAnchors, RhoTimesG):
         if self.explicit is not None:
             return self.explicit.mean_and_known(product)
         cross = self.base.cross(product, self.product(self.anchors))
-        return cross @ self.alpha, cross @ self._anchors.inverse_root.mT
+        return cross @ self.alpha, cross @ self.inverse_root.mT
 
     def _by_features(self, most: int, lam: float, tolerance: float) -> AlignedFeatures | None:
         """The kernel with k(x) ≈ Φφ(x); None if that takes more than `most` features.
@@ -199,7 +204,7 @@ class Aligned(MaybeByFeatures, OnAnchors, RhoTimesG):
         """
         if most < 1 or not has_features(self.base):
             return None
-        at_anchors, root = self.product(self.anchors), self._anchors.inverse_root
+        at_anchors, root = self.product(self.anchors), self.inverse_root
         gram = self.base.cross(at_anchors, at_anchors)
         norm = float(self.alpha @ gram @ self.alpha)
         rounding = ROUNDING * float(self.alpha.abs() @ gram.abs() @ self.alpha.abs())

@@ -14,6 +14,8 @@ from tunedprior.problem.box import Box
 
 # Where a prior variance is smaller than this share of its mean, dividing by it would only magnify rounding.
 _LEAST_VARIANCE = 1e-10
+# A kernel whose mean variance is below this counts as zero.
+_VANISHING = 1e-12
 
 
 class KernelInputs(InputTransform, torch.nn.Module):
@@ -48,17 +50,27 @@ class UnitMeanVariance(Kernel):
         self.mean_variance = mean_variance
         self._kept: tuple[Tensor, Tensor] | None = None
 
+    @property
+    def vanishes(self) -> bool:
+        """Whether K is numerically zero, so that there was nothing to divide by."""
+        return self.mean_variance < _VANISHING
+
     def forward(
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
     ) -> Float[Tensor, "..."]:
         """The scaled matrix, or its diagonal."""
         keep = not diag and not x1.requires_grad and torch.equal(x1, x2)
-        if keep and self._kept is not None and torch.equal(x1, self._kept[0]):
+        if keep and self._kept is not None and _are_equal(x1, self._kept[0]):
             return self._kept[1]
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params) / self.mean_variance
         if keep and self.training:
             self._kept = (x1, matrix)
         return matrix
+
+
+def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
+    """Whether both are the same; a model may have been moved to another device or dtype in between."""
+    return x.dtype == kept.dtype and x.device == kept.device and torch.equal(x, kept)
 
 
 class UnitDiagonal(Kernel):
@@ -91,8 +103,14 @@ class UnitDiagonal(Kernel):
 
 def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
     """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
+    return amplified(UnitMeanVariance(kernel, mean_variance))
+
+
+def amplified(kernel: Kernel, batch_shape: tuple[int, ...] = ()) -> ScaleKernel:
+    """σ_f² K(x, x') with an amplitude σ_f to fit, one for each member of a batch."""
     return ScaleKernel(
-        UnitMeanVariance(kernel, mean_variance),
+        kernel,
+        batch_shape=torch.Size(batch_shape),
         outputscale_prior=LogNormalPrior(0.0, 1.0),
         # Untransformed, so that the fit has a bound to respect instead of an underflow to fall into.
         outputscale_constraint=GreaterThan(1e-4, transform=None, initial_value=1.0),

@@ -1,0 +1,96 @@
+"""Old data inside BayBE: the learnt kernel as a kernel factory of its Gaussian process, which its JSON files hold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from gpytorch.kernels import Kernel
+
+from tunedprior.beliefs.aligned import AlignedBelief
+from tunedprior.checks import listed, warn
+from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.files.tables import read_table
+from tunedprior.integrations.extras import needed
+from tunedprior.integrations.old_tensors import learnt_prior
+from tunedprior.integrations.on_settings import learnt_kernel
+from tunedprior.models.covariances import amplified
+
+needed("baybe", "baybe")
+
+from attrs import define, field  # noqa: E402  # BayBE's own, after the check, whose message names the extra
+from baybe.objectives.base import Objective  # noqa: E402
+from baybe.searchspace import SearchSpace  # noqa: E402
+from baybe.serialization.mixin import SerialMixin  # noqa: E402
+from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol  # noqa: E402
+from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory  # noqa: E402
+
+_Cell = bool | int | float | str
+
+
+def _columns(old: Any) -> dict[str, list[_Cell]]:
+    """A table as plain lists, which JSON can hold."""
+    if isinstance(old, Mapping) and all(isinstance(column, list) for column in old.values()):
+        return dict(old)
+    rows = read_table(old, [], "Old data").table
+    return {str(name): [_plain(cell) for cell in rows[name]] for name in rows.columns}
+
+
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+@define
+class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
+    """σ_g² K_A + σ_b² K_B: the kernel that old data A taught, plus the one that BayBE would use without.
+
+    For `GaussianProcessSurrogate(kernel_or_factory=…)`. Old settings are encoded as BayBE encodes those of the
+    campaign. The factory survives `to_json` and `from_json` with the old data in it; import this module before reading
+    a campaign that holds one.
+
+    Args:
+        old: A table with a column for each parameter of the search space, and the response.
+        target: The column of the old response, whatever the campaign's target is called.
+        prior: The belief about old data, by name: "aligned", "reweighted" (the paper's), or any other that is one
+            kernel.
+        remainder: Whether K_B, by which observations can overrule old data, is part of the kernel.
+    """
+
+    old: dict[str, list[_Cell]] = field(converter=_columns)
+    target: str = "y"
+    prior: str = AlignedBelief.name
+    remainder: bool = True
+
+    def __call__(self, searchspace: SearchSpace, objective: Objective, measurements: pd.DataFrame) -> Kernel:
+        """The kernel on BayBE's encoding of settings, scaled as its Gaussian process scales it."""
+        plain: Any = BayBEKernelFactory()(searchspace, objective, measurements)
+        plain = plain if isinstance(plain, Kernel) else plain.to_gpytorch(searchspace)
+        if searchspace.task_idx is not None:
+            raise InputError(
+                "Old data is either in the kernel or a task of its own; the search space has a task parameter. Leave "
+                "that out, or use BayBE's own kernels."
+            )
+        try:
+            kernel = learnt_kernel(self._learnt(searchspace), self.prior)
+        except NothingToLearnError as error:
+            warn(f"{error} Going on without old data.", OldDataWarning)
+            return plain
+        if kernel.vanishes:
+            warn("The kernel learnt from old data vanishes. Going on without old data.", OldDataWarning)
+            return plain
+        return amplified(kernel) + amplified(plain) if self.remainder else amplified(kernel)
+
+    def _learnt(self, searchspace: SearchSpace) -> Any:
+        rows, names = pd.DataFrame(self.old), list(searchspace.parameter_names)
+        missing = [name for name in (*names, self.target) if name not in rows.columns]
+        if missing:
+            raise InputError(
+                f"Old data must have the columns {listed([*names, self.target])}; {listed(missing)} is missing."
+            )
+        rows = rows.dropna(subset=[*names, self.target]).reset_index(drop=True)
+        encoded = searchspace.transform(rows[names])[list(searchspace.comp_rep_columns)].to_numpy(dtype=np.float64)
+        low, high = searchspace.scaling_bounds[list(searchspace.comp_rep_columns)].to_numpy(dtype=np.float64)
+        inputs = (encoded - low) / np.where(high > low, high - low, 1.0)
+        unit = torch.tensor([[0.0], [1.0]], dtype=torch.float64).expand(2, inputs.shape[1])
+        return learnt_prior(inputs, rows[self.target].to_numpy(dtype=np.float64), unit)
