@@ -21,7 +21,7 @@ from tunedprior.problem.training_set import random_rows
 
 _ROWS_FOR_LENGTHSCALES = 300  # more change the length-scales little, and take a time that grows with their cube
 # Upper bound on the entries of the covariance matrices of all hypotheses together.
-_BUDGET = 2**24
+_BUDGET = 2**25
 _FEWEST = 16  # hypotheses that are kept at any number of observations
 # The probability that hypotheses left out half-way may have together. In trials it never came to more than 1e-11 with
 # all observations.
