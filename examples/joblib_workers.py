@@ -1,8 +1,8 @@
 """Four processes on one study, started with joblib; only the first of them has the old file.
 
 A product is made in a stirred reactor: it forms faster when it is hot, and then decomposes faster too. There is a CSV
-file about another reactor. Each worker loads the study by its name. What the first one learns from the file is kept with
-the study, so that the others need no file: in practice they are on other machines.
+file about another reactor. Each worker loads the study by its name. What the first one learns from the file is kept
+with the study, so that the others need no file: in practice they are on other machines.
 
 Run it with: python examples/joblib_workers.py
 """
@@ -37,12 +37,12 @@ def product(kelvin: float, minutes: float, dose: float, offset: float = 0.0) -> 
 def objective(trial: optuna.Trial) -> float:
     """One run of the new reactor."""
     setting = {name: trial.suggest_float(name, one.low, one.high, log=one.log) for name, one in SPACE.items()}
-    return product(**setting, offset=12.0)
+    return product(**setting, offset=5.0)
 
 
 def old_records() -> pd.DataFrame:
-    """Forty runs of the old reactor, at random settings."""
-    kelvin, minutes, dose = np.random.default_rng(0).uniform([300, 0, -1], [400, np.log10(200), 1], (40, 3)).T
+    """Sixty runs of the old reactor, at random settings."""
+    kelvin, minutes, dose = np.random.default_rng(0).uniform([300, 0, -1], [400, np.log10(200), 1], (60, 3)).T
     table = pd.DataFrame({"kelvin": kelvin, "minutes": 10**minutes, "dose": 10**dose})
     table["yield"] = [product(**run) for run in table.to_dict("records")]
     return table

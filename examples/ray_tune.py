@@ -13,18 +13,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import optuna
 import pandas as pd
+import ray
 from optuna.distributions import FloatDistribution
+from ray import tune
+from ray.tune.search import ConcurrencyLimiter
+from ray.tune.search.optuna import OptunaSearch
 from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-import ray
-from ray import tune
-from ray.tune.search import ConcurrencyLimiter
-from ray.tune.search.optuna import OptunaSearch
 
 from tunedprior.integrations.optuna import TunedPriorSampler
 
@@ -57,6 +55,8 @@ def main() -> None:
     # The sampler lives where Tune is called. What is running is accounted for, so four at a time do not crowd.
     sampler = TunedPriorSampler(last_months(), target="accuracy", search_space=SPACE, seed=0)
     search = OptunaSearch(SPACE, metric="accuracy", mode="max", sampler=sampler)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is sent anywhere
+    os.environ["RAY_AIR_NEW_OUTPUT"] = "0"  # nor printed but what is printed below
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         with TemporaryDirectory() as folder:
