@@ -4,7 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit mutants campaigns fuzz format clean
+.PHONY: test demo lint types imports unit test-integrations mutants campaigns fuzz format clean
 
 test: lint types imports unit
 
@@ -34,6 +34,11 @@ imports: $(INSTALLED)
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
 	$(BIN)/python -m pytest -n auto
+
+# Other people's tools and real processes, with every extra (into the same .venv).
+test-integrations: $(INSTALLED)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,all]' plotly
+	TUNEDPRIOR_INTEGRATIONS=1 $(BIN)/python -m pytest tests/integrations tests/test_examples.py
 
 # Nets that take longer than tests may (docs/reliability.md has what they found).
 mutants: $(INSTALLED)
