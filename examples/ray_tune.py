@@ -60,9 +60,10 @@ def main() -> None:
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         with TemporaryDirectory() as folder:
+            limited = ConcurrencyLimiter(search, max_concurrent=4)
             tuner = tune.Tuner(
                 trainable,
-                tune_config=tune.TuneConfig(search_alg=ConcurrencyLimiter(search, max_concurrent=4), num_samples=12),
+                tune_config=tune.TuneConfig(search_alg=limited, num_samples=12, reuse_actors=True),
                 run_config=tune.RunConfig(name="digits", storage_path=str(Path(folder).resolve()), verbose=0),
             )
             best = tuner.fit().get_best_result("accuracy", "max")
