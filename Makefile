@@ -39,11 +39,11 @@ unit: $(INSTALLED)
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres
 	@echo "== pytest: integrations and examples"
-	$(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
+	TUNEDPRIOR_INTEGRATIONS=1 TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
 
 $(INTEGRATED): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing all integrations into .venv (once)"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,all]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,all]' plotly
 	touch $@
 
 # The server's programs are the system's to install, which takes root; tests that need them are skipped without.

@@ -1,18 +1,33 @@
 """Every example runs as a user would run it, and says what it should."""
 
 import inspect
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+# What an example needs besides the package itself, where that is an extra.
+NEEDS = {"ray_tune.py": "ray", "dask_workers.py": "optuna_integration"}
+long = pytest.mark.skipif("TUNEDPRIOR_INTEGRATIONS" not in os.environ, reason="takes long: make test-integrations")
 
 
 def said_by(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     return capsys.readouterr().out
+
+
+def said_by_processes(name: str) -> str:
+    """What an example says that starts processes of its own, and has one itself."""
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def numbers_after(words: str, text: str) -> list[float]:
@@ -64,3 +79,31 @@ def test_the_ax_client_comes_near_the_best(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr(TunedPriorGP, "__init__", inspect.unwrap(TunedPriorGP.__init__))
     (found,) = numbers_after("runs:", said_by("ax_client.py", capsys))
     assert found < -0.28
+
+
+def test_an_old_study_helps_a_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = said_by("optuna_study.py", capsys)
+    (informed,), (uninformed,) = numbers_after("with old data:", said), numbers_after("without:", said)
+    assert informed > 52 > uninformed
+    assert "Old data explains" in said
+
+
+@long
+def test_workers_without_the_old_file() -> None:
+    said = said_by_processes("joblib_workers.py")
+    assert "13 trials, 13 different settings" in said
+    assert numbers_after("best yield:", said)[0] > 60
+    assert "Old data explains" in said
+
+
+@long
+def test_ray_tune_finds_good_settings() -> None:
+    assert numbers_after("twelve trials:", said_by_processes("ray_tune.py"))[0] > 0.9
+
+
+@long
+def test_dask_workers_find_better_than_the_old_best() -> None:
+    said = said_by_processes("dask_workers.py")
+    assert "12 trials, 12 different settings" in said
+    (found,), (before,) = numbers_after("error found:", said), numbers_after("light oven's best:", said)
+    assert found < before

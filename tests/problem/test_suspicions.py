@@ -57,6 +57,19 @@ def test_other_units(values: np.ndarray, said: str | None) -> None:
     assert found is None if said is None else said in (found or "")
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.geomspace(2e-5, 5, 20), None),  # nearly all of it, if most of it is near 0
+        (np.geomspace(1e-8, 1e-2, 20), "about 1,000 times too small"),
+        (np.geomspace(6e-4, 600, 20), "seconds and the other in minutes"),
+    ],
+)
+def test_other_units_on_a_logarithmic_scale(values: np.ndarray, said: str | None) -> None:
+    found = other_units(values, Numeric("rate", 1e-5, 10.0, log=True))
+    assert found is None if said is None else said in (found or "")
+
+
 def test_sentinels_lie_apart() -> None:
     assert sentinels(np.array([1.0, 2.0, -9999.0, 3.0])).tolist() == [False, False, True, False]
     assert not sentinels(np.array([9990.0, 9999.0, 10050.0])).any()  # one number among others

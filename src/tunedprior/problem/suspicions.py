@@ -1,7 +1,7 @@
 """What is suspicious in a column of old data: values far off, other units, sentinels."""
 
 from dataclasses import dataclass
-from math import log, log10
+from math import inf, log, log10
 
 import numpy as np
 from jaxtyping import Bool, Float64
@@ -73,22 +73,27 @@ def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
 
 def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | None:
     """Words for the units that would turn the old range into the search space's, if there are any; or None."""
-    low, high, bulk = parameter.low, parameter.high, _bulk(values)
-    first, last = float(bulk.min()), float(bulk.max())
+    low, high = parameter.low, parameter.high
+    bulk = _bulk(np.log(values) if parameter.log else values)
+    first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
     if high <= low or last <= first:
         return None
-    if _mismatch(first, last, low, high) < _DIFFERENT or _mismatch(values.min(), values.max(), low, high) < _DIFFERENT:
+    if min(_mismatch(first, last, parameter), _mismatch(values.min(), values.max(), parameter)) < _DIFFERENT:
         return None
+    fitting = []
     for offset, factor, units in _MIXED_UP:
-        if _mismatch((first - offset) * factor, (last - offset) * factor, low, high) < _MATCHING:
-            return f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
+        mismatch = _mismatch((first - offset) * factor, (last - offset) * factor, parameter)
+        if mismatch < _MATCHING:
+            said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
+            fitting.append((mismatch, said))
     size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
     if size > 0 and wanted > 0:
         power = round(log10(wanted / size))
-        factor = 10.0**power
-        if power and _mismatch(factor * first, factor * last, low, high) < _DIFFERENT:
-            return f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
-    return None
+        mismatch = _mismatch(10.0**power * first, 10.0**power * last, parameter)
+        if power and mismatch < _DIFFERENT:
+            said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
+            fitting.append((mismatch, said))
+    return min(fitting)[1] if fitting else None
 
 
 def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
@@ -127,6 +132,9 @@ def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
     return bulk
 
 
-def _mismatch(first: float, last: float, low: float, high: float) -> float:
-    """How far the ends of two ranges are apart, as a part of the second's width."""
-    return (abs(first - low) + abs(last - high)) / (high - low)
+def _mismatch(first: float, last: float, parameter: Numeric) -> float:
+    """How far the ends of a range are from the parameter's, as a part of its width, on its scale."""
+    if parameter.log and first <= 0:
+        return inf
+    low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
+    return (abs(parameter.scale(first) - low) + abs(parameter.scale(last) - high)) / (high - low)

@@ -13,6 +13,7 @@ from tunedprior.integrations.optuna import TunedPriorSampler
 
 pytestmark = pytest.mark.usefixtures("short_search")
 LINE = {"x": FloatDistribution(0.0, 1.0)}
+needs_set_constraint = pytest.mark.skipif(not hasattr(optuna.Trial, "set_constraint"), reason="not in Optuna 4")
 
 
 def told(study: optuna.Study) -> list[tuple[float, str]]:
@@ -85,7 +86,7 @@ def constrained(how: str, count: int) -> optuna.Study:
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
-@pytest.mark.parametrize("how", ["constraints_func", "set_constraint"])
+@pytest.mark.parametrize("how", ["constraints_func", pytest.param("set_constraint", marks=needs_set_constraint)])
 def test_constraints_are_learnt(how: str) -> None:
     study = constrained(how, 12)
     feasible = [trial.params["x"] for trial in study.trials if trial.params["x"] >= 0.5]
@@ -162,6 +163,7 @@ def test_arguments_that_mean_nothing_are_refused(options: dict[str, object], sai
         TunedPriorSampler(**options)
 
 
+@needs_set_constraint
 def test_old_studies_teach_constraints_too() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)

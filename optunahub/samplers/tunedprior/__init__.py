@@ -1,0 +1,4 @@
+from tunedprior.integrations.optuna import TunedPriorSampler
+
+
+__all__ = ["TunedPriorSampler"]
