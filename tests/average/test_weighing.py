@@ -17,6 +17,7 @@ from support.builders import (
     flipped,
     observations_of,
     observed,
+    standardised,
     told,
     unrelated,
     weighed_after,
@@ -253,3 +254,32 @@ def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
     assert vars(opt.surrogate) == before  # the same objects: nothing was added, nothing exchanged
     loaded = pickle.loads(pickle.dumps(opt.surrogate))
     assert told(Optimizer(SPACE, model=loaded, seed=1), 5).ask() == suggestion
+
+
+def test_length_scales_settle_with_many_observations_whoever_remembers_them() -> None:
+    """They are fitted anew once in a while, and a cache that has them already changes nothing, to the last digit."""
+    average, every = average_over(), observed(131)
+    kernels, cache = [], None
+    for count in (100, 101, 127, 128, 131):
+        observations = Observations(every.codes[:count], standardised(every.y[:count]))
+        weighed, cache = average.weigh(observations, cache)
+        afresh = average.weigh(observations)[0]
+        assert torch.equal(weighed.weights, afresh.weights)
+        assert torch.equal(weighed.hypotheses.processes.kernels.lengthscales, kernels_of(afresh))
+        kernels.append(kernels_of(weighed))
+    assert torch.equal(kernels[0], kernels[2])
+    assert not torch.equal(kernels[2], kernels[3])
+    assert torch.equal(kernels[3], kernels[4])
+
+
+def test_length_scales_that_have_settled_are_nearly_those_of_all_observations(monkeypatch: pytest.MonkeyPatch) -> None:
+    average, observations = average_over(), observed(127)
+    settled = average.weigh(observations)[0]
+    monkeypatch.setattr("tunedprior.average.settled._OFTEN", 1000)
+    afresh = average.weigh(observations)[0]
+    fitted = settled.hypotheses.fitted_rows
+    assert (kernels_of(settled)[fitted] / kernels_of(afresh)[fitted]).log().abs().mean() < 0.3
+
+
+def kernels_of(weighed: weighing.Weighed) -> torch.Tensor:
+    return weighed.hypotheses.processes.kernels.lengthscales

@@ -7,11 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses, all_hypotheses
-from tunedprior.average.incremental import Seen
 from tunedprior.average.mixture import MixtureOfProcesses, slots
 from tunedprior.average.old_sets import OldSet
 from tunedprior.average.slopes import with_known_signs
-from tunedprior.average.weighing import Weighed, weigh
+from tunedprior.average.weighing import Cache, Weighed, weigh
 from tunedprior.beliefs import belief, beliefs
 from tunedprior.models.fitting import LEAST_NOISE
 from tunedprior.models.surrogate import CachingSurrogate
@@ -58,7 +57,7 @@ class Average(CachingSurrogate):
         object.__setattr__(self, "beliefs", names)
         object.__setattr__(self, "hypotheses", made)
 
-    def fit(self, observations: Observations, cache: Seen | None = None) -> tuple[MixtureOfProcesses, Seen]:
+    def fit(self, observations: Observations, cache: Cache | None = None) -> tuple[MixtureOfProcesses, Cache]:
         """The mixture as a BoTorch ensemble, weights rounded to whole members, and a cache for the next call."""
         weighed, cache = self.weigh(observations, cache)
         with computing(len(observations.y) >= LARGE):
@@ -112,7 +111,7 @@ class Average(CachingSurrogate):
         weights, processes = Weighed.beforehand(self.hypotheses).weights, self.hypotheses.processes
         return weights @ (processes.variance(self.box.inputs(codes)) - processes.constant)
 
-    def weigh(self, observations: Observations, cache: Seen | None = None) -> tuple[Weighed, Seen]:
+    def weigh(self, observations: Observations, cache: Cache | None = None) -> tuple[Weighed, Cache]:
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""
         noise_std = observations.noise_std
         variance = None if noise_std is None else max(noise_std**2, LEAST_NOISE)

@@ -15,11 +15,10 @@ from torch import Tensor
 from tunedprior.average.hypotheses import Hypotheses
 from tunedprior.average.incremental import Factors, Seen
 from tunedprior.average.processes import Processes
+from tunedprior.average.settled import Settled
 from tunedprior.kernels.sections import StackSection
 from tunedprior.numerics.evidence import amplitude, log_evidence
-from tunedprior.problem.training_set import random_rows
 
-_ROWS_FOR_LENGTHSCALES = 300  # more change the length-scales little, and take a time that grows with their cube
 # Upper bound on the entries of the covariance matrices of all hypotheses together.
 _BUDGET = 2**25
 _FEWEST = 16  # hypotheses that are kept at any number of observations
@@ -30,6 +29,22 @@ _AT_ONCE = 2**22  # entries that are factorised at once
 _NOISE_ITERATIONS = 5
 
 PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # the numbers of hypotheses, and their factors
+
+
+@dataclass(frozen=True, eq=False)
+class Cache:
+    """What makes weighing by more observations faster, and changes nothing else.
+
+    Attributes:
+        seen: Gram matrices and factors at the first observations.
+        settled: The hypotheses whose length-scales were fitted to observations, with theirs; None if none were.
+    """
+
+    seen: Seen
+    settled: Settled | None = None
+
+    def __len__(self) -> int:
+        return len(self.seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +86,9 @@ def weigh(
     y: Float[Tensor, "n 1"],
     noise_variance: float | None = None,
     fit_lengthscales: bool = True,
-    cache: Seen | None = None,
+    cache: Cache | None = None,
     relative_noise: Float[Tensor, " n"] | None = None,
-) -> tuple[Weighed, Seen]:
+) -> tuple[Weighed, Cache]:
     """p(h | D) ∝ p(h) p(D | h), where p(D | h) = ∫ N(y; 0, a R_h) p(a) da, for every h; and a cache for the next call.
 
     Args:
@@ -87,17 +102,19 @@ def weigh(
     """
     among = hypotheses if noise_variance is None else hypotheses.with_known_noise()
     stages = _stages(len(y), len(among))
-    seen = _begun(hypotheses, among, noise_variance is None, cache).showing(x[: stages[0]])
+    begun = _begun(hypotheses, among, noise_variance is None, cache)
+    seen, settled = begun.seen.showing(x[: stages[0]]), None
     # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
-        some = random_rows(len(x), _ROWS_FOR_LENGTHSCALES, seed=0)
-        among = among.fitted(x[some], y[some].squeeze(-1), noise_variance)
+        settled = Settled.fit(among, x, y, noise_variance, begun.settled)
+        settled = settled if seen.factors is None else settled.showing(x[: stages[0]])
+        among = settled.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
             which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = _part(among, which, x[:count], None if stage else seen)
+        part = _part(among, which, x[:count]) if stage else _first_part(among, x[:count], seen, settled)
         if relative_noise is not None:
             part = replace(part, relative_noise=relative_noise[:count])
         part = _with_noise(part, y[:count], noise_variance)
@@ -108,7 +125,7 @@ def weigh(
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return Weighed(among.with_noise(noise), weights, amplitude, held), seen
+    return Weighed(among.with_noise(noise), weights, amplitude, held), Cache(seen, settled)
 
 
 def _stages(count: int, num_hypotheses: int) -> list[int]:
@@ -130,14 +147,14 @@ def _worth_keeping(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]:
     return order[: min(most, max(_FEWEST, enough))].sort().values
 
 
-def _begun(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Seen | None) -> Seen:
+def _begun(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Cache | None) -> Cache:
     """The cache, if it is of these hypotheses and factorised as required; otherwise an empty one."""
-    of_these = cache is not None and cache.processes.kernels is hypotheses.processes.kernels
-    if cache is not None and of_these and (cache.factors is not None) == factorised:
+    of_these = cache is not None and cache.seen.processes.kernels is hypotheses.processes.kernels
+    if cache is not None and of_these and (cache.seen.factors is not None) == factorised:
         return cache
     # Known noise changes with the amplitudes, and factors with it: then only the Gram matrices are worth keeping.
     fixed = among.processes.only(~among.uses_fitted) if factorised else among.processes
-    return Seen.nothing(fixed, factorised)
+    return Cache(Seen.nothing(fixed, factorised))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,22 +165,22 @@ class _Part:
         processes: The processes of the subset.
         certainty: c of each amplitude's prior inverse gamma(c, c).
         gram: K_r(D, D).
-        known: The numbers of those that are factorised already, and their factors.
+        known: The numbers of those that are factorised already, and their factors, part by part.
         relative_noise: The noise of each observation, over that of the process; None if it is that.
     """
 
     processes: Processes
     certainty: Float[Tensor, " k"]
     gram: Float[Tensor, "r n n"]
-    known: PartOfFactors | None = None
+    known: tuple[PartOfFactors, ...] = ()
     relative_noise: Float[Tensor, " n"] | None = None
 
     def factors(self) -> Iterator[PartOfFactors]:
         """Cholesky factors of the observations' covariance, in batches of hypotheses."""
         left = torch.ones(len(self.processes), dtype=torch.bool)
-        if self.known is not None:
-            left[self.known[0]] = False
-            yield self.known
+        for rows, factors in self.known:
+            left[rows] = False
+            yield rows, factors
         for some in left.nonzero().flatten().split(max(1, _AT_ONCE // self.gram.shape[-1] ** 2)):
             yield some, Factors.whole(self.processes.only(some).observed(self.gram, self.relative_noise))
 
@@ -179,17 +196,22 @@ class _Part:
         return evidence, amplitudes
 
 
-def _part(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"], seen: Seen | None) -> _Part:
-    """The subset `which` with its Gram matrices at x; given `seen`, all hypotheses, with its matrices and factors."""
-    if seen is None:
-        processes = among.processes.take(which)
-        return _Part(processes, among.certainty[which], StackSection.of(processes.kernels, x).at(x).cross)
+def _part(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"]) -> _Part:
+    """The subset `which` with its Gram matrices at x."""
+    processes = among.processes.take(which)
+    return _Part(processes, among.certainty[which], StackSection.of(processes.kernels, x).at(x).cross)
+
+
+def _first_part(among: Hypotheses, x: Float[Tensor, "n d"], seen: Seen, settled: Settled | None) -> _Part:
+    """All hypotheses, with the matrices and factors at x that are known already."""
+    known: tuple[PartOfFactors, ...] = ()
+    if seen.factors is not None:
+        known = (((~among.uses_fitted).nonzero().flatten(), seen.factors),)
+    if known and settled is not None:
+        return _Part(among.processes, among.certainty, seen.gram, (*known, settled.factors))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)
     gram = seen.gram.index_put((rows,), StackSection.of(fitted, x).at(x).cross)
-    known = None
-    if seen.factors is not None:
-        known = (~among.uses_fitted).nonzero().flatten(), seen.factors
     return _Part(among.processes, among.certainty, gram, known)
 
 

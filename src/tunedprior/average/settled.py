@@ -1,0 +1,81 @@
+"""Length-scales that are fitted to observations, and stay for a while: their factors are extended row by row too."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.average.hypotheses import Hypotheses
+from tunedprior.average.incremental import Factors, Seen
+from tunedprior.problem.training_set import random_rows
+
+_ROWS = 300  # more change the length-scales little, and take a time that grows with their cube
+# From the first number of observations on, length-scales are fitted anew once in so many of them.
+_OFTEN, _BLOCK = 96, 32
+# Responses are compared to so many decimals: they are standardised anew with each observation, which rounds them anew.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Hypotheses with length-scales fitted to the first observations.
+
+    Which ones these are depends on the number of observations alone, so that a cache affects only the time.
+
+    Attributes:
+        x: The points that they were fitted to.
+        y: The responses there, with mean 0 and variance 1.
+        noise_variance: The variance of the noise, where it is known.
+        of: The hypotheses before.
+        hypotheses: The hypotheses after.
+        seen: Gram matrices and factors of those that have a share in a fitted kernel.
+    """
+
+    x: Float[Tensor, "m d"]
+    y: Float[Tensor, " m"]
+    noise_variance: float | None
+    of: Hypotheses
+    hypotheses: Hypotheses
+    seen: Seen
+
+    @classmethod
+    def fit(
+        cls,
+        among: Hypotheses,
+        x: Float[Tensor, "n d"],
+        y: Float[Tensor, "n 1"],
+        noise_variance: float | None,
+        before: "Settled | None",
+    ) -> "Settled":
+        """Fitted to the observations up to the last block; what was fitted before, if it was to the same."""
+        count = len(x) if len(x) < _OFTEN else len(x) - len(x) % _BLOCK
+        x, y = x[:count], y[:count].squeeze(-1)
+        if count >= _OFTEN:  # alike whatever the observations since did to mean and variance
+            y = ((y - y.mean()) / y.std().clamp_min(1e-12)).round(decimals=_DECIMALS)
+        if before is not None and before._is_of(among, x, y, noise_variance):
+            return before
+        some = random_rows(count, _ROWS, seed=0)
+        fitted = among.fitted(x[some], y[some], noise_variance)
+        processes = fitted.processes.take(_using(fitted))
+        return cls(x, y, noise_variance, among, fitted, Seen.nothing(processes, factorised=True))
+
+    def showing(self, x: Float[Tensor, "n d"]) -> "Settled":
+        """With the factors at the points x."""
+        return replace(self, seen=self.seen.showing(x))
+
+    @property
+    def factors(self) -> tuple[Int[Tensor, " k"], Factors]:
+        """The numbers of the hypotheses that have a share in a fitted kernel, and their factors."""
+        assert self.seen.factors is not None  # made so
+        return _using(self.hypotheses), self.seen.factors
+
+    def _is_of(
+        self, among: Hypotheses, x: Float[Tensor, "m d"], y: Float[Tensor, " m"], noise_variance: float | None
+    ) -> bool:
+        alike = self.of.processes.kernels is among.processes.kernels and self.noise_variance == noise_variance
+        return alike and len(self.of) == len(among) and torch.equal(self.x, x) and torch.equal(self.y, y)
+
+
+def _using(hypotheses: Hypotheses) -> Int[Tensor, " k"]:
+    return hypotheses.uses_fitted.nonzero().flatten()
