@@ -25,19 +25,19 @@ _CONSTRAINTS = "constraints"
 _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
-def objective_names(study: Study, target: str | Sequence[str] | None, taken: Sequence[str]) -> list[str]:
-    """What the values of the study are called: as the user says, by the study's metric names, or y1, y2 and so on."""
+def metric_names(study: Study) -> list[str]:
+    """The study's metric names, or y, or y1, y2 and so on."""
     count = len(study.directions)
-    if target is not None:
-        return [target] if isinstance(target, str) else list(target)
     # The studies that some pruners hand on have no metric names.
-    names = getattr(study, "metric_names", None) or (
-        ["y"] if count == 1 else [f"y{number}" for number in range(1, count + 1)]
-    )
-    unlike = []
+    return getattr(study, "metric_names", None) or (["y"] if count == 1 else [f"y{k}" for k in range(1, count + 1)])
+
+
+def unlike_parameters(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """These names of responses, changed where parameters have them: no name of a parameter is reserved."""
+    unlike: list[str] = []
     for name in names:
         while name in taken or name in unlike:
-            name += "_"  # no name of a parameter is reserved
+            name += "_"
         unlike.append(name)
     return unlike
 

@@ -29,7 +29,7 @@ from tunedprior.numerics.isolation import child_seed
 from tunedprior.problem.parameters import parameter_from
 from tunedprior.problem.space import Setting
 from tunedprior.studies.access import set_attribute
-from tunedprior.studies.histories import FAILED, as_text, objective_names
+from tunedprior.studies.histories import FAILED, as_text, metric_names, unlike_parameters
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.
@@ -106,11 +106,12 @@ class TunedPriorSampler(BaseSampler):
         """Begin without anything that was computed before."""
         self._lock, self._turns = RLock(), Turns()
         self._models: dict[tuple[str, ...], GroupModel] = {}
+        self._metric_names: dict[str, list[str]] = {}
         self._said_exhausted = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Without locks and models, which every process makes for itself."""
-        hidden = ("_lock", "_turns", "_models", "_said_exhausted")
+        hidden = ("_lock", "_turns", "_models", "_metric_names", "_said_exhausted")
         return {name: one for name, one in vars(self).items() if name not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -124,7 +125,7 @@ class TunedPriorSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
         """All parameters that trials had so far, with the ranges of the last trial that had each."""
-        self._names(study, ())
+        self._refuse_other_objectives(study)
         finished = study.get_trials(deepcopy=False, states=_SPACE_OF_FINISHED)
         found = latest(finished, self._search_space)
         return {name: one for name, one in sorted(found.items()) if not one.single()}
@@ -141,8 +142,8 @@ class TunedPriorSampler(BaseSampler):
         with self._lock:  # what takes longest, while others may still be choosing
             self._fitted(study, study.get_trials(deepcopy=False), search_space, names)
         for _ in range(_MOST_ROUNDS):
-            trials = self._turns.wait(study, trial)
             with self._lock:
+                trials = self._turns.wait(study, trial)
                 accounted = choices_of(trials)
                 models = self._fitted(study, trials, search_space, names)
                 each = [(model, self._suggested(model, trials, search_space)) for model in models]
@@ -159,7 +160,7 @@ class TunedPriorSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A value at random, for a parameter that no trial had before or whose range just changed."""
-        self._names(study, (param_name,))
+        self._refuse_other_objectives(study)
         word = int.from_bytes(param_name.encode()[:8].ljust(8), "big") % (2**31)
         u = np.random.default_rng(child_seed(self._seed, trial.number, word)).random()
         return _plain(parameter_from(param_name, param_distribution).at_quantile(u))
@@ -202,14 +203,21 @@ class TunedPriorSampler(BaseSampler):
     # -- how it is done --------------------------------------------------------------------------------
 
     def _names(self, study: Study, parameters: Sequence[str]) -> list[str]:
-        """What the study's values are called; an `InputError` if they are not as many as the user named."""
-        names = objective_names(study, self._target, [*parameters, *self._search_space])
-        if len(names) != len(study.directions):
+        """What the study's values are called."""
+        self._refuse_other_objectives(study)
+        if self._target is not None:
+            return list(self._target)
+        if study.study_name not in self._metric_names:
+            self._metric_names[study.study_name] = metric_names(study)
+        return unlike_parameters(self._metric_names[study.study_name], [*parameters, *self._search_space])
+
+    def _refuse_other_objectives(self, study: Study) -> None:
+        """An `InputError` if the study's objectives are not as many as the user named."""
+        if self._target is not None and len(self._target) != len(study.directions):
             raise InputError(
-                f"target names {len(names)} objective(s), {listed(names)}; the study has {len(study.directions)}. "
-                "Name each of them, or leave target out."
+                f"target names {len(self._target)} objective(s), {listed(self._target)}; the study has "
+                f"{len(study.directions)}. Name each of them, or leave target out."
             )
-        return names
 
     def _suggested(self, model: GroupModel, trials: Sequence[FrozenTrial], search_space: Distributions) -> Setting:
         with warnings.catch_warnings():
@@ -269,9 +277,9 @@ def _checked_space(given: Distributions | None) -> dict[str, BaseDistribution]:
     return dict(given)
 
 
-def _checked_target(given: Any) -> str | tuple[str, ...] | None:
+def _checked_target(given: Any) -> tuple[str, ...] | None:
     if given is None or isinstance(given, str):
-        return given
+        return None if given is None else (given,)
     names = tuple(given)
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(f"target must be the name of the response, or different names in order; got {shown(given)}.")

@@ -15,17 +15,19 @@ from tunedprior.studies.access import set_attribute
 from tunedprior.studies.histories import CHOOSING, CHOSEN
 
 # Seconds between two looks, and after which a worker is taken to be gone.
-_PAUSE, _PATIENCE = 0.02, 10.0
+_PAUSE, _PATIENCE = 0.05, 10.0
 
 
 class Turns:
-    """Whose turn it is to choose."""
+    """Whose turn it is to choose, among processes; threads of one process have a lock."""
 
     def __init__(self) -> None:
         self._gone: set[int] = set()
+        self._own: set[int] = set()
 
     def begin(self, study: Study, trial: FrozenTrial) -> None:
         """Say that this trial's parameters are being chosen."""
+        self._own.add(trial.number)
         set_attribute(study, trial, CHOSEN, CHOOSING)
 
     def end(self, study: Study, trial: FrozenTrial, chosen: str) -> None:
@@ -33,13 +35,13 @@ class Turns:
         set_attribute(study, trial, CHOSEN, chosen)
 
     def wait(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
-        """All other trials, once those with lower numbers have chosen."""
+        """All other trials, once those of other processes with lower numbers have chosen."""
         until = monotonic() + _PATIENCE
         while True:
             others = others_than(trial, study.get_trials(deepcopy=False))
             running = [one for one in others if one.state == TrialState.RUNNING and one.number < trial.number]
             before = {one.number for one in running if one.system_attrs.get(CHOSEN) == CHOOSING}
-            if not before - self._gone:
+            if not before - self._gone - self._own:
                 return others
             if monotonic() > until:
                 self._gone |= before
