@@ -32,7 +32,7 @@ class OwnAxes(ContextDecorator):
 
 
 def has_axes(annotation: object) -> bool:
-    """Whether shapes are checked with it; one that cannot be read yet might have some."""
+    """Whether shapes are checked with it; one that cannot be read might have some."""
     if isinstance(annotation, str | typing.ForwardRef | typing.TypeVar):
         return True
     if inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray):
@@ -42,14 +42,12 @@ def has_axes(annotation: object) -> bool:
 
 
 def read(annotation: object, names: dict[str, Any]) -> object:
-    """What a string means, if it can be said already, and Any if it means nothing while a program runs."""
+    """What a string means; Any where that cannot be said yet, or while a program runs, as jaxtyping has it."""
     if not isinstance(annotation, str):
         return annotation
     try:
         return eval(annotation, names)
-    except NameError:
-        return annotation  # beartype finds out when it is called
-    except TypeError:  # "pd.Series[Any]": pandas has that for type checkers alone
+    except (NameError, TypeError):  # a class that is defined below; "pd.Series[Any]", which is for mypy alone
         return Any
 
 
