@@ -32,6 +32,7 @@ def truth(setting: Setting) -> float:
 
 
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.usefixtures("short_search")
 def test_every_method_runs_behind_the_optimiser(name: str, old: pd.DataFrame) -> None:
     method = METHODS[name]
     surrogate = method.surrogate(OldData(old, SPACE, "minimize", 0))
