@@ -15,10 +15,11 @@ from typing import Any
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
+from jaxtyping._decorator import jaxtyped as jaxtyped_by_jaxtyping  # `jaxtyping.jaxtyped` is ours once it is installed
 
 checker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
-_memory = jaxtyping.jaxtyped("context")
+_memory = jaxtyped_by_jaxtyping("context")
 
 
 class OwnAxes(ContextDecorator):
