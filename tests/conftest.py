@@ -4,18 +4,19 @@ import inspect
 import os
 import sys
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
-import support.typecheck  # noqa: F401  # the hook finds it by its name, and does not import it
+import support.typecheck
 
 # pytest reads this file before any test, in every worker of pytest-xdist too. What was imported before the hook stays
 # unchecked, so that would be worth knowing.
 assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
 if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # other people's long suites of tests, which are not about our types
-    install_import_hook("tunedprior", "support.typecheck.checker")
+    jaxtyping.jaxtyped = support.typecheck.jaxtyped
+    jaxtyping.install_import_hook("tunedprior", "support.typecheck.checker")
 
 from tunedprior.numerics.isolation import OwnGenerator  # noqa: E402  # after the hook
 

@@ -28,6 +28,7 @@ from tunedprior.errors import InputError
     ids=lambda acquisition: acquisition.__name__,
 )
 @pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
+@pytest.mark.usefixtures("short_search")
 def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
     suggestions = []
     for _ in range(2):

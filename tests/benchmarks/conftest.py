@@ -4,13 +4,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from botorch.acquisition.multi_objective import logei
 
+from benchmarks.methods.choosers import noisy_hypervolume
 from benchmarks.methods.rivals.source import Source
 from tunedprior.problem.observations import Observations
+
+# BoTorch compiles C++ for hypervolumes when it first needs them. That takes a compiler, and longer than all that is
+# done with them here; it computes the same in Python.
+logei._load_attempted = True
 
 
 def truth(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.sin(2 * a) + b**2 * a
+
+
+@pytest.fixture
+def short_hypervolume_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few starts and samples for BoTorch, for tests that hold however good its suggestions are."""
+    for name, count in (("_SAMPLES", 16), ("_RESTARTS", 2), ("_RAW", 16)):
+        monkeypatch.setattr(noisy_hypervolume, name, count)
 
 
 @pytest.fixture

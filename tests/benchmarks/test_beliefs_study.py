@@ -106,6 +106,7 @@ def test_tables_can_be_made_of_what_is_stored(tmp_path: Path) -> None:
     assert named == ["kinds", "functions", "continuous", "pairs", "pair rivals", "first", "pair seconds"]
 
 
+@pytest.mark.usefixtures("short_search")
 def test_every_kind_and_method_can_be_run() -> None:
     jobs = [PoolJob("Branin", kind, AVERAGE, 100, 1, 32) for kind in KINDS]
     jobs += [PoolJob("Hartmann-3", "flipped", method, 100, 1, 32) for method in (AVERAGE, BASELINE, RIVAL)]

@@ -45,6 +45,7 @@ def test_every_method_starts_from_the_same_settings() -> None:
 
 
 @pytest.mark.parametrize("method", [AVERAGE, BASELINE])
+@pytest.mark.usefixtures("short_search")
 def test_settings_told_before_asking_may_come_one_by_one(method: str) -> None:
     function, steps = function_named("Branin"), 2
     old = OldData(old_data("flipped", function, 3), function.space, "maximize", 3)

@@ -27,6 +27,7 @@ def noisy_hypervolume(problem: TwoResponses) -> NoisyHypervolume:
     return NoisyHypervolume(problem.space, problem.signs, problem.reference, 300, problem.pool)
 
 
+@pytest.mark.usefixtures("short_hypervolume_search")
 def test_botorch_searches_the_box() -> None:
     first = BRANIN_CURRIN.first_settings(300)
     one, again = (in_turn(noisy_hypervolume(BRANIN_CURRIN), BRANIN_CURRIN.respond, 4, first=first) for _ in range(2))

@@ -55,6 +55,7 @@ def cells(table: str, row: str) -> list[str]:
     return [cell.strip() for cell in found.strip("|").split("|")][1:]
 
 
+@pytest.mark.usefixtures("short_hypervolume_search")
 def test_all_methods_share_the_first_settings_of_a_front() -> None:
     jobs = [GoalJob("Branin-Currin", method, 300, 5) for method in (HYPERVOLUME, OURS, ALONE)]
     curves = [campaigns.hypervolume_regrets(None, job) for job in jobs]

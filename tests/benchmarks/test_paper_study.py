@@ -22,6 +22,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments.md"
 CHEAP = "DT-MKL-EI"
 
 
+@pytest.mark.usefixtures("short_search")
 def test_every_method_function_and_kind_can_be_run() -> None:
     """All methods on one function, cheap ones on every function and with every kind of old data."""
     jobs = [FunctionJob("Himmelblau", "flipped", method, 0, 4, 32) for method in METHODS]
@@ -33,6 +34,7 @@ def test_every_method_function_and_kind_can_be_run() -> None:
     assert table.groupby("run")["value"].apply(lambda curve: curve.is_monotonic_decreasing).all()
 
 
+@pytest.mark.usefixtures("short_search")
 def test_models_can_be_run_on_fibres(tmp_path: Path) -> None:
     """On small tables that were "measured", and one on those that the seed makes."""
     for device in "AB":

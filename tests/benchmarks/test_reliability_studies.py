@@ -24,6 +24,7 @@ def stored(study: str) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("mistake", [mistakes.NO_OLD_DATA, mistakes.GOOD, *mistakes.MISTAKES])
+@pytest.mark.usefixtures("short_search")
 def test_a_campaign_with_a_mistake(mistake: str) -> None:
     job = mistakes.MistakeJob("Branin", mistake, seed=0, trials=2)
     curve = mistakes.regret(job)

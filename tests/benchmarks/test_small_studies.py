@@ -12,6 +12,7 @@ from benchmarks.studies import trust
 ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
 
+@pytest.mark.usefixtures("short_search")
 def test_the_demonstration_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture, stored = tmp_path / "demo.png", tmp_path / "demo.csv"
     stored.write_text("prior,old,seed,trial,distance,rank\naverage,without,0,1,7.5,0\nreweighted,without,0,1,7.5,0\n")
@@ -27,6 +28,7 @@ def test_the_demonstration_says_what_it_is(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["flipped", "lambda-floor"])
+@pytest.mark.usefixtures("short_search")
 def test_small_studies_have_a_quick_size(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([name, "--smoke"])
     assert "Styblinski-Tang" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from tunedprior.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 NOT_MEASURED = "*(not measured yet)*"
+
+# What is measured here need not be worth suggesting.
+pytestmark = pytest.mark.usefixtures("short_search")
 
 
 def measured(part: str, folder: Path) -> list[dict]:
@@ -52,7 +56,8 @@ def test_observations_are_compared_with_their_neighbours(tmp_path: Path) -> None
     assert max(b / a for a, b in zip(growth.COUNTS, growth.COUNTS[1:], strict=False)) < 1.105
 
 
-def test_batches_are_compared_with_an_older_version(tmp_path: Path) -> None:
+def test_batches_are_compared_with_an_older_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches_asked, "_SIZE", 2)
     checkout = tmp_path / "older"
     (checkout / "src").mkdir(parents=True)
     (checkout / "src" / "tunedprior").symlink_to(Path(tunedprior.__file__).parent)
@@ -78,7 +83,9 @@ def test_a_core_is_busy_only_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(process.returncode is not None for process in started)
 
 
-def test_workers_that_share_a_suggester_suggest_the_same(tmp_path: Path) -> None:
+def test_workers_that_share_a_suggester_suggest_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Processes that are started afresh know nothing of a shorter search; tests of campaigns have some.
+    monkeypatch.setattr(contention.multiprocessing, "get_context", lambda _method, get=get_context: get("fork"))
     rows = measured("workers", tmp_path)
     assert [row["way"] for row in rows] == ["one after the other", "two threads", "two processes", "four threads"]
     assert all(row["equal"] for row in rows)

@@ -31,12 +31,19 @@ CASES = [  # by hand and from a list; by BoTorch's routines; with its samplers
 ]
 
 
+SHORT = (("search._RAW_SAMPLES", 16), ("search._RESTARTS", 2), ("functions._MC_SAMPLES", 8))
+
+
 @pytest.fixture(autouse=True)
 def a_short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few starts: what is compared does not depend on how good the suggestions are."""
-    monkeypatch.setattr("tunedprior.acquisition.search._RAW_SAMPLES", 16)
-    monkeypatch.setattr("tunedprior.acquisition.search._RESTARTS", 2)
-    monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 8)
+    search_shortly(monkeypatch)
+
+
+def search_shortly(patch: pytest.MonkeyPatch | None = None) -> None:
+    """In another process, for as long as that lasts."""
+    for name, count in SHORT:
+        (patch or pytest.MonkeyPatch()).setattr(f"tunedprior.acquisition.{name}", count)
 
 
 def response(setting: dict) -> float:
@@ -100,11 +107,10 @@ def in_a_process(pickled: bytes, seed: int) -> list[dict]:
     return suggested(pickle.loads(pickled), seed)
 
 
-def test_processes_that_share_a_suggester(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()  # other processes know nothing of a shorter search
+def test_processes_that_share_a_suggester() -> None:
     shared = suggester("continuous", "average")
     pickled = pickle.dumps(shared)
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, get_context("spawn"), initializer=search_shortly) as pool:
         at_once = list(pool.map(in_a_process, [pickled] * 2, range(2)))
     assert at_once == [suggested(shared, seed) for seed in range(2)]
 

@@ -26,6 +26,7 @@ def test_it_finds_the_best_of_a_smooth_function(with_old: bool) -> None:
     assert opt.best.value == pytest.approx(bowl(opt.best.setting))
 
 
+@pytest.mark.usefixtures("short_search")
 def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFixture[str]) -> None:
     def sometimes(setting: dict) -> float:
         if setting["a"] > 0:
@@ -97,6 +98,7 @@ def test_what_is_no_number_ends_the_campaign_even_where_errors_are_caught() -> N
     assert len(caught.value.optimizer.pending) == 1
 
 
+@pytest.mark.usefixtures("short_search")
 def test_a_simulation_is_asking_running_and_telling() -> None:
     first = [{"a": 0.0, "b": 1.0}, {"a": 0.5, "b": 2.0}]
     opt, seen = Optimizer(SPACE, seed=1, initial=2), []

@@ -54,6 +54,7 @@ def test_the_first_points_are_a_sobol_design_unless_observations_are_given() -> 
     assert Optimizer(SPACE, seed=3, initial=6).ask(n=6) == opt.space.sobol(6, seed=3)
 
 
+@pytest.mark.usefixtures("short_search")
 def test_batches_spread_and_respect_what_is_pending() -> None:
     opt = Optimizer(SPACE, seed=1, noise_std=0.01)
     told_what_it_asked(opt, 4, mixed)
@@ -143,6 +144,7 @@ def test_failures_are_avoided_after_a_single_success() -> None:
     ],
     ids=["category", "number beside a grid", "finite"],
 )
+@pytest.mark.usefixtures("short_search")
 def test_fixed_parameters_are_no_trouble(space: dict) -> None:
     opt = Optimizer(space, seed=0, initial=1)
     for _ in range(3):
@@ -160,6 +162,7 @@ def test_fixed_parameters_are_no_trouble(space: dict) -> None:
     ],
     ids=["many settings", "many values", "many values and a category"],
 )
+@pytest.mark.usefixtures("short_search")
 def test_large_discrete_spaces_stay_on_their_grid(space: dict) -> None:
     opt = Optimizer(space, seed=0, initial=2)
     seen = []
@@ -171,6 +174,7 @@ def test_large_discrete_spaces_stay_on_their_grid(space: dict) -> None:
         opt.tell(setting, -abs(next(iter(setting.values())) - 5))
 
 
+@pytest.mark.usefixtures("short_search")
 def test_a_campaign_of_failures_goes_on() -> None:
     opt = Optimizer(SPACE, seed=0)
     for _ in range(6):

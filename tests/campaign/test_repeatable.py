@@ -32,6 +32,7 @@ def test_a_campaign_rebuilt_at_any_step_goes_on_the_same(space: dict, with_old: 
         opt.tell(expected, math.nan if step == 3 else mixed(expected))
 
 
+@pytest.mark.usefixtures("short_search")
 def test_a_campaign_with_pending_settings_goes_on_the_same() -> None:
     opt = Optimizer(SPACE, seed=2)
     told_what_it_asked(opt, 3, mixed)
@@ -62,6 +63,7 @@ def test_the_units_of_the_response_do_not_matter(factor: float, offset: float, w
     assert other.ask()["a"] == pytest.approx(plain.ask()["a"], abs=0.02)
 
 
+@pytest.mark.usefixtures("short_search")
 def test_same_seed_same_suggestions_and_no_global_state() -> None:
     state = torch.get_rng_state()
     runs = []

@@ -6,10 +6,12 @@ what an Optimizer makes of it, without learning from it.
 """
 
 import json
+import pickle
 import sys
 import traceback
 import warnings
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -31,6 +33,27 @@ def _shorter_search() -> None:
     search._RAW_SAMPLES, search._RESTARTS, functions._MC_SAMPLES = 16, 2, 16
 
 
+def _space_and_old_data() -> tuple[dict[str, Any], Any]:
+    import numpy as np
+    import pandas as pd
+
+    temp = np.linspace(30.0, 90.0, 12)
+    old = pd.DataFrame({"temp": temp, "gas": ["air", "argon"] * 6, "y": np.sin(temp / 15)})
+    return {"temp": (30.0, 90.0), "gas": ["air", "argon"]}, old
+
+
+@cache
+def _optimisers() -> tuple[bytes, bytes]:
+    """`opt` with its two settings, and `told`, as bytes: making them takes longer than reading them for each case."""
+    from tunedprior import Optimizer
+
+    space, old = _space_and_old_data()
+    opt, told = Optimizer(space, seed=0), Optimizer(space, seed=0)
+    asked = opt.ask(n=2)
+    told.tell(old[["temp", "gas"]][::3], old["y"][::3])
+    return pickle.dumps((opt, asked)), pickle.dumps(told)
+
+
 def _names(folder: Path, code: str) -> dict[str, Any]:
     import numpy as np
     import optuna
@@ -38,21 +61,19 @@ def _names(folder: Path, code: str) -> dict[str, Any]:
     import torch
 
     import tunedprior
-    from tunedprior import Optimizer, kernels, machines
+    from tunedprior import kernels, machines
     from tunedprior.campaign import simulate
     from tunedprior.problem.space import Space
 
-    space = {"temp": (30.0, 90.0), "gas": ["air", "argon"]}
-    temp = np.linspace(30.0, 90.0, 12)
-    old = pd.DataFrame({"temp": temp, "gas": ["air", "argon"] * 6, "y": np.sin(temp / 15)})
+    space, old = _space_and_old_data()
 
     def csv(content: str | bytes, name: str = "old.csv", encoding: str = "utf-8") -> str:
         path = folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
         return str(path)
 
-    opt = Optimizer(space, seed=0)
-    first, second = opt.ask(n=2)
+    new, told = _optimisers()
+    opt, (first, second) = pickle.loads(new)
     names: dict[str, Any] = {"np": np, "pd": pd, "torch": torch, "optuna": optuna, "Space": Space, "simulate": simulate}
     names |= {name: getattr(tunedprior, name) for name in tunedprior.__all__}
     names |= {name: getattr(kernels, name) for name in kernels.__all__}
@@ -60,8 +81,7 @@ def _names(folder: Path, code: str) -> dict[str, Any]:
     names |= {"SPACE": space, "OLD": old, "folder": folder, "csv": csv, "Path": Path, "tunedprior": tunedprior}
     names |= {"opt": opt, "first": first, "second": second, "nan": float("nan"), "inf": float("inf")}
     if "told" in code:
-        names["told"] = Optimizer(space, seed=0)
-        names["told"].tell(old[["temp", "gas"]][::3], old["y"][::3])
+        names["told"] = pickle.loads(told)
     exec(compile(_READ, USERS, "exec"), names)
     return names
 
