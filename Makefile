@@ -34,7 +34,7 @@ imports: $(INSTALLED)
 
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --ignore=tests/integrations
 
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres

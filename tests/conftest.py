@@ -18,7 +18,13 @@ if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # other people's long suites of te
     jaxtyping.jaxtyped = support.typecheck.jaxtyped
     jaxtyping.install_import_hook("tunedprior", "support.typecheck.checker")
 
+from botorch.acquisition.multi_objective import logei  # noqa: E402
+
 from tunedprior.numerics.isolation import OwnGenerator  # noqa: E402  # after the hook
+
+# BoTorch compiles C++ for hypervolumes when it first needs them. That takes a compiler, and longer than all that is
+# done with them here; it computes the same in Python.
+logei._load_attempted = True
 
 # PyTorch calls it for every single operation inside such a block: checking its annotations takes longer than those do.
 OwnGenerator.__torch_function__ = inspect.unwrap(OwnGenerator.__torch_function__)

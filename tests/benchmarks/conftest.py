@@ -4,15 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from botorch.acquisition.multi_objective import logei
 
 from benchmarks.methods.choosers import noisy_hypervolume
 from benchmarks.methods.rivals.source import Source
 from tunedprior.problem.observations import Observations
-
-# BoTorch compiles C++ for hypervolumes when it first needs them. That takes a compiler, and longer than all that is
-# done with them here; it computes the same in Python.
-logei._load_attempted = True
 
 
 def truth(a: np.ndarray, b: np.ndarray) -> np.ndarray:
