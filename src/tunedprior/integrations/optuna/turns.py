@@ -14,8 +14,9 @@ from optuna.trial import FrozenTrial, TrialState
 from tunedprior.studies.access import set_attribute
 from tunedprior.studies.histories import CHOOSING, CHOSEN
 
-# Seconds between two looks, and after which a worker is taken to be gone.
-_PAUSE, _PATIENCE = 0.05, 10.0
+# Seconds between two looks for each trial to wait for, and after which a worker is taken to be gone. Whoever looks takes
+# a database's time from those who choose.
+_PAUSE, _PATIENCE = 0.1, 10.0
 
 
 class Turns:
@@ -45,7 +46,7 @@ class Turns:
                 return others
             if monotonic() > until:
                 self._gone |= before
-            sleep(_PAUSE)
+            sleep(_PAUSE * len(before - self._own))
 
 
 def choices_of(trials: Sequence[FrozenTrial]) -> dict[int, str]:
