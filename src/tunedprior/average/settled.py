@@ -29,7 +29,8 @@ class Settled:
         noise_variance: The variance of the noise, where it is known.
         of: The hypotheses before.
         hypotheses: The hypotheses after.
-        seen: Gram matrices and factors of those that have a share in a fitted kernel.
+        seen: Gram matrices and factors of those that have a share in a fitted kernel; None while length-scales are
+            fitted anew with each observation, which leaves nothing to extend.
     """
 
     x: Float[Tensor, "m d"]
@@ -37,7 +38,7 @@ class Settled:
     noise_variance: float | None
     of: Hypotheses
     hypotheses: Hypotheses
-    seen: Seen
+    seen: Seen | None = None
 
     @classmethod
     def fit(
@@ -57,18 +58,20 @@ class Settled:
             return before
         some = random_rows(count, _ROWS, seed=0)
         fitted = among.fitted(x[some], y[some], noise_variance)
-        processes = fitted.processes.take(_using(fitted))
-        return cls(x, y, noise_variance, among, fitted, Seen.nothing(processes, factorised=True))
+        found = cls(x, y, noise_variance, among, fitted)
+        if count < _OFTEN:
+            return found
+        return replace(found, seen=Seen.nothing(fitted.processes.take(_using(fitted)), factorised=True))
 
     def showing(self, x: Float[Tensor, "n d"]) -> "Settled":
         """With the factors at the points x."""
-        return replace(self, seen=self.seen.showing(x))
+        return self if self.seen is None else replace(self, seen=self.seen.showing(x))
 
     @property
-    def factors(self) -> tuple[Int[Tensor, " k"], Factors]:
-        """The numbers of the hypotheses that have a share in a fitted kernel, and their factors."""
-        assert self.seen.factors is not None  # made so
-        return _using(self.hypotheses), self.seen.factors
+    def factors(self) -> tuple[Int[Tensor, " k"], Factors] | None:
+        """The numbers of the hypotheses with a share in a fitted kernel, and their factors, where they are known."""
+        known = None if self.seen is None else self.seen.factors
+        return None if known is None else (_using(self.hypotheses), known)
 
     def _is_of(
         self, among: Hypotheses, x: Float[Tensor, "m d"], y: Float[Tensor, " m"], noise_variance: float | None

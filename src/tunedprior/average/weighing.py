@@ -207,7 +207,7 @@ def _first_part(among: Hypotheses, x: Float[Tensor, "n d"], seen: Seen, settled:
     known: tuple[PartOfFactors, ...] = ()
     if seen.factors is not None:
         known = (((~among.uses_fitted).nonzero().flatten(), seen.factors),)
-    if known and settled is not None:
+    if known and settled is not None and settled.factors is not None:
         return _Part(among.processes, among.certainty, seen.gram, (*known, settled.factors))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)

@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 from tunedprior.studies.access import set_attribute
 from tunedprior.studies.histories import CHOOSING, CHOSEN
 
-# Seconds between two looks for each trial to wait for, and after which a worker is taken to be gone. Whoever looks takes
-# a database's time from those who choose.
+# Seconds between two looks, for each trial to wait for, and after which a worker is taken to be gone. Whoever looks
+# takes a database's time from those who choose.
 _PAUSE, _PATIENCE = 0.1, 10.0
 
 
