@@ -112,7 +112,8 @@ def test_processes_that_share_a_suggester() -> None:
     pickled = pickle.dumps(shared)
     with ProcessPoolExecutor(2, get_context("spawn"), initializer=search_shortly) as pool:
         at_once = list(pool.map(in_a_process, [pickled] * 2, range(2)))
-    assert at_once == [suggested(shared, seed) for seed in range(2)]
+    for found, expected in zip(at_once, [suggested(shared, seed) for seed in range(2)], strict=True):
+        assert found == [pytest.approx(setting, rel=1e-9) for setting in expected]  # memory may lie otherwise there
 
 
 def test_optimisers_in_threads() -> None:

@@ -68,10 +68,10 @@ def believing(
     In a mixture every process has its own expectation; then the mean has a row for each member.
     """
     with torch.no_grad(), quietly(NEGATIVE_VARIANCE):
+        if isinstance(model, MixtureOfProcesses):
+            return model.expecting(pending), model.means(pending)
         posterior: Any = model.posterior(pending)
         expected = posterior.mean
-        if isinstance(model, MixtureOfProcesses):
-            return model.expecting(pending), expected.squeeze(-1)
     with quietly(NEGATIVE_VARIANCE):
         if not isinstance(model, SingleTaskGP):
             return surrogate(observations.supposing(pending, expected)), expected.squeeze(-1)

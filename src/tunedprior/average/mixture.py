@@ -174,6 +174,11 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         transformed: Any = posterior_transform(posterior=posterior, X=X)  # to an ordinary posterior, of a batch
         return GaussianMixturePosterior(transformed.distribution)
 
+    def means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
+        """The posterior mean of each member at the codes X, without the covariance."""
+        explained = self.explained_by(self.box.inputs(X))
+        return (explained.mT @ self.whitened).squeeze(-1).index_select(-2, self.members)
+
     def subset_output(self, idcs: list[int]) -> "MixtureOfProcesses":
         """The model itself, which has one output: number 0."""
         if list(idcs) not in ([0], [-1]):
@@ -216,8 +221,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """
         copied = self._copy(self.processes, self.amplitude, self.members, slice(None))
         copied._extend(X, torch.zeros_like)
-        mean = self.posterior(X).mixture_mean
-        copied.targets = torch.cat([self.targets, mean.squeeze(-1)], dim=-1)
+        copied.targets = torch.cat([self.targets, self.means(X).mean(-2)], dim=-1)
         return copied
 
     def _by_member(self, values: Float[Tensor, "*batch q 1"], X: Float[Tensor, "*b p k"]) -> Float[Tensor, "..."]:
