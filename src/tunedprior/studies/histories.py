@@ -78,7 +78,11 @@ def in_order(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 
 
 def told_of(
-    trials: Sequence[FrozenTrial], names: Sequence[str], aims: Aims, constraints: Mapping[str, str]
+    trials: Sequence[FrozenTrial],
+    names: Sequence[str],
+    aims: Aims,
+    constraints: Mapping[str, str],
+    before: Sequence[Trial] = (),
 ) -> tuple[Trial, ...]:
     """Results of trials, in order, that have all of these parameters.
 
@@ -91,21 +95,27 @@ def told_of(
         names: The parameters.
         aims: What the study is after.
         constraints: What the response of each constraint is called.
+        before: What was found for the same names, aims and constraints: it stays, as finished trials do.
     """
     complete: list[float] = []
+    known = {trial.id: trial for trial in before}
     found = []
     for trial in trials:
-        values = _values(trial, aims, complete)
+        one = known.get(trial.number + 1)
+        values = _values(trial, aims, complete) if one is None else [one.value]
         if trial.state == TrialState.COMPLETE and len(aims.objectives) == 1 and isfinite(values[0]):
             complete.append(values[0])
+        if one is not None:
+            found.append(one)
+            continue
         if (trial.state == TrialState.FAIL and FAILED not in trial.system_attrs) or not _has(trial.params, names):
             continue
         setting = {name: trial.params[name] for name in names}
-        more = dict(zip([one.target for one in aims.objectives[1:]], values[1:], strict=True))
-        more |= {constraints[key]: one for key, one in constraints_in(trial).items() if key in constraints}
-        known = {name: value for name, value in more.items() if isfinite(value)}
+        more = dict(zip([each.target for each in aims.objectives[1:]], values[1:], strict=True))
+        more |= {constraints[key]: value for key, value in constraints_in(trial).items() if key in constraints}
+        measured = {name: value for name, value in more.items() if isfinite(value)}
         suggested = dict(setting) if CHOSEN in trial.system_attrs else None
-        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=known))
+        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=measured))
     return tuple(found)
 
 
