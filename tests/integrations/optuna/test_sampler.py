@@ -179,6 +179,27 @@ def test_sampler_can_be_copied_and_sent_elsewhere(old: pd.DataFrame) -> None:
         assert asked(optuna.create_study(sampler=other), 4) == expected
 
 
+def test_a_sampler_may_serve_one_study_after_another(old: pd.DataFrame) -> None:
+    """With as many trials, of the same parameters, and other values."""
+    shared = sampler(old)
+    first, second = (optuna.create_study(sampler=shared) for _ in range(2))
+    for study, sign in ((first, 1.0), (second, -1.0)):
+        for _ in range(5):
+            trial = study.ask(SPACE)
+            study.tell(trial, sign * response(trial.params))
+    expected = optuna.create_study(sampler=sampler(old))
+    for trial in second.trials:
+        again = expected.ask(SPACE)
+        assert again.params == trial.params
+        expected.tell(again, trial.value)
+
+
+def test_what_is_random_differs_between_parameters_with_similar_names() -> None:
+    study = optuna.create_study(sampler=TunedPriorSampler(seed=0))
+    trial = study.ask({f"learning_rate_{letter}": FloatDistribution(0.0, 1.0) for letter in "abc"})
+    assert len(set(trial.params.values())) == 3
+
+
 def test_an_optimizer_shows_what_the_study_knows(old: pd.DataFrame) -> None:
     study = optuna.create_study(sampler=sampler(old))
     asked(study, 6)

@@ -8,6 +8,7 @@ from math import isnan
 from secrets import randbits
 from threading import RLock
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from optuna.distributions import BaseDistribution
@@ -105,7 +106,7 @@ class TunedPriorSampler(BaseSampler):
     def _forget(self) -> None:
         """Begin without anything that was computed before."""
         self._lock, self._turns = RLock(), Turns()
-        self._models: dict[tuple[str, ...], GroupModel] = {}
+        self._models: dict[tuple[str, tuple[str, ...]], GroupModel] = {}  # by study and parameters
         self._metric_names: dict[str, list[str]] = {}
         self._said_exhausted = False
 
@@ -161,8 +162,8 @@ class TunedPriorSampler(BaseSampler):
     ) -> Any:
         """A value at random, for a parameter that no trial had before or whose range just changed."""
         self._refuse_other_objectives(study)
-        word = int.from_bytes(param_name.encode()[:8].ljust(8), "big") % (2**31)
-        u = np.random.default_rng(child_seed(self._seed, trial.number, word)).random()
+        seed = child_seed(self._seed, trial.number, crc32(param_name.encode()))
+        u = np.random.default_rng(seed).random()
         return _plain(parameter_from(param_name, param_distribution).at_quantile(u))
 
     def after_trial(
@@ -236,15 +237,16 @@ class TunedPriorSampler(BaseSampler):
         for group in [*wanted, new]:
             if group:
                 space = {name: search_space[name] for name in group}
-                before = self._models.get(group)
+                before = self._models.get((study.study_name, group))
                 if before is not None and before.is_of(trials, space, names):
                     found.append(before)
                     continue
                 noise = self._noise_std
                 by_name = dict(noise) if isinstance(noise, Mapping) else {} if noise is None else {names[0]: noise}
                 model = GroupModel.of(study, trials, space, names, by_name, self._acquisition, self._teaching, before)
-                self._models[group] = model.fitted_to(self._seed, before)
-                found.append(self._models[group])
+                model = model.fitted_to(self._seed, before)
+                self._models[study.study_name, group] = model
+                found.append(model)
         return found
 
     def _tries_the_last(self, study: Study, trial: FrozenTrial) -> bool:
