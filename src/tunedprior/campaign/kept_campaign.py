@@ -11,7 +11,7 @@ from tunedprior.campaign import loaded
 from tunedprior.campaign.saved import encoded_campaign
 from tunedprior.campaign.saved_form import SavedCampaign
 from tunedprior.campaign.sources import MadeWith, OldSource
-from tunedprior.campaign.stored_surrogates import decoded, encoded
+from tunedprior.campaign.stored_surrogates import decoded, encoded, fit_to
 from tunedprior.campaign.study_record import StudyRecord
 from tunedprior.campaign.study_trials import directions_of
 from tunedprior.campaign.suggester import Suggester
@@ -65,8 +65,7 @@ class KeptCampaign:
         found = {} if data is None else decoded(data)
         if not found:
             return None
-        responses = {one.target for one in aims.responses}
-        if set(found) != responses or not all(one.box.covers(space) for one in found.values()):
+        if not fit_to(found, space, aims):
             raise FileFormatError(f"What {self.study.study_name!r} learnt from old data does not fit to its space.")
         return found
 

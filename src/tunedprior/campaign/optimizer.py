@@ -42,6 +42,8 @@ from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import settings_of
+from tunedprior.studies.access import storage_of
+from tunedprior.studies.opening import opened
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 # How often a suggestion is made again because somebody else was given the same at the same moment.
@@ -151,6 +153,7 @@ class Optimizer(Viewer):
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
         old = read_all(sets, space, aims)
         others: dict[str, Surrogate] = {}
+        storage = None if storage is None else opened(storage)  # once: it looks at the whole schema
         kept = None if storage is None else KeptCampaign.find(storage, name)
         if kept is not None:
             kept.refuse_other(space, aims)
@@ -310,7 +313,7 @@ class Optimizer(Viewer):
             kept = load(path, options.pop("name", None))
             saved = kept.saved if old_data is not None else without_old_data(kept.saved)
             arguments = loaded.arguments_of(saved, path, old_data, options)
-            return cls(**arguments, storage=path, name=kept.study.study_name)
+            return cls(**arguments, storage=storage_of(kept.study), name=kept.study.study_name)
         saved, known = loaded.read(path), KnownFile.of(path)
         history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
         suggester = arguments.pop("suggester", None)

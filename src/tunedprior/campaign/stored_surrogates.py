@@ -12,6 +12,8 @@ from tunedprior.average import archived
 from tunedprior.average.surrogate import Average
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.models.surrogate import Surrogate
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.space import Space
 
 _AVERAGE, _TUNED, _AS_PRINTED = "average", "reweighted", "as printed"
 
@@ -42,6 +44,12 @@ def decoded(data: bytes) -> dict[str, Surrogate]:
     except (BadZipFile, KeyError, ValueError, TypeError) as error:
         raise FileFormatError(f"What is stored of old data is damaged: {error}.") from error
     return {name: _surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
+
+
+def fit_to(surrogates: Mapping[str, Surrogate], space: Space, aims: Aims) -> bool:
+    """Whether there is one for each response, in a box that holds the space."""
+    responses = {one.target for one in aims.responses}
+    return set(surrogates) == responses and all(one.box.covers(space) for one in surrogates.values())
 
 
 def _surrogate(kind: str, data: bytes) -> Surrogate:

@@ -20,7 +20,7 @@ from tunedprior.errors import InputError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import PENDING, History, Trial
-from tunedprior.studies.access import id_of, storage_of
+from tunedprior.studies.access import id_of, id_of_number, storage_of
 
 # Corrections of results that were told are attributes of the study, as Optuna changes no trial that has finished.
 _CORRECTION = "tunedprior correction of trial "
@@ -40,6 +40,9 @@ class StudyRecord:
     @property
     def history(self) -> History:
         """What is known by now, by whomever it was told; the same object while nothing changes."""
+        return self._read()
+
+    def _read(self) -> History:
         corrections = self._corrections()
         frozen = self.study.get_trials(deepcopy=False)
         read_as = tuple(_version(one, corrections) for one in frozen)
@@ -63,13 +66,13 @@ class StudyRecord:
                 self._finish(trial)
             elif old != trial:
                 self._correct(trial)
-        self.history  # noqa: B018  # read again, with the numbers that the study gave
+        self._read()  # again, with the numbers that the study gave
         return numbers
 
     def ask_instead(self, number: int, setting: Setting) -> None:
         """Change the setting of a pending trial, right after it was asked for."""
         trial = Trial(dict(setting), suggested=dict(setting), id=number, is_pending=True)
-        self._write(trial, self._id(number))
+        self._write(trial, id_of_number(self.study, number - 1))
         self._read_as = ()
 
     def _add(self, trial: Trial) -> int:
@@ -79,7 +82,7 @@ class StudyRecord:
 
     def _finish(self, trial: Trial) -> None:
         """Tell a pending trial; what it says counts from the moment that its state is set, and not before."""
-        storage, at = storage_of(self.study), self._id(trial.id)
+        storage, at = storage_of(self.study), id_of_number(self.study, trial.id - 1)
         state = state_of(trial, self._aims)
         try:
             self._write(trial, at)
@@ -121,9 +124,6 @@ class StudyRecord:
         if version not in self._known:
             self._known[version] = trial_in(frozen, self._space, self._aims, corrections.get(frozen.number + 1))
         return self._known[version]
-
-    def _id(self, number: int) -> int:
-        return storage_of(self.study).get_trial_id_from_study_id_trial_number(id_of(self.study), number - 1)
 
 
 def _version(frozen: FrozenTrial, corrections: dict[int, str]) -> tuple[object, ...]:

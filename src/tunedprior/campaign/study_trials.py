@@ -16,7 +16,7 @@ from tunedprior.campaign.saved_form import SavedTrial
 from tunedprior.errors import FileFormatError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import MINIMIZE, Target
-from tunedprior.problem.parameters import Categorical, Parameter
+from tunedprior.problem.parameters import Categorical, Parameter, is_missing
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import CANCELLED, Trial
 from tunedprior.studies.histories import CHOSEN, setting_of
@@ -67,7 +67,7 @@ def attributes_of(trial: Trial, space: Space, aims: Aims) -> tuple[dict[str, Any
         for one in aims.requirements
         if not isnan(told[one.response])
     }
-    return {name: one for name, one in user.items() if not _is_nan(one)}, {AS_TOLD: as_text(trial, space)} | required
+    return {name: one for name, one in user.items() if not is_missing(one)}, {AS_TOLD: as_text(trial, space)} | required
 
 
 def as_text(trial: Trial, space: Space) -> str:
@@ -149,7 +149,9 @@ def _meant(parameter: Parameter, value: Any) -> Any:
 
 def _shown(parameter: Parameter, value: Any) -> tuple[Any, BaseDistribution]:
     if isinstance(parameter, Categorical):
-        plain = all(choice is None or (type(choice) in _PLAIN and not _is_nan(choice)) for choice in parameter.choices)
+        plain = all(
+            choice is None or (type(choice) in _PLAIN and not is_missing(choice)) for choice in parameter.choices
+        )
         choices = parameter.choices if plain else tuple(map(str, parameter.choices))
         return value if plain else str(value), CategoricalDistribution(choices)
     low, high = parameter.low, parameter.high
@@ -157,10 +159,6 @@ def _shown(parameter: Parameter, value: Any) -> tuple[Any, BaseDistribution]:
     if parameter.integer:
         return round(near), IntDistribution(int(low), int(high), log=parameter.log)
     return float(near), FloatDistribution(float(low), float(high), log=parameter.log)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and isnan(value)
 
 
 def told_at(frozen: FrozenTrial) -> tuple[datetime, int]:

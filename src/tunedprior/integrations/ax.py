@@ -14,6 +14,7 @@ from tunedprior.errors import InputError
 from tunedprior.files.tables import read_table
 from tunedprior.integrations.botorch import TunedPriorGP
 from tunedprior.integrations.extras import needed
+from tunedprior.integrations.old_tensors import refuse_missing_columns
 
 needed("ax", "ax")
 
@@ -85,9 +86,7 @@ def _as_ax_sees(
         )
     names = [one.name for one in parameters]
     rows = read_table(old, [*names, target], "Old data").table
-    missing = [name for name in (*names, target) if name not in rows.columns]
-    if missing:
-        raise InputError(f"Old data must have the columns {listed([*names, target])}; {listed(missing)} is missing.")
+    refuse_missing_columns(rows, [*names, target])
     X = np.stack([_numbers(rows, one.name, one.scaling == "log") for one in parameters], axis=1)
     return torch.as_tensor(X), torch.as_tensor(_numbers(rows, target))[:, None]
 

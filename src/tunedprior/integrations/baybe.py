@@ -9,11 +9,11 @@ import torch
 from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import listed, warn
+from tunedprior.checks import warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.files.tables import read_table
 from tunedprior.integrations.extras import needed
-from tunedprior.integrations.old_tensors import learnt_prior
+from tunedprior.integrations.old_tensors import learnt_prior, refuse_missing_columns
 from tunedprior.integrations.on_settings import learnt_kernel
 from tunedprior.models.covariances import amplified
 
@@ -83,11 +83,7 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
 
     def _learnt(self, searchspace: SearchSpace) -> Any:
         rows, names = pd.DataFrame(self.old), list(searchspace.parameter_names)
-        missing = [name for name in (*names, self.target) if name not in rows.columns]
-        if missing:
-            raise InputError(
-                f"Old data must have the columns {listed([*names, self.target])}; {listed(missing)} is missing."
-            )
+        refuse_missing_columns(rows, [*names, self.target])
         rows = rows.dropna(subset=[*names, self.target]).reset_index(drop=True)
         encoded = searchspace.transform(rows[names])[list(searchspace.comp_rep_columns)].to_numpy(dtype=np.float64)
         low, high = searchspace.scaling_bounds[list(searchspace.comp_rep_columns)].to_numpy(dtype=np.float64)

@@ -1,5 +1,6 @@
 """Old data as tables of numbers without names, as BoTorch and scikit-learn have them, and what is learnt from it."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from tunedprior.algorithm1.pretraining import pretrain
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import Numbers, as_float_tensor, finite_rows, responses, seeded, shown, table
+from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, responses, seeded, shown, table
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
@@ -93,6 +94,13 @@ def as_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFram
     """Settings and responses as a table, its columns named as in `space_within`."""
     columns = X.detach().cpu().double().numpy()
     return pd.DataFrame(columns, columns=_names(X.shape[1])).assign(**{RESPONSE: y.detach().cpu().double().numpy()})
+
+
+def refuse_missing_columns(rows: pd.DataFrame, wanted: Sequence[str]) -> None:
+    """An `InputError` that names the columns which old data lacks."""
+    missing = [name for name in wanted if name not in rows.columns]
+    if missing:
+        raise InputError(f"Old data must have the columns {listed(wanted)}; {listed(missing)} is missing.")
 
 
 def _names(count: int) -> list[str]:

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.errors import InputError
-from tunedprior.studies.access import storage_of
+from tunedprior.studies.access import id_of_number, storage_of
 
 #: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
 _AWAY = (StorageInternalError, SQLAlchemyError)
@@ -96,7 +96,6 @@ class _Worker:
                 "tunedprior.integrations.storages.shared_storage(url)."
             )
         self._interval: int = interval
-        self._study_id: int = self._patiently(lambda: self._storage.get_study_id_from_name(study.study_name))
         self._seen: dict[int, float] = {}
         self._failing_since: float | None = None
 
@@ -172,13 +171,13 @@ class _Worker:
         self._seen = {number: self._seen.get(number, now) for number in doubtful}
         for number, since in self._seen.items():
             if now - since > 2 * self._interval:
-                self._storage.record_heartbeat(self._id_of(number))
+                self._storage.record_heartbeat(id_of_number(self._study, number))
                 self._seen[number] = float("inf")  # once
 
     @contextmanager
     def _heartbeat(self, number: int) -> Iterator[None]:
         """Signs of life from another thread, however long the objective takes and whatever becomes of single ones."""
-        trial_id, stop = self._id_of(number), threading.Event()
+        trial_id, stop = id_of_number(self._study, number), threading.Event()
 
         def beat() -> None:
             try:
@@ -199,9 +198,6 @@ class _Worker:
         finally:
             stop.set()
             thread.join()
-
-    def _id_of(self, number: int) -> int:
-        return int(self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number))
 
     def _patiently(self, call: Callable[[], _Found]) -> _Found:
         """Try until the database is there again, or for as long as the patience lasts."""

@@ -15,6 +15,11 @@ def id_of(one: Study | Trial | FrozenTrial) -> int:
     return one._study_id if isinstance(one, Study) else one._trial_id
 
 
+def id_of_number(study: Study, number: int) -> int:
+    """By which the storage knows the trial with this number."""
+    return int(storage_of(study).get_trial_id_from_study_id_trial_number(id_of(study), number))
+
+
 def set_attribute(study: Study, trial: Trial | FrozenTrial, name: str, value: object) -> None:
     """Keep something with a trial that runs, out of sight of the user's own attributes."""
     storage_of(study).set_trial_system_attr(id_of(trial), name, value)  # type: ignore[arg-type]  # any JSON

@@ -15,6 +15,7 @@ from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.integrations.optuna.groups import Distributions
 from tunedprior.integrations.optuna.learning import Teaching
+from tunedprior.problem.box import Box
 from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Setting, Space
@@ -96,7 +97,7 @@ class GroupModel:
             main = surrogates.pop(aims.main.target)
             suggester = Suggester(space, main, aims, acquisition, others=surrogates)
         made_of = _made_of(trials, distributions, objectives)
-        return cls(suggester, _inside(told, suggester), made_for, made_of)
+        return cls(suggester, _inside(told, suggester) if beyond else told, made_for, made_of)
 
     def is_of(self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]) -> bool:
         """Whether nothing has changed since this was made: what has finished stays as it is."""
@@ -165,15 +166,10 @@ def _ends(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
 
 def _inside(told: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
     """Those that the model's box holds: all but where what was learnt before is of a smaller one."""
-    box = suggester.surrogate.box
-    try:
-        codes_of_run(settings_of(told), box)
-    except InputError:
-        return tuple(trial for trial in told if _holds(box, trial))
-    return told
+    return tuple(trial for trial in told if _holds(suggester.surrogate.box, trial))
 
 
-def _holds(box: Any, trial: Trial) -> bool:
+def _holds(box: Box, trial: Trial) -> bool:
     try:
         codes_of_run([trial.setting], box)
     except InputError:

@@ -13,7 +13,7 @@ from optuna.study import Study
 from tunedprior.average.old_sets import Read, named, read_all, relations_of
 from tunedprior.campaign.priors import surrogates_for
 from tunedprior.campaign.sources import sources_of
-from tunedprior.campaign.stored_surrogates import decoded, encoded
+from tunedprior.campaign.stored_surrogates import decoded, encoded, fit_to
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.integrations.optuna.old_studies import NotHereError, for_group, located
 from tunedprior.models.surrogate import Surrogate
@@ -122,11 +122,10 @@ class Teaching:
         except (FileFormatError, InputError) as error:
             _log.warning(f"What was learnt from old data cannot be read from the study, and is left aside: {error}")
             return None
-        responses = {one.target for one in aims.responses}
-        fits = found is not None and set(found) == responses and all(one.box.covers(space) for one in found.values())
-        if not fits:
-            _log.warning("What the study learnt from old data is of another search space, and is left aside.")
-        return found if fits else None
+        if found is not None and fit_to(found, space, aims):
+            return found
+        _log.warning("What the study learnt from old data is of another search space, and is left aside.")
+        return None
 
 
 def _key(space: Space, aims: Aims) -> str:

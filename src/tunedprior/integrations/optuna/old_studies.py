@@ -36,7 +36,7 @@ def located(given: Any, study: Study) -> Any:
     if Path(text).is_file():
         return given
     try:
-        names = [one.study_name for one in optuna.get_all_study_summaries(storage_of(study), include_best_trial=False)]
+        names = optuna.get_all_study_names(storage_of(study))
     except StorageInternalError:
         names = []
     if text in names:
@@ -53,7 +53,7 @@ def _study_at(url: str) -> Study:
     if where.startswith("sqlite:///") and not Path(file).is_file():  # which would be made
         raise NotHereError(f"Old data: there is no file {file!r}. Give the URL of a storage that exists.")
     try:
-        names = [one.study_name for one in optuna.get_all_study_summaries(where, include_best_trial=False)]
+        names = optuna.get_all_study_names(where)
     except Exception as error:  # whatever a driver of a database raises
         raise NotHereError(f"Old data: {where.split('@')[-1]!r} cannot be opened: {error}.") from error
     if not name and len(names) == 1:
