@@ -1,0 +1,85 @@
+"""What the command line says: to people, or as JSON to programs."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+from math import isfinite
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.markup import escape
+
+# Whether the present command is to speak to a program; a process runs one at a time.
+_speaking = {"json": False}
+
+
+def _choose(value: bool) -> bool:
+    _speaking["json"] = value
+    return value
+
+
+#: The option `--json`, which every command has; `say` and `complain` know of it.
+AsJson = Annotated[
+    bool, typer.Option("--json", callback=_choose, is_eager=True, help="Print the result as JSON, for programs.")
+]
+
+
+class Code(IntEnum):
+    """Exit codes, for scripts."""
+
+    FINE = 0
+    #: Something unforeseen.
+    BROKEN = 1
+    #: The input was refused; nothing was changed.
+    REFUSED = 2
+    #: It went well, and there is something to look at: faults in old data, or nothing left to try.
+    NOTICED = 3
+
+
+def say(data: Mapping[str, Any], *shown: RenderableType) -> None:
+    """Print `data` as JSON if the command was given `--json`, or else what is shown to people."""
+    if _speaking["json"]:
+        sys.stdout.write(json.dumps(_plain(data), ensure_ascii=False, indent=2) + "\n")
+        return
+    console = Console(highlight=False)
+    for one in shown:
+        console.print(one)
+
+
+def complain(message: str, kind: str) -> None:
+    """Print an error: to stderr, or with `--json` to stdout, where programs look."""
+    if _speaking["json"]:
+        sys.stdout.write(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False, indent=2) + "\n")
+        return
+    Console(stderr=True, highlight=False).print(f"[bold red]Error:[/] {escape(message)}")
+
+
+@contextmanager
+def notes_for_people() -> Iterator[None]:
+    """Show our own warnings as notes on stderr, without lines of code, and no one else's."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if category.__module__.startswith("tunedprior"):
+            Console(stderr=True, highlight=False).print(f"[yellow]Note:[/] {escape(str(message))}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: numbers that are none become null, and NumPy's become Python's."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,157 @@
+"""Space files: what may be set and what is wanted, as a person writes it down, in YAML."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.problem.goals import DIRECTIONS, Goal, Target
+from tunedprior.problem.parameters import Description
+from tunedprior.problem.space import Space
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})(?:\s+step\s+({_NUMBER})|\s+(log))?")
+_TARGET = re.compile(rf"target\s+({_NUMBER})(?:\s+to\s+({_NUMBER}))?")
+_WHOLE = re.compile(r"[-+]?\d+")
+_PARTS = ("parameters", "goals", "requirements", "constraints")
+
+
+@dataclass(frozen=True)
+class SpaceFile:
+    """What a space file says.
+
+    Attributes:
+        parameters: As for `Optimizer(space=…)`.
+        goals: What is wanted of each response, by name.
+        requirements: As for `Optimizer`.
+        constraints: As for `Optimizer`.
+    """
+
+    parameters: dict[str, Description]
+    goals: dict[str, Goal] = field(default_factory=dict)
+    requirements: dict[str, str] = field(default_factory=dict)
+    constraints: list[str] = field(default_factory=list)
+
+    @property
+    def space(self) -> Space:
+        """What may be set, with what must hold for it."""
+        return Space.parse(self.parameters).constrained(self.constraints)
+
+
+def read_space_file(path: str | PathLike[str]) -> SpaceFile:
+    """Read a space file; an `InputError` names the line that cannot be understood, and says how to write it."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(
+            f"There is no space file {str(path)!r}. Draft one from old data: tunedprior space old.csv -o {path.name}"
+        )
+    try:
+        return space_from_text(path.read_text(encoding="utf-8-sig"), path.name)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} must be text in UTF-8: {error}. Save it again as UTF-8.") from error
+
+
+def space_from_text(text: str, origin: str) -> SpaceFile:
+    r"""What the text of a space file says.
+
+    >>> read = space_from_text("parameters:\n  heat: 20 to 90 step 5\n  gas: [air, argon]", "space.yaml")
+    >>> read.parameters
+    {'heat': (20, 90, 5), 'gas': ['air', 'argon']}
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InputError(
+            f"{origin}, line {line}: {error.problem}. Compare it with what `tunedprior space` drafts."
+        ) from error
+    parts = _entries(node, origin, "a space file has the parts " + listed(_PARTS))
+    unknown = [name for name in parts if name not in _PARTS]
+    if unknown or "parameters" not in parts:
+        wrong = f"has {listed(map(repr, unknown))}" if unknown else "has no 'parameters'"
+        raise InputError(f"{origin} {wrong}; its parts are {listed(_PARTS)}, of which the first must be there.")
+    parameters = _each(parts["parameters"], origin, _description)
+    goals = _each(parts.get("goals"), origin, _goal)
+    requirements = _each(parts.get("requirements"), origin, _text)
+    constraints = parts.get("constraints")
+    if constraints is None or _is_nothing(constraints):
+        lines = []
+    elif isinstance(constraints, yaml.SequenceNode):
+        lines = [_text(one, "constraints", origin) for one in constraints.value]
+    else:
+        lines = [_text(constraints, "constraints", origin)]
+    return SpaceFile(parameters, goals, requirements, lines)
+
+
+def goal_from_text(text: str) -> Goal | None:
+    """`maximize`, `minimize`, `target 500` or `target 480 to 520`; None for anything else."""
+    if text.lower() in DIRECTIONS:
+        return text.lower()
+    found = _TARGET.fullmatch(text.strip())
+    return None if found is None else Target(*(float(one) for one in found.groups() if one is not None))
+
+
+def _each(node: yaml.Node | None, origin: str, read: Callable[[yaml.Node, str, str], Any]) -> dict[str, Any]:
+    if node is None or _is_nothing(node):
+        return {}
+    return {name: read(one, name, origin) for name, one in _entries(node, origin, "names with a colon").items()}
+
+
+def _entries(node: yaml.Node | None, origin: str, expected: str) -> dict[str, yaml.Node]:
+    """The names and contents of a mapping, where no name is there twice."""
+    if not isinstance(node, yaml.MappingNode):
+        line = node.start_mark.line + 1 if node is not None else 1
+        raise InputError(f"{origin}, line {line}: {expected} was expected here.")
+    found: dict[str, yaml.Node] = {}
+    for key, value in node.value:
+        if key.value in found:
+            raise InputError(f"{origin}, line {key.start_mark.line + 1}: {key.value!r} is there twice. Keep one.")
+        found[key.value] = value
+    return found
+
+
+def _description(node: yaml.Node, name: str, origin: str) -> Description:
+    if isinstance(node, yaml.SequenceNode):
+        values = [_text(one, name, origin) for one in node.value]
+        are_numbers = all(re.fullmatch(_NUMBER, one) for one in values)
+        return [_number(one) for one in values] if are_numbers else values
+    found = _RANGE.fullmatch(node.value.strip()) if isinstance(node, yaml.ScalarNode) else None
+    if found is None:
+        got = f"; got {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
+        raise InputError(
+            f"{origin}, line {node.start_mark.line + 1}: {name} must be a range, such as 20 to 90, 20 to 90 step 5 or "
+            f"0.1 to 10 log (with decimal points), or a list of values, such as [A, B]{got}."
+        )
+    low, high, step, log = found.groups()
+    ends = (_number(low), _number(high))
+    return (*ends, "log") if log else (*ends, _number(step)) if step else ends
+
+
+def _goal(node: yaml.Node, name: str, origin: str) -> Goal:
+    goal = goal_from_text(_text(node, name, origin))
+    if goal is None:
+        raise InputError(
+            f"{origin}, line {node.start_mark.line + 1}: what is wanted of {name} must be maximize, minimize, "
+            f"target 500 or target 480 to 520; got {node.value!r}."
+        )
+    return goal
+
+
+def _text(node: yaml.Node, name: str, origin: str) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise InputError(f"{origin}, line {node.start_mark.line + 1}: {name} must be single values here.")
+    return str(node.value).strip()
+
+
+def _is_nothing(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~")
+
+
+def _number(text: str) -> int | float:
+    return int(text) if _WHOLE.fullmatch(text) else float(text)
