@@ -59,7 +59,7 @@ def test_what_cannot_be_understood_is_named_with_its_line(text: str, expected: s
 
 
 def test_a_file_that_is_not_there(tmp_path) -> None:
-    with pytest.raises(InputError, match="tunedprior space old.csv -o none.yaml"):
+    with pytest.raises(InputError, match=r"tunedprior space old\.csv -o none\.yaml"):
         read_space_file(tmp_path / "none.yaml")
 
 
