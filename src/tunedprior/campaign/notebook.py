@@ -109,12 +109,16 @@ class Notebook:
         warn_of_odd_results(before.told, told, suggester.aims)
         return replace(recorded, trials=told)
 
-    def undo(self) -> Undone:
-        """Take back the result that was told last: it is withdrawn, and the suggestion that it was of is open again."""
+    def undo(self, trial: int | Suggestion | Trial | None = None) -> Undone:
+        """Take back a result: it is withdrawn, and the suggestion that it was of is open again.
+
+        Args:
+            trial: Its number in `history`, or the trial; the one that was told last, when left out.
+        """
         before = self._history
         if not before.told:
             raise InputError("Nothing was told yet, so there is nothing to take back.")
-        last = before.told[-1]
+        last = before.told[-1] if trial is None else self._told_as(trial)
         history = before.withdrawn(last, f"{last.note}; taken back" if last.note else "taken back")
         number = history.next_id
         if last.suggested is not None:
@@ -173,7 +177,7 @@ class Notebook:
         """
         self._history = self._history.withdrawn(self._told_as(trial), as_note(note))
 
-    def cancel(self, setting: Setting | Sequence[Setting] | int | Trial) -> None:
+    def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial]) -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
         history = self._history
         for one in setting if isinstance(setting, list | tuple) else [setting]:

@@ -99,6 +99,12 @@ class ResultSheet:
         pending = {trial.id: trial for trial in self.history.pending}
         numbers = [_whole(cell) for cell in table[columns.trial]]
         if missing and not all(number in pending for number in numbers):
+            unknown = [str(number) for number in numbers if number is not None and number not in pending]
+            if unknown:
+                raise InputError(
+                    f"No open suggestion has the number {listed(unknown)}; there are {listed(pending) or 'none'}. For "
+                    f"other runs, {_WHAT.lower()} needs {listed(missing)} too."
+                )
             raise InputError(
                 f"{_WHAT} needs the columns {listed(columns.parameters)}, or the number of an open suggestion in the "
                 f"column {columns.trial!r}; {listed(missing)} is missing (there are {there})."
