@@ -5,6 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tunedprior.cli.commands.reporting import report
 from tunedprior.cli.output import Code, complain, notes_for_people
 from tunedprior.errors import TunedPriorError
 
@@ -33,6 +34,9 @@ app = typer.Typer(
 @app.callback()
 def tunedprior() -> None:
     """Find the best settings of something expensive to try, with help from old data that is related."""
+
+
+app.command()(report)
 
 
 def main() -> None:
