@@ -25,13 +25,16 @@ def effects_picture(standing: Standing) -> Picture:
         y = Scale(response.target, response.log, ends=room_for(seen, response.log))
         for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
             panels.append(Panel(scale_of(parameter), y, tuple(layers)))
-    said = [
-        f"All other inputs are held at {standing.centre_is} ({in_short(standing.centre, standing.space)}; the star). "
-        "Results (grey) were measured with the others elsewhere, so they need not lie on the curves. Intervals are "
-        "those of the response itself, without the noise of a measurement."
-    ]
+    held = f"{standing.centre_is} ({in_short(standing.centre, standing.space)})"
+    said = [f"The star is {held}."]
+    if len(standing.varying) > 1:
+        said = [
+            f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
+            "they need not lie on the curves."
+        ]
+    said.append("Intervals are those of the response itself, without the noise of a measurement.")
     if broken:
-        said.append("Where a curve is dashed, the constraints do not allow the setting.")
+        said.append("Where a curve is dashed or a point hollow, the constraints do not allow the setting.")
     columns = len(standing.varying) if len(standing.varying) <= _WIDE else 3
     return Picture("What the model expects along each input", tuple(panels), columns, tuple(said))
 

@@ -85,18 +85,18 @@ def _of_prior(prior: WeightPrior, response: Objective) -> Lesson:
 def importance(lesson: Lesson, space: Space) -> dict[str, float]:
     """For each input, the share of g's variance over the space that is lost if the input is not known.
 
-    E[(g(x) - g(x with input i drawn again))²] / (2 var g): with its part in interactions, so shares may add up to more
-    than 1.
+    E[(g(x) - g(x with input i drawn again))²] / E[(g(x) - g(x'))²]: with its part in interactions, so shares may add up
+    to more than 1.
     """
     free = Space(space.parameters)  # inputs are drawn one by one, so constraints are left aside
     these = free.sobol(_COMPARED, _SEED)
     others = [these[row] for row in np.random.default_rng(_SEED).permutation(len(these))]
     g = lesson.at(these)
-    variance = float(g.var())
+    twice = float(((g - lesson.at(others)) ** 2).mean())  # the variance, of the same pairs
     found = {}
     for one in space.parameters:
         mixed = [{**this, one.name: other[one.name]} for this, other in zip(these, others, strict=True)]
-        found[one.name] = float(((g - lesson.at(mixed)) ** 2).mean() / (2 * variance)) if variance > 0 else 0.0
+        found[one.name] = float(((g - lesson.at(mixed)) ** 2).mean() / twice) if twice > 0 else 0.0
     return found
 
 

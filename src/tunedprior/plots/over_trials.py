@@ -82,7 +82,8 @@ def _panel(standing: Standing, response: Objective, instead: Mapping[int, Settin
         expected = standing.expected(response, settings)
         layers.append(_expectations("under way: expected", coming, expected, notes, BLUE, SQUARE))
     best = _best_so_far(standing, response)
-    layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
+    if not all(map(isnan, best)):
+        layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
     for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
         rows = [(number, one) for number, one in enumerate(told, start=1) if one.asked == asked]
         layers += _results(name, rows, response, standing, colour)

@@ -173,8 +173,8 @@ class Picture:
         for number, panel in enumerate(self.panels):
             yield 1 + number // self.across, 1 + number % self.across, panel
 
-    def keys(self) -> list[Layer]:
-        """One layer for each name, in order: what a legend explains."""
+    def legend(self) -> list[Layer]:
+        """One layer for each name, in order: what is to be explained."""
         found: dict[str, Layer] = {}
         for panel in self.panels:
             for layer in panel.layers:

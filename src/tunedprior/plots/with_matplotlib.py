@@ -35,7 +35,7 @@ _MANY = 4  # categories likewise
 def matplotlib_figure(picture: Picture) -> Any:
     """The picture as a `matplotlib.figure.Figure`, which `savefig` writes and notebooks show."""
     figure_class = needed("matplotlib.figure", "plots").Figure
-    keys = picture.keys()
+    keys = picture.legend()
     width, panels_high = max(_LEAST_WIDTH, 2.6 * picture.across), 2.3 * picture.rows
     said = "\n".join(fill(_plain(one), int(width * 16)) for one in picture.sentences)
     legend_high = 0.2 * (1 + len(keys) // _keys_across(width)) if len(keys) > 1 else 0.0

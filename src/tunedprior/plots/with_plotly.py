@@ -65,7 +65,7 @@ def plotly_figure(picture: Picture) -> Any:
         figure.update_xaxes(_axis(panel.x, True), row=row, col=column)
         figure.update_yaxes(_axis(panel.y, False), row=row, col=column)
     said = [line for sentence in picture.sentences for line in wrap(sentence, _SAID)]
-    plot, keys = _ROW * picture.rows, len(picture.keys())
+    plot, keys = _ROW * picture.rows, len(picture.legend())
     legend = 22 * (1 + keys // (2 + picture.across)) if keys > 1 else 0
     figure.update_layout(
         title={"text": _text(picture.title), "x": 0.01, "xanchor": "left", "font": {"size": 16}},
