@@ -9,6 +9,7 @@ from benchmarks.studies import (
     beliefs,
     demo,
     flipped,
+    gallery,
     lambda_floor,
     merge,
     mistakes,
@@ -36,6 +37,7 @@ _BENCHMARKS = {
     "speed": speed,
     "workers": workers,
     "demo": demo,
+    "gallery": gallery,
 }
 
 
