@@ -18,6 +18,7 @@ from benchmarks.studies import (
     trust,
 )
 from benchmarks.studies.goals import command as goals
+from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed import command as speed
 from benchmarks.studies.workers import command as workers
 from tunedprior.errors import InputError
@@ -35,6 +36,7 @@ _BENCHMARKS = {
     "merge": merge,
     "goals": goals,
     "speed": speed,
+    "shell": shell,
     "workers": workers,
     "demo": demo,
     "gallery": gallery,

@@ -45,7 +45,8 @@ class FirstSettings:
     @cached_property
     def num_opening(self) -> int:
         """The number of settings of the opening."""
-        return len(self._scores(self.space.sobol(1, 0)))
+        any_setting = {parameter.name: parameter.at_quantile(0.5) for parameter in self.space.parameters}
+        return len(self._scores([any_setting]))
 
     def at(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
         """The setting to begin with at this position: of the opening, then of a Sobol design.

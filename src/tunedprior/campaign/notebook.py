@@ -10,6 +10,7 @@ import pandas as pd
 
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
+from tunedprior.campaign.recording import Recorded, ResultSheet, Undone
 from tunedprior.campaign.records import Record
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
@@ -84,6 +85,48 @@ class Notebook:
         self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
         warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester.aims)
 
+    def record(self, results: Any, *, as_run: bool = False, skip_recorded: bool = False) -> Recorded:
+        """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
+
+        Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
+        stays open. An `InputError` names each row that cannot be taken and why: a setting that the space does not
+        offer, a trial that is recorded already, a cell that is no number.
+
+        Args:
+            results: A table, or a file with one (CSV in any dialect, Excel).
+            as_run: Whether settings are taken as they are, on the grid or not.
+            skip_recorded: Whether rows that are recorded already, with the same results, are passed over.
+        """
+        read = read_table(results, self._columns.names, "The table of results")
+        suggester, before = self._suggester, self._history
+        sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, before, as_run, skip_recorded)
+        run, recorded = sheet.read(read, self._direction)
+        if run is None:
+            return recorded
+        history = run.told_to(before, suggester.space, suggester.own_box)
+        numbers = self._record.replace(history)
+        told = tuple(replace(one, id=numbers.get(one.id, one.id)) for one in history.told[len(before) :])
+        warn_of_odd_results(before.told, told, suggester.aims)
+        return replace(recorded, trials=told)
+
+    def undo(self, trial: int | Suggestion | Trial | None = None) -> Undone:
+        """Take back a result: it is withdrawn, and the suggestion that it was of is open again.
+
+        Args:
+            trial: Its number in `history`, or the trial; the one that was told last, when left out.
+        """
+        before = self._history
+        if not before.told:
+            raise InputError("Nothing was told yet, so there is nothing to take back.")
+        last = before.told[-1] if trial is None else self._told_as(trial)
+        history = before.withdrawn(last, f"{last.note}; taken back" if last.note else "taken back")
+        number = history.next_id
+        if last.suggested is not None:
+            history = history.asked(last.suggested)
+        numbers = self._record.replace(history)
+        again = None if last.suggested is None else Suggestion(last.suggested, numbers.get(number, number))
+        return Undone(last, again)
+
     def amend(
         self,
         trial: int | Suggestion | Trial,
@@ -134,7 +177,7 @@ class Notebook:
         """
         self._history = self._history.withdrawn(self._told_as(trial), as_note(note))
 
-    def cancel(self, setting: Setting | Sequence[Setting] | int | Trial) -> None:
+    def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial]) -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
         history = self._history
         for one in setting if isinstance(setting, list | tuple) else [setting]:

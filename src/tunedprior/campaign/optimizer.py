@@ -269,11 +269,16 @@ class Optimizer(Viewer):
         trial = pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
         return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
 
+    @property
+    def summary(self) -> dict[str, str]:
+        """Where it stands in a few words, by what they are about."""
+        return summarised(self._suggester, self._history, self._made_with)
+
     def __repr__(self) -> str:
-        return as_text(type(self).__name__, summarised(self._suggester, self._history, self._made_with))
+        return as_text(type(self).__name__, self.summary)
 
     def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, summarised(self._suggester, self._history, self._made_with))
+        return as_html(type(self).__name__, self.summary)
 
     # -- a whole campaign in one file ------------------------------------------------------------------
 

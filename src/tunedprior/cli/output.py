@@ -1,6 +1,7 @@
 """What the command line says: to people, or as JSON to programs."""
 
 import json
+import logging
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -69,7 +70,29 @@ def notes_for_people() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = show
-        yield
+        logging.disable(logging.INFO)  # Optuna tells of every study that it opens
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)
+
+
+@contextmanager
+def warned_of(looked_for: type[Warning]) -> Iterator[list[str]]:
+    """The warnings of this kind that came meanwhile, which are shown as all others are."""
+    found: list[str] = []
+    show = warnings.showwarning
+
+    def noted(message: Warning | str, category: type[Warning], *rest: Any, **options: Any) -> None:
+        if issubclass(category, looked_for):
+            found.append(str(message))
+        show(message, category, *rest, **options)
+
+    warnings.showwarning = noted
+    try:
+        yield found
+    finally:
+        warnings.showwarning = show
 
 
 def _plain(value: Any) -> Any:

@@ -1,11 +1,21 @@
 """The program `tunedprior`: its commands, and what becomes of their errors."""
 
+import gc
+import multiprocessing
+import os
+import sys
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from tunedprior.cli.commands.beginning import new
+from tunedprior.cli.commands.exchanging import export, import_
+from tunedprior.cli.commands.looking import best, front, status, trust
+from tunedprior.cli.commands.recording import amend, record, undo
 from tunedprior.cli.commands.reporting import report
+from tunedprior.cli.commands.running import run
+from tunedprior.cli.commands.suggesting import cancel, suggest
 from tunedprior.cli.output import Code, complain, notes_for_people
 from tunedprior.errors import TunedPriorError
 
@@ -36,9 +46,30 @@ def tunedprior() -> None:
     """Find the best settings of something expensive to try, with help from old data that is related."""
 
 
-app.command()(report)
+_BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
+for panel, commands in {
+    _BEGIN: (new,),
+    _WORK: (suggest, record, undo, amend, cancel),
+    _SEE: (status, best, front, trust, report),
+    _FILES: (export, import_, run),
+}.items():
+    for command in commands:
+        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
 
 
 def main() -> None:
-    """What the shell calls."""
-    app()
+    """What the shell calls; it starts and ends quickly, as people wait for every single suggestion.
+
+    Importing PyTorch and its company makes a million objects that stay, and looking for garbage among them again and
+    again takes a tenth of the time; taking them apart at the end takes another. Nothing is left to be done by then:
+    databases are written in transactions and files are closed.
+    """
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        app()
+    except SystemExit as done:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if isinstance(done.code, int) and not multiprocessing.active_children():
+            os._exit(done.code)
+        raise

@@ -55,6 +55,38 @@ def from_table(
         direction: The direction that the history must be for; None: any.
         check: Raises an `InputError` for settings that cannot be used; None: all can.
     """
+
+    def unusable(found: Mapping[int, Trial]) -> dict[int, str]:
+        return {} if check is None else _unusable(found, check)
+
+    trials = _numbered(list(trials_by_row(table, columns, space, where, direction, unusable).values()))
+    return History(
+        tuple(trial for trial in trials if not trial.is_pending and not trial.set_aside),
+        tuple(trial for trial in trials if trial.is_pending),
+        tuple(trial for trial in trials if trial.set_aside),
+    )
+
+
+def trials_by_row(
+    table: pd.DataFrame,
+    columns: Columns,
+    space: Space,
+    where: Callable[[int], str],
+    direction: str | None,
+    wrong: Callable[[Mapping[int, Trial]], Mapping[int, str]],
+    what: str = "The history",
+) -> dict[int, Trial]:
+    """The trial in each row (from 0) that is not blank; one that has no number yet has 0.
+
+    Args:
+        table: As for `from_table`, as are the next four.
+        columns: The names of its columns.
+        space: What may be set.
+        where: What to call a row in messages.
+        direction: The direction that the table must be for; None: any.
+        wrong: What is wrong with trials that can be read, by row.
+        what: What the table is, for messages.
+    """
     rows = _rows(table, columns)
     reader = _Reader(columns, space, direction)
     problems: dict[int, str] = {}
@@ -67,21 +99,15 @@ def from_table(
         except InputError as error:
             problems[number] = str(error)
     problems |= _repeated(found, where)
-    if check is not None:
-        problems |= _unusable({number: trial for number, trial in found.items() if number not in problems}, check)
+    problems |= wrong({number: trial for number, trial in found.items() if number not in problems})
     if problems:
         lines = [f"\n  {where(number)}: {problems[number]}" for number in sorted(problems)]
         more = f"\n  … and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
         raise InputError(
-            f"The history holds {len(lines)} {'row' if len(lines) == 1 else 'rows'} that cannot be taken, so nothing "
+            f"{what} holds {len(lines)} {'row' if len(lines) == 1 else 'rows'} that cannot be taken, so nothing "
             f"was:{''.join(lines[:_LISTED])}{more}"
         )
-    trials = _numbered(list(found.values()))
-    return History(
-        tuple(trial for trial in trials if not trial.is_pending and not trial.set_aside),
-        tuple(trial for trial in trials if trial.is_pending),
-        tuple(trial for trial in trials if trial.set_aside),
-    )
+    return found
 
 
 def _rows(table: Any, columns: Columns) -> list[dict[Hashable, Any]]:

@@ -7,28 +7,19 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
 
 
 def report(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            envvar="TUNEDPRIOR_CAMPAIGN",
-            help="The campaign's file, such as campaign.db, or the URL of its database.",
-            show_default=False,
-        ),
-    ],
+    campaign: Campaign,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     show: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     shadow: Annotated[
         int,
         typer.Option(min=0, help="For how many of the latest suggestions to show what plain optimisation would do."),
     ] = 12,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", envvar="TUNEDPRIOR_NAME", help="Which campaign, if the database holds several."),
-    ] = None,
+    name: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the campaign as one page that needs no network: what is known, what to run next and why, all the data."""

@@ -1,0 +1,1 @@
+"""The command line as a program: killed at random moments, and timed from the shell."""

@@ -1,0 +1,219 @@
+"""Results as people write them down: a table of suggestions with what came of them, taken whole or not at all.
+
+What was suggested is recognised by its trial's number; rows without one are runs of people's own. A person who fills in
+a table makes other mistakes than a program that tells: rows that were recorded before, and settings that slipped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from tunedprior.campaign.measured import Measured
+from tunedprior.campaign.telling import Run, Suggestion
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.files import ReadTable, is_blank
+from tunedprior.problem.box import Box
+from tunedprior.problem.history_reading import trials_by_row
+from tunedprior.problem.history_table import Columns
+from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.parameters import Numeric
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import History, Trial, in_words, same_setting
+
+_WHAT = "The table of results"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a table of results.
+
+    Attributes:
+        trials: The results that were taken, by now with their numbers.
+        open: The numbers of suggestions in the table that have no result yet.
+        skipped: The numbers of results that had been recorded before.
+    """
+
+    trials: tuple[Trial, ...]
+    open: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What was taken back.
+
+    Attributes:
+        trial: The result, which is in the history as withdrawn.
+        again: Its suggestion, which is pending again under a new number; None if it was none.
+    """
+
+    trial: Trial
+    again: Suggestion | None
+
+
+@dataclass(frozen=True)
+class ResultSheet:
+    """A table of results, read against the history of the campaign that it is for.
+
+    Attributes:
+        columns: The names of the columns.
+        space: What may be set.
+        box: What settings can be used at all.
+        history: What was told so far.
+        as_run: Whether settings that the space does not offer are taken all the same, as they were run.
+        skip_recorded: Whether rows that were recorded before, with the same results, are passed over.
+    """
+
+    columns: Columns
+    space: Space
+    box: Box
+    history: History
+    as_run: bool = False
+    skip_recorded: bool = False
+
+    def read(self, given: ReadTable, direction: str) -> tuple[Run | None, Recorded]:
+        """What is to be told (None if nothing is new), and what is not; an `InputError` names rows that are wrong."""
+        table = self._completed(given.table)
+        rows = trials_by_row(table, self.columns, self.space, given.where, direction, self._wrong, _WHAT)
+        told = {number: trial for number, trial in rows.items() if not trial.is_pending}
+        new = [trial for trial in told.values() if self._recorded_as(trial) is None]
+        skipped = [found.id for trial in told.values() if (found := self._recorded_as(trial)) is not None]
+        still_open = [trial.id for trial in rows.values() if trial.is_pending]
+        if not told:
+            responses = listed((self.columns.response, *self.columns.others.values()))
+            raise InputError(
+                f"{_WHAT} ({given.origin}) has no result yet. Fill in {responses}, or write failed there; leave rows "
+                "that are still to be run as they are."
+            )
+        return (_run(new) if new else None), Recorded(tuple(new), tuple(still_open), tuple(skipped))
+
+    def _completed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table with the columns that follow from others: settings of known trials, whether it was asked for."""
+        columns, there, table = self.columns, listed(map(str, table.columns)), table.copy()
+        if columns.trial not in table.columns:
+            table[columns.trial] = None
+        missing = [name for name in columns.parameters if name not in table.columns]
+        pending = {trial.id: trial for trial in self.history.pending}
+        numbers = [_whole(cell) for cell in table[columns.trial]]
+        if missing and not all(number in pending for number in numbers):
+            unknown = [str(number) for number in numbers if number is not None and number not in pending]
+            if unknown:
+                raise InputError(
+                    f"No open suggestion has the number {listed(unknown)}; there are {listed(pending) or 'none'}. For "
+                    f"other runs, {_WHAT.lower()} needs {listed(missing)} too."
+                )
+            raise InputError(
+                f"{_WHAT} needs the columns {listed(columns.parameters)}, or the number of an open suggestion in the "
+                f"column {columns.trial!r}; {listed(missing)} is missing (there are {there})."
+            )
+        for name in missing:
+            table[name] = [None if number is None else pending[number].setting[name] for number in numbers]
+        responses = (columns.response, *columns.others.values())
+        if columns.state not in table.columns:
+            table[columns.state] = ""
+        absent = [name for name in responses if name not in table.columns]
+        says_failed = [str(cell).strip().casefold() in ("failed", "fail") for cell in table[columns.state]]
+        if len(absent) == len(responses) and not all(says_failed):
+            raise InputError(f"{_WHAT} needs a column for {listed(responses)}; there are {there}.")
+        for name in absent:
+            table[name] = None
+        if columns.asked not in table.columns:
+            table[columns.asked] = [number is not None for number in numbers]
+        return table
+
+    def _wrong(self, found: Mapping[int, Trial]) -> dict[int, str]:
+        problems: dict[int, str] = {}
+        for row, trial in found.items():
+            wrong = self._not_open(trial) or self._recorded_before(trial) or self._not_offered(trial)
+            if wrong:
+                problems[row] = wrong
+        return problems
+
+    def _not_open(self, trial: Trial) -> str:
+        """Why nothing can be told of the trial's number."""
+        if not trial.id or any(one.id == trial.id for one in (*self.history.pending, *self.history.told)):
+            return ""
+        aside = next((one for one in self.history.set_aside if one.id == trial.id), None)
+        if aside is not None:
+            return f"trial {trial.id} is {aside.state}. Clear its number to record it as a run of your own"
+        pending = [str(one.id) for one in self.history.pending]
+        return f"there is no trial {trial.id} in this campaign; open are {listed(pending) or 'none'}"
+
+    def _recorded_before(self, trial: Trial) -> str:
+        if trial.is_pending:
+            return ""
+        there = self._told_as(trial)
+        if there is None or (self.skip_recorded and _same_result(there, trial)):
+            return ""
+        if _same_result(there, trial):
+            return (
+                f"trial {there.id} is recorded already, with the same result. Remove the row, or skip what is recorded"
+            )
+        return (
+            f"trial {there.id} is recorded already, with another result ({_told(there)}). Amend trial {there.id} if "
+            "that is wrong"
+        )
+
+    def _recorded_as(self, trial: Trial) -> Trial | None:
+        there = self._told_as(trial)
+        return there if there is not None and _same_result(there, trial) else None
+
+    def _told_as(self, trial: Trial) -> Trial | None:
+        """The result that was recorded of this row: that of its number, or an equal one if it has none."""
+        if trial.id:
+            return next((one for one in self.history.told if one.id == trial.id), None)
+        return next((one for one in self.history.told if not one.asked and _same_result(one, trial)), None)
+
+    def _not_offered(self, trial: Trial) -> str:
+        try:
+            codes_of_run([trial.setting], self.box)
+        except InputError as error:
+            return str(error).rstrip(".")
+        if self.as_run:
+            return ""
+        for parameter in self.space.parameters:
+            value = trial.setting[parameter.name]
+            if not parameter.allows(value):
+                nearest = f"; {parameter.nearest(value):g} is nearest" if isinstance(parameter, Numeric) else ""
+                return (
+                    f"{parameter.name} is {value}, which the space does not offer{nearest}. Correct it, or say that it "
+                    "was run like that"
+                )
+        violated = self.space.violated(trial.setting)
+        return f"{violated[0]} does not hold. Correct the setting, or say that it was run like that" if violated else ""
+
+
+def _run(trials: list[Trial]) -> Run:
+    return Run(
+        pd.DataFrame([trial.setting for trial in trials], dtype=object),
+        [Measured(trial.value, trial.more) for trial in trials],
+        [None] * len(trials),
+        [trial.id or None for trial in trials],
+        False,
+        [dict(trial.extra) for trial in trials],
+        [trial.note for trial in trials],
+        [dict(trial.noise) for trial in trials],
+        [trial.cost for trial in trials],
+    )
+
+
+def _same_result(one: Trial, other: Trial) -> bool:
+    return same_setting(
+        {"": one.value, **one.more, "setting": one.setting}, {"": other.value, **other.more, "setting": other.setting}
+    )
+
+
+def _told(trial: Trial) -> str:
+    values = {**({} if trial.value != trial.value else {"": trial.value}), **trial.more}
+    return in_words(values).lstrip("=") if values else "failed"
+
+
+def _whole(cell: Any) -> int | None:
+    """The number in a cell; None for one that is blank, or that holds something else, which is complained of later."""
+    try:
+        return None if is_blank(cell) else int(float(cell))
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,96 @@
+"""`tunedprior new`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign
+from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.tables import facts
+
+
+def new(
+    campaign: Campaign,
+    space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],
+    old: Annotated[
+        list[str], typer.Option("--old", help="A file with old data; several times for several. Or NAME=FILE.")
+    ] = [],
+    maximize: Annotated[list[str], typer.Option("--maximize", help="A response of which more is better.")] = [],
+    minimize: Annotated[list[str], typer.Option("--minimize", help="A response of which less is better.")] = [],
+    target: Annotated[
+        list[str], typer.Option("--target", help="A response and its best value: length=500, or length=480..520.")
+    ] = [],
+    requirement: Annotated[
+        list[str], typer.Option("--requirement", help="What results must be: 'purity >= 0.95', or 'quality pass'.")
+    ] = [],
+    constraint: Annotated[
+        list[str], typer.Option("--constraint", help="What settings must be: 'acid + salt <= 1'.")
+    ] = [],
+    log: Annotated[list[str], typer.Option("--log", help="A response above 0 to be taken by its logarithm.")] = [],
+    relation: Annotated[
+        str, typer.Option(help="What you know of the old response: same, opposite or unknown.")
+    ] = "unknown",
+    noise: Annotated[
+        float | None, typer.Option("--noise", help="The standard deviation of repeats, where it is known.")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = "campaign",
+    seed: Annotated[int, typer.Option(help="What makes suggestions repeatable.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a campaign: learn from old data, and make the database that keeps it all."""
+    from tunedprior.campaign.kept_campaign import KeptCampaign
+    from tunedprior.campaign.optimizer import Optimizer
+    from tunedprior.desk.beginnings import goals_of, old_data_of, requirements_of
+    from tunedprior.desk.places import refuse_other_files, url_of
+    from tunedprior.desk.space_file import read_space_file
+    from tunedprior.errors import InputError
+    from tunedprior.studies.opening import opened
+
+    refuse_other_files(campaign)
+    read = read_space_file(space)
+    goals = goals_of(read.goals, maximize, minimize, target)
+    is_there = "://" in campaign or Path(campaign).exists()
+    if is_there and KeptCampaign.find(opened(url_of(campaign)), name) is not None:
+        raise InputError(
+            f"{campaign} holds the campaign {name!r} already. Go on with it, or begin another with --name or in "
+            "another file."
+        )
+    options: dict[str, Any] = {"target": next(iter(goals)), "direction": next(iter(goals.values())), "log": bool(log)}
+    if len(goals) > 1:
+        options = {"objectives": goals, "log": log}
+    elif set(log) - set(goals):
+        raise InputError(f"--log must name a response ({next(iter(goals))}); got {', '.join(log)}.")
+    begun = Optimizer(
+        read.parameters,
+        old_data_of(old),
+        seed=seed,
+        requirements={**read.requirements, **requirements_of(requirement)} or None,
+        constraints=[*read.constraints, *constraint],
+        relation=relation,
+        noise_std=noise,
+        storage=url_of(campaign),
+        name=name,
+        **options,
+    )
+    report = begun.old_data_report
+    say(
+        {
+            "campaign": campaign,
+            "name": name,
+            "space": list(begun.space.names),
+            "goal": begun.suggester.aims.in_words(),
+            "old_data": [{"name": one.name, "rows": one.rows, "used": one.used} for one in report.sets],
+        },
+        facts(
+            {
+                "campaign": f"{campaign} ({name})",
+                "space": ", ".join(begun.space.names),
+                "goal": begun.suggester.aims.in_words(),
+                "old data": "\n".join(f"{one.name}: {one.used:,} of {one.rows:,} rows used" for one in report.sets)
+                or "none",
+            }
+        ),
+        Text(f"Next: tunedprior suggest {campaign}", style="bold"),
+    )

@@ -1,0 +1,48 @@
+"""`tunedprior export` and `tunedprior import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign, Force, Name
+from tunedprior.cli.output import AsJson, say
+
+
+def export(
+    campaign: Campaign,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A .csv or .xlsx file.")],
+    force: Force = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write all trials into a table: told, open and set aside."""
+    from tunedprior.desk.places import reached
+    from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
+
+    refuse_to_overwrite(output, force)
+    table = reached(campaign, name).history
+    write_table(table, output, force)
+    say({"file": str(output), "trials": len(table)}, Text(f"{len(table)} trials written to {output}."))
+
+
+def import_(
+    campaign: Campaign,
+    history: Annotated[Path, typer.Argument(help="What `export` wrote, also with results filled in.")],
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take over all trials of another campaign into one that was told nothing yet."""
+    from tunedprior.desk.places import reached
+    from tunedprior.errors import InputError
+
+    opt = reached(campaign, name)
+    if opt.trials.trials:
+        raise InputError(
+            f"{campaign} holds trials already, and a history is taken over as a whole. Results go in with: tunedprior "
+            f"record {campaign} {history}"
+        )
+    opt.resume(history)
+    told, pending = len(opt.trials), len(opt.trials.pending)
+    say({"results": told, "open": pending}, Text(f"{told} results and {pending} open suggestions taken over."))

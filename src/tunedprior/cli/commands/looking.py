@@ -1,0 +1,81 @@
+"""`tunedprior status`, `best`, `front` and `trust`: what there is to see of a campaign."""
+
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign, Name
+from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.tables import facts, table_of
+
+
+def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+    """Say where the campaign stands: what was told, what is open, what is best."""
+    from tunedprior.desk.places import reached
+
+    opt = reached(campaign, name)
+    history = opt.trials
+    rows = [{"trial": one.id, **one.setting} for one in history.pending]
+    say(
+        {
+            **opt.summary,
+            "results": len(history),
+            "failed": sum(one.failed for one in history.told),
+            "open": [{"trial": one.id, "setting": one.setting} for one in history.pending],
+            "set_aside": [{"trial": one.id, "state": one.state, "note": one.note} for one in history.set_aside],
+        },
+        facts(opt.summary),
+        *([table_of(rows, "Open suggestions")] if rows else []),
+    )
+
+
+def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+    """Show the best result so far, and the setting to use by all results together."""
+    from tunedprior.desk.places import reached
+    from tunedprior.errors import InputError
+
+    opt = reached(campaign, name)
+    if opt.suggester.aims.has_front:
+        raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {campaign}")
+    found = opt.best
+    if found is None:
+        raise InputError("There is no result yet that counts as best. See: tunedprior status " + campaign)
+    use = opt.recommend()
+    say(
+        {
+            "best": {"trial": found.id, "value": found.value, "setting": found.setting, "more": found.more},
+            "recommended": {"setting": use.setting, "mean": use.mean, "low": use.low, "high": use.high},
+        },
+        table_of([{"trial": found.id, **found.setting, opt.target: found.value, **found.more}], "Best measured"),
+        table_of(
+            [{**use.setting, f"{opt.target} expected": use.mean, "at least": use.low, "at most": use.high}],
+            "To use, by all results together (95 % interval)",
+        ),
+    )
+
+
+def front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+    """Show the best trade-offs so far."""
+    from tunedprior.desk.places import reached
+
+    table = reached(campaign, name).front
+    rows: list[dict[str, Any]] = [{str(key): cell for key, cell in row.items()} for row in table.to_dict("records")]
+    say({"front": rows}, table_of(rows) if rows else "There is no result yet that meets what is required.")
+
+
+def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+    """Say how much of what is expected the old data explains by now, and which way it runs."""
+    from tunedprior.desk.places import reached
+
+    found = reached(campaign, name).trust
+    each = found if isinstance(found, dict) else {"": found}
+    data: dict[str, Any] = {}
+    shown: list[RenderableType] = []
+    for response, one in each.items():
+        relations = one.relations.to_dict("records")
+        data[response or "trust"] = {"sentences": one.sentences, "relations": relations}
+        shown += [Text(response, style="bold")] if response else []
+        shown += map(Text, one.sentences)
+        shown.append(table_of([{str(key): cell for key, cell in row.items()} for row in relations]))
+    say(data, *shown)

@@ -1,0 +1,137 @@
+"""`tunedprior record`, `amend` and `undo`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign, Name, Note
+from tunedprior.cli.output import AsJson, say
+
+Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
+
+
+def record(
+    campaign: Campaign,
+    results: Annotated[
+        list[str], typer.Argument(help="The file that `suggest` wrote, filled in; or name=value of one run.")
+    ] = [],
+    trial: Annotated[int | None, typer.Option("--trial", help="The suggestion that was run.")] = None,
+    failed: Failed = False,
+    note: Note = "",
+    as_run: Annotated[bool, typer.Option("--as-run", help="Take settings that are off the grid as they are.")] = False,
+    skip_recorded: Annotated[bool, typer.Option("--skip-recorded", help="Pass over what is recorded already.")] = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record what came of experiments: a whole file, or one run. What is wrong is refused as a whole."""
+    from tunedprior.desk.places import reached
+    from tunedprior.errors import InputError
+    from tunedprior.problem.trials import in_words
+
+    opt = reached(campaign, name)
+    is_file = len(results) == 1 and "=" not in Path(results[0]).name
+    if is_file and (trial is not None or failed or note):
+        raise InputError(
+            "--trial, --failed and --note are for one run, typed as name=value; a file has columns for them."
+        )
+    given = results[0] if is_file else [_typed_run(opt, results, trial, failed, note)]
+    done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded)
+    best = None if opt.suggester.aims.has_front else opt.best
+    rows = [
+        {"trial": one.id, "state": one.state, "values": _values(one, opt), "setting": dict(one.setting)}
+        for one in done.trials
+    ]
+    lines = [
+        f"Recorded trial {one.id}: {in_words(_values(one, opt)) or 'failed'} at {in_words(one.setting)}"
+        for one in done.trials
+    ]
+    lines += [f"Recorded already: {', '.join(map(str, done.skipped))}."] if done.skipped else []
+    lines += [f"Still to be run: {', '.join(map(str, done.open))}."] if done.open else []
+    lines += [f"Best so far: {best.value:.6g} (trial {best.id})."] if best is not None else []
+    say(
+        {
+            "recorded": rows,
+            "skipped": done.skipped,
+            "open": done.open,
+            "best": None if best is None else {"trial": best.id, "value": best.value, "setting": best.setting},
+        },
+        *map(Text, lines),
+    )
+
+
+def amend(
+    campaign: Campaign,
+    trial: Annotated[int, typer.Argument(help="The number of the trial.")],
+    values: Annotated[list[str], typer.Argument(help="What is right, as name=value.")] = [],
+    failed: Failed = False,
+    note: Note = "",
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct a result that was recorded; what is not named stays."""
+    from tunedprior.desk.places import reached
+    from tunedprior.desk.typed_values import typed
+    from tunedprior.problem.cells import as_number, as_value_of
+
+    opt = reached(campaign, name)
+    responses = {one.target: one for one in opt.suggester.aims.responses}
+    given = typed(values, [*opt.space.names, *responses])
+    parameters = {one.name: one for one in opt.space.parameters}
+    setting = {one: as_value_of(parameters[one], cell) for one, cell in given.items() if one in parameters}
+    told: Any = {
+        one: cell if responses[one].labels else as_number(cell) for one, cell in given.items() if one in responses
+    }
+    if len(responses) == 1:
+        told = next(iter(told.values()), None)
+    opt.amend(
+        trial, told or None if len(responses) > 1 else told, failed=failed, setting=setting or None, note=note or None
+    )
+    right = opt.trials.told_as(trial)
+    say(
+        {"trial": trial, "state": right.state, "values": _values(right, opt), "setting": right.setting},
+        Text(str(right)),
+    )
+
+
+def undo(
+    campaign: Campaign,
+    trial: Annotated[
+        int | None, typer.Option("--trial", help="Take back this result, instead of the one recorded last.")
+    ] = None,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back the result that was recorded last; its suggestion is open again."""
+    from tunedprior.desk.places import reached
+
+    opt = reached(campaign, name)
+    undone = opt.undo(trial)
+    again = None if undone.again is None else undone.again.trial
+    reopened = "" if again is None else f" Its suggestion is open again as trial {again}."
+    say(
+        {"taken_back": undone.trial.id, "values": _values(undone.trial, opt), "open_again": again},
+        Text(f"Taken back: {undone.trial}.{reopened}"),
+    )
+
+
+def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
+    """One run as a row of a table of results."""
+    from tunedprior.desk.typed_values import typed
+    from tunedprior.problem.history_table import Columns
+
+    columns = Columns.of(opt.space, opt.suggester.aims)
+    row: dict[str, Any] = dict(typed(pairs, [*columns.parameters, columns.response, *columns.others.values()]))
+    if trial is not None:
+        row[columns.trial] = trial
+    if failed:
+        row[columns.state] = "failed"
+    if note:
+        row[columns.note] = note
+    return row
+
+
+def _values(trial: Any, opt: Any) -> dict[str, float]:
+    told = {opt.target: trial.value, **trial.more}
+    return {name: value for name, value in told.items() if value == value}

@@ -1,0 +1,74 @@
+"""`tunedprior suggest` and `tunedprior cancel`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign, Force, Name
+from tunedprior.cli.output import AsJson, Code, say, warned_of
+from tunedprior.cli.tables import table_of
+
+
+def suggest(
+    campaign: Campaign,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many, to be run side by side.")] = 1,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also write them to a .csv or .xlsx file, to be filled in.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option("--candidates", help="A file with the settings to choose from.")
+    ] = None,
+    is_open: Annotated[
+        bool, typer.Option("--open", help="Show those that were suggested and have no result yet, and no new one.")
+    ] = False,
+    force: Force = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what to try next."""
+    from tunedprior.desk.places import reached
+    from tunedprior.desk.suggestion_sheets import sheet_of
+    from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
+    from tunedprior.errors import ExhaustedWarning
+
+    if output is not None:
+        refuse_to_overwrite(output, force)  # before anything is suggested
+    opt = reached(campaign, name)
+    before = opt.pending
+    with warned_of(ExhaustedWarning) as exhausted:
+        asked: list[Any] = list(before) if is_open else opt.ask(n=count, candidates=candidates)
+    if output is not None:
+        write_table(sheet_of(asked, opt), output, force)
+    rows = [{"trial": one.trial, **one} for one in asked]
+    still = "" if is_open or not before else _still_open(len(before), campaign)
+    where = "--name " + name + " " if name else ""
+    done = f"Fill in {output.name}, then: tunedprior record {campaign} {where}{output}" if output else ""
+    by_hand = f"Then: tunedprior record {campaign} {where}--trial {asked[0].trial} {opt.target}=…" if asked else ""
+    say(
+        {"suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked], "open": len(opt.pending)},
+        table_of(rows) if rows else "Nothing is open.",
+        *(Text(line) for line in (still, done or by_hand) if line),
+    )
+    if exhausted:
+        raise typer.Exit(Code.NOTICED)
+
+
+def cancel(
+    campaign: Campaign,
+    trials: Annotated[list[int], typer.Argument(help="The numbers of suggestions that will not be run.")],
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set suggestions aside that will not be run."""
+    from tunedprior.desk.places import reached
+
+    opt = reached(campaign, name)
+    opt.cancel(list(trials))
+    say({"cancelled": trials}, f"Set aside: {', '.join(map(str, trials))}.")
+
+
+def _still_open(count: int, campaign: str) -> str:
+    what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
+    return f"{what} no result yet (tunedprior suggest {campaign} --open)."

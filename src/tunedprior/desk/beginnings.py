@@ -1,0 +1,68 @@
+"""What a campaign is begun with, as people type it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tunedprior.checks import listed
+from tunedprior.desk.space_file import goal_from_text
+from tunedprior.errors import InputError
+from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Goal
+
+
+def goals_of(
+    written: Mapping[str, Goal], maximize: Sequence[str], minimize: Sequence[str], targets: Sequence[str]
+) -> dict[str, Goal]:
+    """What is wanted of each response: as the space file has it, then as typed; an `InputError` if that is nothing.
+
+    >>> goals_of({}, ["yield"], [], ["length=480..520"])
+    {'yield': 'maximize', 'length': Target(low=480.0, high=520.0)}
+    """
+    typed = [(name, MAXIMIZE) for name in maximize] + [(name, MINIMIZE) for name in minimize]
+    found: dict[str, Goal] = dict(written)
+    for name, goal in [*typed, *map(_target, targets)]:
+        if name in found and found[name] != goal:
+            raise InputError(f"{name!r} has two goals, {found[name]} and {goal}. Keep one.")
+        found[name] = goal
+    if not found:
+        raise InputError(
+            "Say what is wanted: --maximize yield, --minimize cost, or --target length=500; or write it into the space "
+            "file under goals."
+        )
+    return found
+
+
+def requirements_of(texts: Sequence[str]) -> dict[str, str]:
+    """What is required of each response.
+
+    >>> requirements_of(["purity >= 0.95", "quality pass"])
+    {'purity': '>= 0.95', 'quality': 'pass'}
+    """
+    found = {}
+    for text in texts:
+        at = next((text.index(sign) for sign in (">=", "<=", ">", "<") if sign in text), None)
+        if at is None and text.split()[-1:] == ["pass"] and len(text.split()) > 1:
+            at = text.rindex("pass")
+        if not at:
+            raise InputError(f"A requirement is written 'purity >= 0.95' or 'quality pass'; got {text!r}.")
+        found[text[:at].strip()] = text[at:].strip()
+    return found
+
+
+def old_data_of(given: Sequence[str]) -> dict[str, str] | None:
+    """Files of old data by name: the name that was typed before it, or the file's own."""
+    found: dict[str, str] = {}
+    for one in given:
+        before, equals, after = one.partition("=")
+        name, path = (before, after) if equals and not Path(one).exists() else (Path(one).stem, one)
+        if name in found:
+            raise InputError(f"There are two old data sets called {name!r} ({listed(given)}). Write NAME=FILE.")
+        found[name] = path
+    return found or None
+
+
+def _target(text: str) -> tuple[str, Goal]:
+    name, _, value = text.rpartition("=")
+    goal = goal_from_text(f"target {value.replace('..', ' to ')}")
+    if not name or goal is None:
+        raise InputError(f"A target is written length=500 or length=480..520; got {text!r}.")
+    return name.strip(), goal

@@ -1,0 +1,19 @@
+"""Suggestions as a table that people fill in, and that `opt.record` reads."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.telling import Suggestion
+from tunedprior.problem.history_table import Columns
+
+
+def sheet_of(suggestions: Sequence[Suggestion], opt: Optimizer) -> pd.DataFrame:
+    """A row for each: its number, what to set, and blanks for what comes of it."""
+    columns = Columns.of(opt.space, opt.suggester.aims)
+    rows = [{columns.trial: one.trial, **one} for one in suggestions]
+    table = pd.DataFrame(rows, columns=[columns.trial, *columns.parameters])
+    for name in (columns.response, *columns.others.values(), columns.note):
+        table[name] = pd.Series([None] * len(table), dtype=object)
+    return table

@@ -1,0 +1,189 @@
+from math import isnan
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tunedprior import Optimizer
+from tunedprior.errors import InputError
+
+SPACE = {"heat": (20, 90, 5), "flow": (0.0, 1.0), "gas": ["air", "argon"]}
+
+
+@pytest.fixture
+def opt() -> Optimizer:
+    return Optimizer(SPACE, seed=0)
+
+
+def sheet(opt: Optimizer, *values: object) -> pd.DataFrame:
+    """What people are given: open suggestions, with a column for what came of them."""
+    asked = [opt.ask() for _ in values]
+    return pd.DataFrame([{"trial": one.trial, **one, "y": value} for one, value in zip(asked, values, strict=True)])
+
+
+def test_results_filled_in_are_told_of_their_trials(opt: Optimizer) -> None:
+    table = sheet(opt, 1.5, None, "failed")
+    table["note"] = ["fine", None, "tube burst"]
+    done = opt.record(table)
+    assert [(trial.id, trial.state) for trial in done.trials] == [(1, "complete"), (3, "failed")]
+    assert done.open == (2,)
+    assert [trial.id for trial in opt.trials.pending] == [2]
+    assert [trial.note for trial in opt.trials.told] == ["fine", "tube burst"]
+    assert all(trial.asked for trial in opt.trials.told)
+
+
+def test_a_file_with_decimal_commas_and_another_order(opt: Optimizer, tmp_path: Path) -> None:
+    table = sheet(opt, 1.5, 2.25)
+    path = tmp_path / "next.csv"
+    table[["y", "gas", "heat", "flow", "trial"]].iloc[::-1].to_csv(path, sep=";", decimal=",", index=False)
+    opt.record(path)
+    assert {trial.id: trial.value for trial in opt.trials.told} == {1: 1.5, 2: 2.25}
+    assert [trial.suggested for trial in opt.trials.told] == [trial.setting for trial in opt.trials.told]
+
+
+def test_a_number_alone_stands_for_its_suggestion(opt: Optimizer) -> None:
+    setting = opt.ask()
+    opt.record([{"trial": 1, "y": 3.0}])
+    assert opt.trials.told[0].setting == dict(setting)
+
+
+def test_runs_of_peoples_own(opt: Optimizer) -> None:
+    done = opt.record(
+        [{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}, {"heat": 30, "flow": 0.5, "gas": "air", "y": 2.0}]
+    )
+    assert [trial.asked for trial in opt.trials.told] == [False, False]
+    assert [trial.id for trial in done.trials] == [1, 2]
+
+
+WRONG = [
+    ({"heat": 26}, "row 0: heat is 26.0, which the space does not offer; 25 is nearest"),
+    ({"heat": "warm"}, "row 0: heat is 'warm', which is no number"),
+    ({"gas": "oxygen"}, "row 0: .*oxygen"),
+    ({"y": "3,1,4"}, "row 0: y is '3,1,4', which is no number"),
+    ({"y": "NaN?"}, "row 0: y is 'NaN\\?'"),
+    ({"trial": 9}, "row 0: there is no trial 9 in this campaign; open are 1, 2"),
+    ({"trial": 2}, "row 1: has trial number 2, and so has row 0"),
+    ({"trial": "one"}, "row 0: trial is 'one'"),
+    ({"flow": 77.0}, "row 0: .*flow"),
+    ({"flow": None}, "row 0: flow is blank"),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), WRONG)
+def test_a_wrong_row_refuses_the_whole_table(opt: Optimizer, change: dict[str, object], expected: str) -> None:
+    table = sheet(opt, 1.5, 2.5).astype(object)
+    for name, cell in change.items():
+        table.loc[0, name] = cell
+    with pytest.raises(InputError, match=expected):
+        opt.record(table)
+    assert len(opt.trials) == 0
+    assert len(opt.trials.pending) == 2
+
+
+def test_what_was_run_off_the_grid_is_taken_on_request(opt: Optimizer) -> None:
+    table = sheet(opt, 1.5)
+    table.loc[0, "heat"] = 26
+    opt.record(table, as_run=True)
+    assert opt.trials.told[0].setting["heat"] == 26
+    assert opt.trials.told[0].suggested["heat"] != 26
+
+
+def test_constraints_hold_for_what_is_recorded() -> None:
+    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints="a + b <= 1")
+    with pytest.raises(InputError, match="a \\+ b <= 1 does not hold"):
+        opt.record([{"a": 0.8, "b": 0.8, "y": 1.0}])
+
+
+def test_a_row_recorded_before_is_refused_or_skipped(opt: Optimizer) -> None:
+    table = sheet(opt, 1.5, 2.5, None)
+    opt.record(table)
+    table.loc[2, "y"] = 3.5
+    with pytest.raises(InputError, match=r"2 rows .*\n  row 0: trial 1 is recorded already, with the same result"):
+        opt.record(table)
+    assert len(opt.trials) == 2
+    done = opt.record(table, skip_recorded=True)
+    assert (done.skipped, [trial.id for trial in done.trials]) == ((1, 2), [3])
+    assert opt.record(table, skip_recorded=True).trials == ()
+    table.loc[0, "y"] = 1.6
+    with pytest.raises(InputError, match=r"recorded already, with another result \(1\.5\)\. Amend trial 1"):
+        opt.record(table, skip_recorded=True)
+
+
+def test_own_runs_recorded_twice(opt: Optimizer) -> None:
+    rows = [{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}]
+    opt.record(rows)
+    with pytest.raises(InputError, match="trial 1 is recorded already"):
+        opt.record(rows)
+
+
+def test_a_sheet_that_nobody_filled_in(opt: Optimizer) -> None:
+    with pytest.raises(InputError, match=r"has no result yet\. Fill in y"):
+        opt.record(sheet(opt, None, None))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ([{"heat": 25, "y": 1.0}], "needs the columns heat, flow, gas, or the number of an open suggestion"),
+        ([{"heat": 25, "flow": 0.5, "gas": "air"}], "needs a column for y"),
+        ([{"trial": 1, "yield": 1.0}], "needs a column for y"),
+    ],
+)
+def test_missing_columns(opt: Optimizer, table: list[dict[str, object]], expected: str) -> None:
+    opt.ask()
+    with pytest.raises(InputError, match=expected):
+        opt.record(table)
+
+
+def test_a_sheet_for_the_other_direction(opt: Optimizer) -> None:
+    table = sheet(opt, 1.0)
+    table["direction"] = "minimize"
+    with pytest.raises(InputError, match="minimize"):
+        opt.record(table)
+
+
+def test_several_responses() -> None:
+    opt = Optimizer(
+        {"a": (0.0, 1.0)}, objectives={"yield": "maximize", "cost": "minimize"}, requirements={"purity": "pass"}
+    )
+    opt.ask(n=3)
+    opt.record(
+        [
+            {"trial": 1, "yield": 0.5, "cost": 3, "purity": "pass"},
+            {"trial": 2, "yield": "failed", "cost": None, "purity": None},
+            {"trial": 3, "yield": None, "cost": 2, "purity": None},
+        ]
+    )
+    told = opt.trials.told
+    assert [trial.state for trial in told] == ["complete", "failed", "complete"]
+    assert told[0].more == {"cost": 3.0, "purity": 1.0}
+    assert isnan(told[2].value)
+    assert told[2].more == {"cost": 2.0}
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a database"])
+def test_undo_takes_back_the_last_result_and_opens_its_suggestion(kept: bool, tmp_path: Path) -> None:
+    opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db") if kept else Optimizer(SPACE)
+    first, second = opt.ask(n=2)
+    opt.tell(first, 1.0)
+    opt.tell(second, 99.0)
+    undone = opt.undo()
+    assert (undone.trial.id, undone.trial.value) == (2, 99.0)
+    assert undone.again is not None
+    assert dict(undone.again) == dict(second)
+    assert [trial.value for trial in opt.trials.told] == [1.0]
+    opt.tell(undone.again, 9.9)
+    assert [trial.value for trial in opt.trials.told] == [1.0, 9.9]
+    assert [(trial.id, trial.value, trial.note) for trial in opt.trials.set_aside] == [(2, 99.0, "taken back")]
+    opt.undo()
+    opt.undo()
+    assert len(opt.trials) == 0
+    with pytest.raises(InputError, match="nothing to take back"):
+        opt.undo()
+
+
+def test_undoing_a_run_that_nobody_asked_for(opt: Optimizer) -> None:
+    opt.tell({"heat": 25, "flow": 0.5, "gas": "air"}, 1.0, note="by hand")
+    assert opt.undo().again is None
+    assert not opt.trials.pending
+    assert opt.trials.set_aside[0].note == "by hand; taken back"

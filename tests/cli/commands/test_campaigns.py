@@ -1,0 +1,160 @@
+import pandas as pd
+import pytest
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.cli.output import Code
+
+OLD = "heat;flow;gas;yield\n" + "".join(f"{20 + 5 * i};0,{i}5;{'air' if i % 2 else 'argon'};{i},5\n" for i in range(10))
+
+
+def test_a_day_in_files(shell) -> None:
+    """From old data to a recorded result, as a chemist would."""
+    (shell.folder / "old.csv").write_text(OLD)
+    begun = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.csv")
+    assert begun["old_data"] == [{"name": "old", "rows": 10, "used": 10}]
+    said = shell("suggest", "a.db", "-n", "3", "-o", "next.xlsx")
+    assert "tunedprior record a.db next.xlsx" in said
+    sheet = pd.read_excel("next.xlsx", engine="calamine")
+    assert list(sheet.columns) == ["trial", "heat", "flow", "gas", "yield", "note"]
+    sheet["yield"] = [1.5, "failed", None]
+    sheet.to_excel("next.xlsx", index=False)
+    said = shell("record", "a.db", "next.xlsx")
+    assert "Recorded trial 1: yield=1.5" in said
+    assert "Still to be run: 3." in said
+    status = shell.json("status", "a.db")
+    assert (status["results"], status["failed"], [one["trial"] for one in status["open"]]) == (2, 1, [3])
+    assert shell.json("best", "a.db")["best"]["value"] == 1.5
+    assert "explains" in shell("trust", "a.db")
+    again = shell.json("suggest", "a.db", "--open")
+    assert [one["trial"] for one in again["suggestions"]] == [3]
+    shell("cancel", "a.db", "3")
+    assert shell.json("status", "a.db")["open"] == []
+
+
+def test_one_run_typed(campaign) -> None:
+    campaign("suggest", "a.db")
+    assert "yield=0.5" in campaign("record", "a.db", "--trial", "1", "yield=0,5", "--note", "warm [day]")
+    campaign("record", "a.db", "heat=25", "flow=0.5", "gas=air", "yield=2")
+    campaign("record", "a.db", "heat=30", "flow=0.5", "gas=air", "--failed")
+    history = Optimizer.load("sqlite:///a.db").trials
+    assert [(one.value, one.note, one.asked) for one in history.told[:2]] == [(0.5, "warm [day]", True), (2, "", False)]
+    assert history.told[2].failed
+    campaign("amend", "a.db", "2", "yield=2.5", "heat=30")
+    campaign("amend", "a.db", "1", "--failed")
+    assert "Taken back" in campaign("undo", "a.db")
+    undone = campaign.json("undo", "a.db", "--trial", "1")
+    assert (undone["taken_back"], undone["open_again"]) == (1, 4)
+    history = Optimizer.load("sqlite:///a.db").trials
+    assert [(one.id, one.value, one.setting["heat"]) for one in history.told] == [(2, 2.5, 30)]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("record", "a.db", "heat=25", "yield=2"), "needs the columns heat, flow, gas"),
+        (
+            ("record", "a.db", "heat=26", "flow=0.5", "gas=air", "yield=2"),
+            "which the space does not offer; 25 is nearest",
+        ),
+        (("record", "a.db", "speed=1", "yield=2"), "with the names heat, flow, gas, yield; got 'speed=1'"),
+        (("record", "a.db", "yield=1", "yield=2"), "'yield' is there twice"),
+        (("record", "a.db", "heat=25", "flow=0.5", "gas=air", "yield=1,234"), "may be 1234 or 1.234"),
+        (("record", "a.db", "--trial", "7", "yield=2"), "No open suggestion has the number 7; there are 1"),
+        (("record", "a.db", "nothing.csv"), "there is no file 'nothing.csv'"),
+        (("record", "a.db", "space.yaml"), "The table of results"),
+        (("record", "a.db", "space.yaml", "--note", "x"), "--note are for one run"),
+        (("record", "b.db", "yield=2"), "There is no campaign 'b.db'. Begin one with: tunedprior new b.db"),
+        (("status", "space.yaml"), "is no campaign"),
+        (("amend", "a.db", "1", "yield=2"), "Nothing was told of trial 1 yet"),
+        (("undo", "a.db"), "nothing to take back"),
+        (("cancel", "a.db", "5"), "Only a pending setting can be cancelled"),
+        (("best", "a.db"), "There is no result yet"),
+        (("trust", "a.db"), "takes old data"),
+        (("new", "a.db", "--space", "space.yaml"), "holds the campaign 'campaign' already"),
+        (("new", "b.db", "--space", "none.yaml"), "There is no space file"),
+        (("new", "b.db", "--space", "space.yaml", "--minimize", "yield"), "two goals, maximize and minimize"),
+        (("new", "b.db", "--space", "space.yaml", "--target", "length"), "A target is written length=500"),
+        (("new", "b.db", "--space", "space.yaml", "--requirement", "pure"), "A requirement is written"),
+        (("new", "b.db", "--space", "space.yaml", "--old", "no.csv"), "there is no file 'no.csv'"),
+        (("new", "b.db", "--space", "space.yaml", "--log", "cost"), "--log must name a response"),
+        (("suggest", "a.db", "-o", "next.pdf"), "written as .csv or .xlsx"),
+        (("suggest", "a.db", "-o", "none/next.csv"), "There is no folder"),
+        (("export", "a.db", "-o", "space.csv"), None),
+        (("import", "a.db", "space.csv"), "holds trials already"),
+    ],
+)
+def test_mistakes_are_refused_in_words_and_change_nothing(
+    campaign, words: tuple[str, ...], expected: str | None
+) -> None:
+    campaign("suggest", "a.db")
+    before = Optimizer.load("sqlite:///a.db").trials
+    if expected is None:
+        campaign(*words)
+        return
+    said = campaign(*words, code=Code.REFUSED)
+    assert "Error:" in said
+    assert expected in " ".join(said.split())
+    told = campaign.json(*words, code=Code.REFUSED)
+    assert told["error"]["message"]
+    assert Optimizer.load("sqlite:///a.db").trials == before
+    assert not (campaign.folder / "b.db").exists()
+
+
+def test_a_sheet_that_is_there_is_not_replaced_and_nothing_is_suggested(campaign) -> None:
+    (campaign.folder / "next.csv").write_text("results of a month")
+    assert "may hold results" in campaign("suggest", "a.db", "-o", "next.csv", code=Code.REFUSED)
+    assert campaign.json("status", "a.db")["open"] == []
+    campaign("suggest", "a.db", "-o", "next.csv", "--force")
+    assert "trial" in (campaign.folder / "next.csv").read_text(encoding="utf-8-sig")
+
+
+def test_several_objectives(shell) -> None:
+    shell(
+        "new", "a.db", "--space", "space.yaml", "--minimize", "cost", "--requirement", "purity >= 0.9", "--log", "cost"
+    )
+    shell("suggest", "a.db", "-n", "2", "-o", "next.csv")
+    sheet = pd.read_csv("next.csv")
+    sheet[["yield", "cost", "purity"]] = [[1.0, 3.0, 0.95], [2.0, 4.0, 0.8]]
+    sheet.to_csv("next.csv", index=False)
+    shell("record", "a.db", "next.csv")
+    assert [row["trial"] for row in shell.json("front", "a.db")["front"]] == [1]
+    assert "no single best" in shell("best", "a.db", code=Code.REFUSED)
+    shell("amend", "a.db", "2", "purity=0.99")
+    assert [row["trial"] for row in shell.json("front", "a.db")["front"]] == [1, 2]
+
+
+def test_a_campaign_goes_over_into_another(campaign) -> None:
+    campaign("record", "a.db", "heat=25", "flow=0.5", "gas=air", "yield=2", "--note", "by hand")
+    campaign("suggest", "a.db")
+    campaign("export", "a.db", "-o", "all.csv")
+    campaign("new", "b.db", "--space", "space.yaml")
+    assert campaign.json("import", "b.db", "all.csv") == {"results": 1, "open": 1}
+    assert Optimizer.load("sqlite:///b.db").trials == Optimizer.load("sqlite:///a.db").trials
+
+
+def test_several_campaigns_in_one_file(campaign) -> None:
+    campaign("new", "a.db", "--space", "space.yaml", "--name", "second")
+    assert "name must be that of a campaign" in campaign("status", "a.db", code=Code.REFUSED)
+    campaign("record", "a.db", "--name", "second", "heat=25", "flow=0.5", "gas=air", "yield=2")
+    assert campaign.json("status", "a.db", "--name", "second")["results"] == 1
+    assert campaign.json("status", "a.db", "--name", "campaign")["results"] == 0
+
+
+def test_candidates_and_nothing_left(campaign) -> None:
+    (campaign.folder / "grid.csv").write_text("heat,flow,gas\n25,0.5,air\n30,0.5,air\n")
+    first = campaign.json("suggest", "a.db", "--candidates", "grid.csv", "-n", "2")
+    assert {one["setting"]["heat"] for one in first["suggestions"]} == {25, 30}
+    campaign("suggest", "a.db", "--candidates", "grid.csv", code=Code.NOTICED)
+
+
+def test_the_campaign_may_come_from_the_environment(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUNEDPRIOR_CAMPAIGN", "a.db")
+    assert "maximize yield" in campaign("status")
+
+
+def test_notes_are_for_people_and_on_stderr(shell) -> None:
+    (shell.folder / "old.csv").write_text(OLD)
+    said = shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv")
+    assert "Note: old (old.csv, 10 of 10 rows used): The separator is ';'." in said
+    assert ".py" not in said
+    assert shell.json("new", "b.db", "--space", "space.yaml", "--old", "old.csv")["name"] == "campaign"
