@@ -121,12 +121,15 @@ def test_the_page_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reasons_are_those_of_explain_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     class Explained:
-        sentences = ("because <of> this",)
+        def __init__(self, *about: object) -> None:
+            self.sentences = [f"About {about}.", "because <of> this"]
 
-    monkeypatch.setattr("tunedprior.Optimizer.explain", lambda *_: Explained(), raising=False)
+    monkeypatch.setattr("tunedprior.Optimizer.explain", lambda _, *about: Explained(*about), raising=False)
     opt = CAMPAIGNS["suggested_and_failed"]()
     page = Page(report_html(opt, shadow=False))
-    assert f"Trial {opt.trials.pending[0].id}: because <of> this" in page.of("p")
+    assert f"About ({opt.trials.pending[0].id},)." in page.of("p")
+    assert page.of("li").count("because <of> this") == 2  # of the pending trial, and of old data
+    assert "About ()." in page.of("li")
 
 
 def test_scripts_hold_no_end_of_a_script_and_no_infinite_number() -> None:

@@ -24,10 +24,17 @@ from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.parameters import Parameter
 from tunedprior.problem.space import Setting, Space
 
-_AVERAGED, _COMPARED = 48, 512  # settings all over the space: for curves, and for importance
+_AVERAGED, _COMPARED = 48, 2048  # settings all over the space: for curves, and for importance
 _FINE = 31  # values along a continuous input
 _MOST = (0.1, 0.9)  # quantiles between which most settings lie
 _SEED = 0
+_READING = (
+    "Shares are those of the old response's variance that is lost if an input is not known; with interactions they may "
+    "add up to more than 1.",
+    "Curves are averages over all other inputs; the stripe holds the old response of 80 % of settings.",
+)
+#: How many of the picture's sentences, the last ones, say how to read it.
+HOW_TO_READ = len(_READING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +123,7 @@ def learnt_picture(standing: Standing) -> Picture:
             panels.append(Panel(scale_of(parameter), y, tuple(layers), lesson.name))
         most = sorted(shares, key=lambda name: -shares[name])
         said.append(_in_words(lesson, [(name, shares[name]) for name in most]))
-    said.append(
-        "Shares are those of the old response's variance that is lost if an input is not known; with interactions they "
-        "may add up to more than 1."
-    )
-    said.append("Curves are averages over all other inputs; the stripe holds the old response of 80 % of settings.")
+    said += _READING
     columns = 1 + len(standing.varying) if len(standing.varying) <= 3 else 3
     return Picture("What the old data taught", tuple(panels), columns, tuple(said))
 

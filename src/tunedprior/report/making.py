@@ -13,7 +13,6 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.integrations.extras import needed
 from tunedprior.plots.drawing import shadows
 from tunedprior.plots.effect_curves import effects_picture
-from tunedprior.plots.old_lessons import learnt_picture
 from tunedprior.plots.over_trials import progress_picture
 from tunedprior.plots.pair_effects import interactions_picture
 from tunedprior.plots.pictures import Picture
@@ -23,7 +22,7 @@ from tunedprior.plots.trust_course import trust_picture
 from tunedprior.plots.with_plotly import panel_data
 from tunedprior.report.legend import key_svg
 from tunedprior.report.parts import Part, made
-from tunedprior.report.standing_in_words import all_data, what_next, where_it_stands
+from tunedprior.report.standing_in_words import all_data, taught, what_next, where_it_stands
 
 #: Of how many of the latest suggestions the page shows the shadow; each takes a fifth of a second or more.
 SHADOWED = 12
@@ -78,7 +77,7 @@ def _parts(opt: Optimizer, shadow: int, bar: bool) -> list[Part]:
         ("effects", "What the model expects along each input", _drawn(lambda: effects_picture(standing))),
         ("interactions", "The strongest interactions", _drawn(lambda: interactions_picture(standing))),
         ("trust", "Trust in old data", _drawn(lambda: trust_picture(opt.trust))),
-        ("learnt", "What the old data taught", _drawn(lambda: learnt_picture(standing))),
+        ("learnt", "What the old data taught", taught(opt, standing)),
         ("front", "The front of trade-offs", _drawn(lambda: front_picture(standing))),
         ("data", "The data", all_data(opt)),
     ]

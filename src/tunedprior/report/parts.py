@@ -24,6 +24,7 @@ class Part:
         title: What it is about.
         facts: Short answers, by what they are about.
         sentences: What there is to say, each a paragraph.
+        lists: More of it, in groups: what each is about, and what belongs to that.
         picture: What there is to see.
         tables: What there is to look up.
         why_not: Why there is nothing of it.
@@ -33,6 +34,7 @@ class Part:
     title: str
     facts: tuple[tuple[str, str], ...] = ()
     sentences: tuple[str, ...] = ()
+    lists: tuple[tuple[str, ...], ...] = ()
     picture: Picture | None = None
     tables: tuple[Table, ...] = ()
     why_not: str = ""

@@ -11,6 +11,7 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.outlook import remaining
 from tunedprior.errors import InputError
 from tunedprior.plots.along_inputs import in_short, tidied
+from tunedprior.plots.old_lessons import HOW_TO_READ, learnt_picture
 from tunedprior.plots.standing import Standing
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.trials import Trial
@@ -99,23 +100,45 @@ def what_next(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
             [trial.id, *tidied(trial.setting, standing.space).values(), *(column[number] for column in expected)]
             for number, trial in enumerate(pending)
         ]
-        reasons = [line for trial in pending[:_EXPLAINED] for line in _reasons(opt, trial)]
-        return replace(part, tables=(table_of(columns, rows),), sentences=tuple(reasons))
+        reasons = tuple(_reasons(opt, trial) for trial in pending[:_EXPLAINED])
+        return replace(part, tables=(table_of(columns, rows),), lists=reasons)
 
     return make
 
 
-def _reasons(opt: Any, trial: Trial) -> list[str]:
+def _reasons(opt: Any, trial: Trial) -> tuple[str, ...]:
     """Why a setting was suggested; at least what plain optimisation would have suggested instead."""
     try:
         if hasattr(opt, "explain"):
-            return [f"Trial {trial.id}: {sentence}" for sentence in opt.explain(trial.setting).sentences]
+            return tuple(opt.explain(trial.id).sentences)
         shadow = opt.shadow(trial.setting)
     except InputError as error:
-        return [f"Trial {trial.id}: {error}"]
+        return (f"Trial {trial.id}: {error}",)
     if shadow.distance == 0:
-        return [f"Trial {trial.id}: plain optimisation would have suggested the same."]
-    return [f"Trial {trial.id}: plain optimisation would have suggested {in_short(shadow.setting, opt.space)} instead."]
+        return (f"Trial {trial.id}: plain optimisation would have suggested the same.",)
+    return (
+        f"Trial {trial.id}: plain optimisation would have suggested {in_short(shadow.setting, opt.space)} instead.",
+    )
+
+
+def taught(opt: Any, standing: Standing) -> Callable[[Part], Part]:
+    """What the old data taught, as a picture and in words."""
+
+    def make(part: Part) -> Part:
+        picture = learnt_picture(standing)
+        if not hasattr(opt, "explain"):
+            return replace(part, picture=picture, sentences=picture.sentences)
+        # The same and more, in words; the last ones say how to read the picture.
+        return replace(part, picture=picture, sentences=picture.sentences[-HOW_TO_READ:], lists=(_told(opt),))
+
+    return make
+
+
+def _told(opt: Any) -> tuple[str, ...]:
+    try:
+        return ("In words:", *opt.explain().sentences)
+    except InputError as error:
+        return (str(error),)
 
 
 def all_data(opt: Optimizer) -> Callable[[Part], Part]:
