@@ -44,11 +44,14 @@ def progress_picture(standing: Standing, shadow: int, progress: bool = False) ->
     if not len(standing.history):
         raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
     instead: dict[int, Setting] = {}
+    said = []
     modelled = [one.target for one in standing.modelled] if _any_value(standing) else []
     if modelled and shadow and has_shadow(standing):
-        instead = plain_suggestions(standing, shadow, progress)
+        try:
+            instead = plain_suggestions(standing, shadow, progress)
+        except InputError as error:  # of an acquisition function that plain optimisation cannot do
+            said.append(f"There is no shadow: {error}")
     panels = [_panel(standing, one, instead if one.target in modelled else {}) for one in standing.aims.responses]
-    said = []
     if instead:
         said.append(
             "The shadow: what plain optimisation, with the same results before it but without old data, would have "
@@ -159,14 +162,14 @@ def _expectations(
 
 def _best_so_far(standing: Standing, response: Objective) -> tuple[float, ...]:
     """The value of the best trial after each result; where there is a front, the best of this response alone."""
-    aims, told = standing.aims, standing.history.told
+    aims = standing.aims
+    if response not in aims.objectives:
+        return (nan,) * len(standing.history)
+    best: Trial | None = None
     found = []
-    for count in range(1, len(told) + 1):
-        some = told[:count]
-        if aims.has_front or response not in aims.objectives:
-            best = response.best(aims.of_use(some)) if response in aims.objectives else None
-        else:
-            best = aims.best(some)
+    for trial in standing.history.told:
+        some = [trial] if best is None else [best, trial]
+        best = response.best(aims.of_use(some)) if aims.has_front else aims.best(some)
         found.append(nan if best is None else response.value_of(best))
     return tuple(found)
 
