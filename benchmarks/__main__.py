@@ -9,6 +9,7 @@ from benchmarks.studies import (
     beliefs,
     demo,
     flipped,
+    gallery,
     lambda_floor,
     merge,
     mistakes,
@@ -38,6 +39,7 @@ _BENCHMARKS = {
     "shell": shell,
     "workers": workers,
     "demo": demo,
+    "gallery": gallery,
 }
 
 

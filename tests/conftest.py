@@ -47,3 +47,13 @@ def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.acquisition.constrained_search._SAMPLES", 64)
     monkeypatch.setattr("tunedprior.acquisition.constrained_search._STARTS", 1)
     monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 16)
+
+
+@pytest.fixture
+def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few points along inputs, for tests that hold however fine pictures are."""
+    monkeypatch.setattr("tunedprior.plots.effect_curves._FINE", 9)
+    monkeypatch.setattr("tunedprior.plots.pair_effects._FINE", 5)
+    monkeypatch.setattr("tunedprior.plots.old_lessons._FINE", 7)
+    monkeypatch.setattr("tunedprior.plots.old_lessons._AVERAGED", 12)
+    monkeypatch.setattr("tunedprior.plots.old_lessons._COMPARED", 64)

@@ -3,7 +3,7 @@
 Start with `Optimizer` (ask and tell) or `optimize`. The packages follow the data: `problem` (what may be set, what was
 told, old data) → `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `beliefs` (what old data
 justifies) → `models` → `algorithm1` (the paper) and `average` (the default) → `acquisition` → `insight` → `campaign` →
-`desk` and `cli`.
+`desk` → `plots` → `report` and `cli`.
 """
 
 from importlib import import_module
@@ -56,7 +56,7 @@ __all__ = [
 
 
 # Packages that can be used without importing them by name.
-_PACKAGES = ("average", "beliefs", "campaign", "kernels", "machines", "models", "problem")
+_PACKAGES = ("average", "beliefs", "campaign", "kernels", "machines", "models", "plots", "problem")
 
 
 def __getattr__(name: str) -> Any:

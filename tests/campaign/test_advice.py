@@ -89,3 +89,16 @@ def test_a_setting_that_probably_fails_is_not_recommended() -> None:
         opt.tell({"x": float(x), "z": 0.5}, math.nan if x > 0.6 else float(x))
     assert opt.recommend().setting["x"] <= 0.65
     assert opt.recommend().probability > 0.5
+
+
+def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_categories() -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, noise_std=0.01)
+    for x, gas, y in [
+        (0.1, "air", 0.2),
+        (0.5, "air", 1.0),
+        (0.9, "argon", 0.1),
+        (0.4, "argon", 0.5),
+        (0.65, "air", 0.9),
+    ]:
+        opt.tell({"x": x, "gas": gas}, y)  # BoTorch warns if it has to do without them, and warnings are errors here
+    assert opt.recommend().setting["gas"] == "air"

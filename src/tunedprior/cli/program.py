@@ -13,6 +13,7 @@ from tunedprior.cli.commands.beginning import new
 from tunedprior.cli.commands.exchanging import export, import_
 from tunedprior.cli.commands.looking import best, front, status, trust
 from tunedprior.cli.commands.recording import amend, record, undo
+from tunedprior.cli.commands.reporting import report
 from tunedprior.cli.commands.running import run
 from tunedprior.cli.commands.suggesting import cancel, suggest
 from tunedprior.cli.output import Code, complain, notes_for_people
@@ -49,7 +50,7 @@ _BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
 for panel, commands in {
     _BEGIN: (new,),
     _WORK: (suggest, record, undo, amend, cancel),
-    _SEE: (status, best, front, trust),
+    _SEE: (status, best, front, trust, report),
     _FILES: (export, import_, run),
 }.items():
     for command in commands:

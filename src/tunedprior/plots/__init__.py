@@ -1,0 +1,5 @@
+"""Pictures of a campaign: progress, effects, interactions, trust, the front, and what the old data taught."""
+
+from tunedprior.plots.drawing import effects, front, interactions, learnt, progress, trust
+
+__all__ = ["effects", "front", "interactions", "learnt", "progress", "trust"]

@@ -1,0 +1,80 @@
+"""Values along an input, where they stand on an axis, and the settings that differ in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tunedprior.plots.pictures import Numbers, Scale
+from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import in_words
+
+#: Up to so many values, an input is drawn as points, each with an interval.
+FEW = 12
+_ROUNDING = 1e-9  # of an input's range
+
+
+def values_along(parameter: Parameter, most: int) -> list[Any]:
+    """Values from one end to the other: all there are, or of more than `most` numbers so many of them."""
+    if isinstance(parameter, Categorical):
+        return parameter.values()
+    if parameter.count is not None and parameter.count <= most:
+        return list(parameter.values())
+    ends = parameter.scale(parameter.low), parameter.scale(parameter.high)
+    along = [parameter.nearest(parameter.unscale(float(one))) for one in np.linspace(*ends, most)]
+    return list(dict.fromkeys(along))
+
+
+def is_points(parameter: Parameter) -> bool:
+    """Whether an input has so few values that each is drawn by itself."""
+    return parameter.count is not None and (isinstance(parameter, Categorical) or parameter.count <= FEW)
+
+
+def places(parameter: Parameter, values: Sequence[Any]) -> Numbers:
+    """Where values stand on the input's axis; NaN for what is none of its categories."""
+    if not isinstance(parameter, Categorical):
+        return tuple(float(one) for one in values)
+    found = (position_among(one, parameter.choices) for one in values)
+    return tuple(float("nan") if one is None else float(one) for one in found)
+
+
+def scale_of(parameter: Parameter) -> Scale:
+    """The input's axis: under its name, logarithmic if the input is."""
+    if isinstance(parameter, Categorical):
+        count = parameter.count
+        return Scale(parameter.name, choices=tuple(map(str, parameter.choices)), ends=(-0.5, count - 0.5))
+    low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
+    room = 0.03 * (high - low)
+    return Scale(parameter.name, parameter.log, ends=(parameter.unscale(low - room), parameter.unscale(high + room)))
+
+
+def tidied(setting: Setting, space: Space) -> Setting:
+    """The setting as people write it: what differs from 0 by rounding alone is 0."""
+    found = dict(setting)
+    for one in space.parameters:
+        value = setting[one.name]
+        if isinstance(one, Numeric) and abs(value) < _ROUNDING * (one.high - one.low):
+            found[one.name] = 0.0
+    return found
+
+
+def in_short(setting: Setting, space: Space) -> str:
+    """The setting in words."""
+    return in_words(tidied(setting, space))
+
+
+def changed(setting: Setting, name: str, values: Sequence[Any]) -> list[Setting]:
+    """The setting with one input at each of these values."""
+    return [{**setting, name: value} for value in values]
+
+
+def room_for(values: Sequence[float], log: bool) -> tuple[float, float] | None:
+    """The part of an axis that holds all these values with a little room; None if there are none."""
+    finite = np.array([one for one in values if np.isfinite(one) and (one > 0 or not log)], dtype=np.float64)
+    if len(finite) == 0:
+        return None
+    low, high = (np.log(finite.min()), np.log(finite.max())) if log else (finite.min(), finite.max())
+    room = 0.06 * (high - low) or (0.5 if log else 0.05 * abs(high) or 0.5)
+    ends = (np.exp(low - room), np.exp(high + room)) if log else (low - room, high + room)
+    return float(ends[0]), float(ends[1])

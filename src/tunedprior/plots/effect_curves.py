@@ -1,0 +1,90 @@
+"""What the model expects along each input."""
+
+import numpy as np
+
+from tunedprior.plots.along_inputs import changed, in_short, is_points, places, room_for, scale_of, values_along
+from tunedprior.plots.pictures import BLACK, BLUE, GREY, STAR, Band, Curve, Dots, Layer, Level, Panel, Picture, Scale
+from tunedprior.plots.standing import Expected, Standing
+from tunedprior.plots.wanted import levels_of
+from tunedprior.problem.objective import Objective
+from tunedprior.problem.parameters import Parameter
+
+_FINE = 61  # values along a continuous input
+_WIDE = 4  # panels side by side
+
+
+def effects_picture(standing: Standing) -> Picture:
+    """For each response a row: what is expected along each input, all others held at the recommended setting."""
+    standing.refuse_if_nothing_told("A picture of effects")
+    panels: list[Panel] = []
+    broken = False
+    for response in standing.modelled:
+        drawn = [_layers(standing, response, one) for one in standing.varying]
+        broken = broken or any(interrupted for _, interrupted, _ in drawn)
+        seen = [one for _, _, values in drawn for one in values]
+        y = Scale(response.target, response.log, ends=room_for(seen, response.log))
+        for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
+            panels.append(Panel(scale_of(parameter), y, tuple(layers)))
+    held = f"{standing.centre_is} ({in_short(standing.centre, standing.space)})"
+    said = [f"The star is {held}."]
+    if len(standing.varying) > 1:
+        said = [
+            f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
+            "they need not lie on the curves."
+        ]
+    said.append("Intervals are those of the response itself, without the noise of a measurement.")
+    if broken:
+        said.append("Where a curve is dashed or a point hollow, the constraints do not allow the setting.")
+    columns = len(standing.varying) if len(standing.varying) <= _WIDE else 3
+    return Picture("What the model expects along each input", tuple(panels), columns, tuple(said))
+
+
+def _layers(standing: Standing, response: Objective, parameter: Parameter) -> tuple[list[Layer], bool, list[float]]:
+    """What is in one panel, whether a curve of it is interrupted, and all heights in it."""
+    name, centre = parameter.name, standing.centre
+    values = values_along(parameter, _FINE)
+    settings = changed(centre, name, values)
+    expected, at = standing.expected(response, settings), places(parameter, values)
+    trials = response.told(standing.history.told)
+    told = tuple(response.value_of(one) for one in trials)
+    layers: list[Layer] = [
+        *levels_of(standing.aims, response),
+        Dots(
+            "results",
+            places(parameter, [one.setting[name] for one in trials]),
+            told,
+            GREY,
+            small=True,
+            notes=tuple(f"trial {one.id}: {in_short(one.setting, standing.space)}" for one in trials),
+        ),
+    ]
+    allowed = standing.allowed(settings)
+    if is_points(parameter):
+        layers += _points(at, expected, allowed)
+    else:
+        layers += _curves(at, expected, allowed)
+    here = standing.expected(response, [centre])
+    layers.append(Dots("held here", places(parameter, [centre[name]]), here.mean, BLACK, STAR))
+    heights = [*expected.low, *expected.high, *told, *(one.at for one in layers if isinstance(one, Level))]
+    return layers, not allowed.all(), heights
+
+
+def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray) -> list[Layer]:
+    found: list[Layer] = []
+    for name, which, hollow in (
+        ("expected, with 95 % interval", allowed, False),
+        ("not allowed by the constraints", ~allowed, True),
+    ):
+        rows = np.flatnonzero(which).tolist()
+        if rows:
+            x, y, low, high = (tuple(one[k] for k in rows) for one in (at, expected.mean, expected.low, expected.high))
+            found.append(Dots(name, x, y, BLUE, hollow=hollow, low=low, high=high))
+    return found
+
+
+def _curves(at: tuple[float, ...], expected: Expected, allowed: np.ndarray) -> list[Layer]:
+    found: list[Layer] = [Band("95 % interval", at, expected.low, expected.high)]
+    if not allowed.all():
+        found.append(Curve("not allowed by the constraints", at, expected.mean, BLUE, dashed=True))
+    inside = tuple(y if ok else float("nan") for y, ok in zip(expected.mean, allowed.tolist(), strict=True))
+    return [*found, Curve("expected", at, inside, BLUE)]

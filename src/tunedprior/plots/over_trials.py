@@ -1,0 +1,190 @@
+"""What came of each trial, the best so far, and the shadow of plain optimisation."""
+
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
+
+from tunedprior.errors import InputError
+from tunedprior.plots.along_inputs import in_short, room_for
+from tunedprior.plots.pictures import (
+    BLACK,
+    BLUE,
+    CROSS,
+    DIAMOND,
+    GREY,
+    ORANGE,
+    RED,
+    SQUARE,
+    Curve,
+    Dots,
+    Layer,
+    Level,
+    Panel,
+    Picture,
+    Scale,
+    Zone,
+)
+from tunedprior.plots.plain_course import has_shadow, plain_suggestions
+from tunedprior.plots.standing import Expected, Standing
+from tunedprior.plots.wanted import goal_of, levels_of
+from tunedprior.problem.objective import Objective
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import Trial
+
+_WORDS = ("fail", "pass")
+
+
+def progress_picture(standing: Standing, shadow: int, progress: bool = False) -> Picture:
+    """Results in the order they were told, for each response a panel.
+
+    Args:
+        standing: The campaign.
+        shadow: For how many of the latest suggestions the shadow is worked out.
+        progress: Whether to show a progress bar meanwhile.
+    """
+    if not len(standing.history):
+        raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
+    instead: dict[int, Setting] = {}
+    said = []
+    modelled = [one.target for one in standing.modelled] if _any_value(standing) else []
+    if modelled and shadow and has_shadow(standing):
+        try:
+            instead = plain_suggestions(standing, shadow, progress)
+        except InputError as error:  # of an acquisition function that plain optimisation cannot do
+            said.append(f"There is no shadow: {error}")
+    panels = [_panel(standing, one, instead if one.target in modelled else {}) for one in standing.aims.responses]
+    if instead:
+        said.append(
+            "The shadow: what plain optimisation, with the same results before it but without old data, would have "
+            "suggested instead. It was never run: shown is what the present model expects there, with its 95 % "
+            "interval."
+        )
+        left = sum(trial.asked for trial in standing.history.told) - len(instead)
+        if left > 0:
+            said.append(f"It is shown for the latest {len(instead)} suggestions.")
+    return Picture("Progress", tuple(panels), columns=2 if len(panels) > 1 else 1, sentences=tuple(said))
+
+
+def _any_value(standing: Standing) -> bool:
+    return any(one.told(standing.history.told) for one in standing.aims.responses)
+
+
+def _panel(standing: Standing, response: Objective, instead: Mapping[int, Setting]) -> Panel:
+    told, pending = standing.history.told, standing.history.pending
+    if response.labels:
+        return _labels_panel(standing, response)
+    layers: list[Layer] = levels_of(standing.aims, response)
+    if instead:
+        expected = standing.expected(response, list(instead.values()))
+        notes = [in_short(one, standing.space) for one in instead.values()]
+        numbers = [one + 1 for one in instead]
+        layers.append(_expectations("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
+    if pending and _any_value(standing) and response.target in standing.fitted.parts:
+        settings = [one.setting for one in pending]
+        coming = [len(told) + 1 + number for number in range(len(pending))]
+        notes = [_note(one, standing.space) for one in pending]
+        expected = standing.expected(response, settings)
+        layers.append(_expectations("under way: expected", coming, expected, notes, BLUE, SQUARE))
+    best = _best_so_far(standing, response)
+    if not all(map(isnan, best)):
+        layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
+    for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
+        rows = [(number, one) for number, one in enumerate(told, start=1) if one.asked == asked]
+        layers += _results(name, rows, response, standing, colour)
+    heights = _heights(layers)
+    ends = room_for(heights, response.log) or (0.0, 1.0)
+    failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.value_of(one))]
+    if failed:
+        where = tuple(float(number) for number, _ in failed)
+        why = tuple(_note(one, standing.space) for _, one in failed)
+        layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
+        ends = room_for([*ends], response.log) or ends
+    title = f"{response.target} ({goal_of(standing.aims, response)})"
+    return Panel(
+        Scale("result", ends=(0.4, len(told) + len(pending) + 0.6), whole=True),
+        Scale(response.target, response.log, ends=ends),
+        tuple(layers),
+        title,
+    )
+
+
+def _labels_panel(standing: Standing, response: Objective) -> Panel:
+    told = standing.history.told
+    rows = [(number, one) for number, one in enumerate(told, start=1)]
+    layers = [
+        layer
+        for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE))
+        for layer in _results(name, [row for row in rows if row[1].asked == asked], response, standing, colour)
+    ]
+    x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
+    y = Scale(response.target, choices=_WORDS, ends=(-0.5, 1.5))
+    return Panel(x, y, tuple(layers), f"{response.target} (required)")
+
+
+def _results(
+    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, standing: Standing, colour: str
+) -> list[Layer]:
+    """Results, those that do not meet what is required hollow."""
+    found: list[Layer] = []
+    for met in (True, False):
+        some = [
+            (number, one, response.value_of(one))
+            for number, one in rows
+            if not isnan(response.value_of(one)) and standing.aims.is_met(one) == met
+        ]
+        if not some:
+            continue
+        numbers, trials, values = zip(*some, strict=True)
+        heights = tuple((one + 1) / 2 if response.labels else float(one) for one in values)
+        found.append(
+            Dots(
+                name if met else f"{name}, not as required",
+                tuple(float(one) for one in numbers),
+                heights,
+                colour,
+                hollow=not met,
+                notes=tuple(_note(one, standing.space) for one in trials),
+            )
+        )
+    return found
+
+
+def _expectations(
+    name: str,
+    numbers: Sequence[int],
+    expected: Expected,
+    notes: Sequence[str],
+    colour: str,
+    shape: str = DIAMOND,
+) -> Dots:
+    where, ends = tuple(float(one) for one in numbers), (expected.low, expected.high)
+    return Dots(name, where, expected.mean, colour, shape, True, False, *ends, tuple(notes))
+
+
+def _best_so_far(standing: Standing, response: Objective) -> tuple[float, ...]:
+    """The value of the best trial after each result; where there is a front, the best of this response alone."""
+    aims = standing.aims
+    if response not in aims.objectives:
+        return (nan,) * len(standing.history)
+    best: Trial | None = None
+    found = []
+    for trial in standing.history.told:
+        some = [trial] if best is None else [best, trial]
+        best = response.best(aims.of_use(some)) if aims.has_front else aims.best(some)
+        found.append(nan if best is None else response.value_of(best))
+    return tuple(found)
+
+
+def _heights(layers: Sequence[Layer]) -> list[float]:
+    found: list[float] = []
+    for one in layers:
+        if isinstance(one, Dots):
+            found += [*one.y, *one.low, *one.high]
+        elif isinstance(one, Level):
+            found.append(one.at)
+        elif isinstance(one, Zone):
+            found += [one.low, one.high]
+    return found
+
+
+def _note(trial: Trial, space: Space) -> str:
+    return f"trial {trial.id}: {in_short(trial.setting, space)}" + (f" ({trial.note})" if trial.note else "")

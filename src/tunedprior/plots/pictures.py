@@ -1,0 +1,183 @@
+"""What a picture shows, as values: panels of curves, bands, dots, bars and maps. Renderers draw them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import floor, log10
+
+Numbers = tuple[float, ...]
+
+# Colours that people with any kind of colour vision can tell apart (Okabe and Ito's), by what they stand for.
+BLUE, SKY, ORANGE, RED, GREEN, PURPLE = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7"
+BLACK, GREY = "#111111", "#767676"
+#: For things of one kind, such as old data sets, one after the other.
+SERIES = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
+CIRCLE, DIAMOND, CROSS, STAR, SQUARE = SHAPES = ("circle", "diamond", "cross", "star", "square")
+_SHORT = 100.0  # times the lower end: up to here a logarithmic axis has more marks than powers of ten
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis.
+
+    Attributes:
+        title: What is along it, as people call it.
+        log: Whether it is logarithmic.
+        choices: For one without numbers, what stands at 0, 1, 2, …
+        ends: What part of it is shown; whatever holds everything, when left out.
+        whole: Whether only whole numbers are marked.
+    """
+
+    title: str
+    log: bool = False
+    choices: tuple[str, ...] = ()
+    ends: tuple[float, float] | None = None
+    whole: bool = False
+
+    @property
+    def marks(self) -> Numbers:
+        """1, 2 and 5 times powers of ten, on a logarithmic axis too short for the powers alone; else none."""
+        if not self.log or self.ends is None or self.ends[1] / self.ends[0] > _SHORT:
+            return ()
+        powers = range(floor(log10(self.ends[0])), floor(log10(self.ends[1])) + 1)
+        every = (factor * 10.0**power for power in powers for factor in (1, 2, 5))
+        return tuple(one for one in every if self.ends[0] <= one <= self.ends[1])
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points; NaN interrupts it."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    colour: str = BLUE
+    dashed: bool = False
+    stepped: bool = False
+
+
+@dataclass(frozen=True)
+class Band:
+    """What lies between two lines."""
+
+    name: str
+    x: Numbers
+    low: Numbers
+    high: Numbers
+    colour: str = SKY
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Single points, each perhaps with an interval and with words to it."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    colour: str = BLUE
+    shape: str = CIRCLE
+    hollow: bool = False
+    small: bool = False
+    low: Numbers = ()
+    high: Numbers = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Lengths from 0, one for each of the choices of the panel's vertical axis."""
+
+    name: str
+    lengths: Numbers
+    colour: str = BLUE
+
+
+@dataclass(frozen=True)
+class Shades:
+    """z over a grid of x and y, by row; NaN is left blank.
+
+    Attributes:
+        name: What z is.
+        x: The columns' places.
+        y: The rows' places.
+        z: A row for each y.
+        ends: The least and the largest z of all maps of the same thing.
+    """
+
+    name: str
+    x: Numbers
+    y: Numbers
+    z: tuple[Numbers, ...]
+    ends: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line: a target, or a limit."""
+
+    name: str
+    at: float
+    colour: str = GREEN
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A horizontal stripe from one value to another: a range that is wanted."""
+
+    name: str
+    low: float
+    high: float
+    colour: str = GREEN
+
+
+Layer = Curve | Band | Dots | Bars | Shades | Level | Zone
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes, and what is in it, from back to front."""
+
+    x: Scale
+    y: Scale
+    layers: tuple[Layer, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Panels in rows, and what they say in words.
+
+    Attributes:
+        title: What it is about.
+        panels: From left to right, row by row.
+        columns: How many are in a row.
+        sentences: What is to be known about it.
+    """
+
+    title: str
+    panels: tuple[Panel, ...]
+    columns: int = 3
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many rows of panels there are."""
+        return -(-len(self.panels) // self.across)
+
+    @property
+    def across(self) -> int:
+        """How many panels are side by side."""
+        return max(1, min(self.columns, len(self.panels)))
+
+    def placed(self) -> Iterator[tuple[int, int, Panel]]:
+        """The panels with their rows and columns, from 1."""
+        for number, panel in enumerate(self.panels):
+            yield 1 + number // self.across, 1 + number % self.across, panel
+
+    def legend(self) -> list[Layer]:
+        """One layer for each name, in order: what is to be explained."""
+        found: dict[str, Layer] = {}
+        for panel in self.panels:
+            for layer in panel.layers:
+                if layer.name and not isinstance(layer, Shades | Bars):
+                    found.setdefault(layer.name, layer)
+        return list(found.values())

@@ -1,0 +1,168 @@
+"""A campaign at one moment: what was told by then, and what the models make of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from tunedprior.acquisition.posterior import misjudged, moments
+from tunedprior.campaign.advice import Recommendation, recommended
+from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.suggester import Suggester
+from tunedprior.checks import refuse_other_types
+from tunedprior.errors import InputError
+from tunedprior.numerics.isolation import LARGE, computing, quietly
+from tunedprior.plots.pictures import Numbers
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.parameters import Parameter
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import History, Trial
+
+_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a response at some settings: its mean, and the ends of a 95 % interval without noise."""
+
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What a campaign knows; nothing in it changes, however long a picture takes.
+
+    Attributes:
+        suggester: Whose.
+        seed: The campaign's.
+        history: What was told, and what is under way.
+        before: The models of an earlier standing, which save time.
+        plain_suggestions: What plain optimisation would have suggested after the first so many results, as far as it
+            was worked out, and after which.
+    """
+
+    suggester: Suggester
+    seed: int
+    history: History
+    before: Fitted | None = None
+    plain_suggestions: dict[int, tuple[tuple[Trial, ...], Setting]] = field(default_factory=dict)
+
+    @property
+    def aims(self) -> Aims:
+        """What is wanted."""
+        return self.suggester.aims
+
+    @property
+    def space(self) -> Space:
+        """What may be set."""
+        return self.suggester.space
+
+    @property
+    def varying(self) -> list[Parameter]:
+        """The parameters that can change."""
+        return [one for one in self.space.parameters if one.count != 1]
+
+    def refuse_if_nothing_told(self, what: str) -> None:
+        """An `InputError` while no response was measured."""
+        if not len(self.history):
+            raise InputError(f"{what} needs a result, and nothing was told yet. Tell at least one.")
+        if not any(one.told(self.history.told) for one in self.aims.responses):
+            raise InputError(f"{what} needs a result, and every run failed so far. Tell at least one that worked.")
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """The models of everything told."""
+        return self.suggester.fit(self.history, self.seed, self.before)
+
+    @property
+    def modelled(self) -> list[Objective]:
+        """The responses that were measured, and are numbers."""
+        return [one for one in self.aims.responses if one.target in self.fitted.parts and not one.labels]
+
+    def expected(self, response: Objective, settings: Sequence[Setting]) -> Expected:
+        """What the model expects of a response at settings, in its units."""
+        part = self.fitted.parts[response.target]
+        with computing(len(self.history) >= LARGE), torch.no_grad():
+            mean, variance = moments(part.model, codes_of_run(settings, self.fitted.box))
+            spread = _INTERVAL * misjudged(part.model) * variance.clamp_min(0.0).sqrt()
+        told = part.observations
+        turned = np.stack([mean.numpy(), (mean - spread).numpy(), (mean + spread).numpy()])
+        middle, *ends = response.sign * (told.shift + told.scale * turned)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        if response.log:
+            with np.errstate(over="ignore"):
+                middle, low, high = np.exp(middle), np.exp(low), np.exp(high)
+        return Expected(tuple(middle.tolist()), tuple(low.tolist()), tuple(high.tolist()))
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """The setting to use; an `InputError` where there is none."""
+        self.refuse_if_nothing_told("A recommendation")
+        if self.aims.main.target not in self.fitted.parts:
+            raise InputError(f"A recommendation needs a result of {self.aims.main.target!r}; none was measured yet.")
+        return recommended(self.suggester, self.fitted, self.seed)
+
+    @cached_property
+    def centre(self) -> Setting:
+        """The setting at which all inputs are held but those that are looked at."""
+        return dict(self._centre[0])
+
+    @property
+    def centre_is(self) -> str:
+        """What that setting is."""
+        return self._centre[1]
+
+    @cached_property
+    def _centre(self) -> tuple[Setting, str]:
+        told = self.history.told
+        if not self.aims.has_front and self.aims.main.told(told):
+            try:
+                return self.recommendation.setting, "the recommended setting"
+            except InputError:  # of models that do not say
+                best = self.aims.best(told) or self.aims.main.best(told)
+                assert best is not None
+                return best.setting, f"trial {best.id}, the best so far"
+        front = self.aims.front(told) if self.aims.has_front else []
+        if not front:
+            measured = self.suggester.usable(told)
+            return measured[-1].setting, f"trial {measured[-1].id}, the latest"
+        utilities = np.array([self.aims.utilities(one) for one in front])
+        reach = np.ptp(utilities, axis=0)
+        shares = (utilities - utilities.min(0)) / np.where(reach > 0, reach, 1.0)
+        even = front[int(shares.min(1).argmax())]
+        return even.setting, f"trial {even.id}, the most even trade-off of the front"
+
+    def allowed(self, settings: Sequence[Setting]) -> Any:
+        """Which settings satisfy the constraints."""
+        return np.array([not self.space.violated(one) for one in settings], dtype=bool)
+
+
+# Pictures of one optimiser share its models while nothing more is told.
+_standings: WeakKeyDictionary[Optimizer, Standing] = WeakKeyDictionary()
+
+
+def standing_of(optimizer: Optimizer) -> Standing:
+    """How a campaign stands now: one look at its history."""
+    refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
+    history, known = optimizer.trials, _standings.get(optimizer)
+    if known is not None and known.history is history:
+        return known
+    before = None if known is None else known.__dict__.get("fitted")
+    shared = {} if known is None else known.plain_suggestions
+    _standings[optimizer] = Standing(optimizer.suggester, optimizer.seed, history, before, shared)
+    return _standings[optimizer]
+
+
+def still(optimizer: Optimizer) -> Optimizer:
+    """A copy of an optimiser as it is now: it sees nothing that is told afterwards, and changes nothing."""
+    refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
+    with quietly(""):  # odd results were noted when they were told
+        return Optimizer.of(optimizer.suggester, optimizer.seed).resume(optimizer.trials)

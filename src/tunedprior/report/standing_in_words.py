@@ -1,0 +1,159 @@
+"""Where a campaign stands and what to run next, in words and tables."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.outlook import remaining
+from tunedprior.errors import InputError
+from tunedprior.plots.along_inputs import in_short, tidied
+from tunedprior.plots.old_lessons import HOW_TO_READ, learnt_picture
+from tunedprior.plots.standing import Standing
+from tunedprior.problem.objective import Objective
+from tunedprior.problem.trials import Trial
+from tunedprior.report.parts import Part, table_of
+
+_EXPLAINED = 4  # pending settings that are explained; of more, the first
+
+
+def where_it_stands(standing: Standing) -> Callable[[Part], Part]:
+    """What is wanted, the best so far, what is recommended and what may still be gained."""
+
+    def make(part: Part) -> Part:
+        aims, history = standing.aims, standing.history
+        failed = sum(trial.failed for trial in history.told)
+        told = f"{len(history)}" + (f", {failed} of them failed runs" if failed else "")
+        facts = [("Wanted", aims.in_words())]
+        if standing.space.constraints:
+            facts.append(("Constraints", "; ".join(map(str, standing.space.constraints))))
+        facts.append(("Results", told))
+        if history.pending:
+            facts.append(("Under way", f"{len(history.pending)}"))
+        facts += _best(standing)
+        sentences = []
+        with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
+            found = standing.recommendation
+            facts.append(("Recommended", in_short(found.setting, standing.space)))
+            facts.append(("Expected there", _interval(aims.main.target, found.mean, found.low, found.high)))
+            if found.probability < 1:
+                works = "Meets what is required" if aims.requirements else "A run there works"
+                facts.append((works, f"with probability {found.probability:.2g}"))
+            sentences.append(
+                "The recommended setting is the one that all results together speak for, and not the luckiest "
+                "measurement alone."
+            )
+        with suppress(InputError):
+            left = remaining(standing.suggester, standing.fitted, standing.seed, 0.0)
+            facts.append(
+                ("Left to gain", f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}")
+            )
+        return replace(part, facts=tuple(facts), sentences=tuple(sentences))
+
+    return make
+
+
+def _best(standing: Standing) -> list[tuple[str, str]]:
+    aims, told = standing.aims, standing.history.told
+    if aims.has_front:
+        front = aims.front(told)
+        return [("Best trade-offs", ", ".join(f"trial {one.id}" for one in front) or "none yet")]
+    best = aims.best(told)
+    if best is None:
+        lacking = " that meets what is required" if aims.requirements and told else ""
+        return [("Best so far", f"none yet{lacking}")]
+    values = ", ".join(f"{one.target} {_value(one, best)}" for one in aims.responses)
+    return [("Best so far", f"{values} at {in_short(best.setting, standing.space)} (trial {best.id})")]
+
+
+def _value(response: Objective, trial: Trial) -> str:
+    value = response.value_of(trial)
+    return (
+        "not measured" if value != value else {1.0: "pass", -1.0: "fail"}[value] if response.labels else f"{value:.6g}"
+    )
+
+
+def _interval(name: str, mean: float, low: float, high: float) -> str:
+    return f"{name} {mean:.4g} (95 % interval {low:.4g} to {high:.4g})"
+
+
+def what_next(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
+    """The settings that are under way, what is expected of each, and why each was suggested."""
+
+    def make(part: Part) -> Part:
+        pending = standing.history.pending
+        if not pending:
+            said = "Nothing is under way. Ask for the next setting: tunedprior suggest, or opt.ask()."
+            return replace(part, sentences=(said,))
+        names, settings = standing.space.names, [one.setting for one in pending]
+        expected = []
+        modelled = standing.modelled if any(r.told(standing.history.told) for r in standing.aims.responses) else []
+        for response in modelled:
+            found = standing.expected(response, settings)
+            ends = zip(found.mean, found.low, found.high, strict=True)
+            expected.append([f"{mean:.4g} ({low:.4g} to {high:.4g})" for mean, low, high in ends])
+        columns = ["trial", *names, *(f"{one.target} expected (95 % interval)" for one in modelled)]
+        rows = [
+            [trial.id, *tidied(trial.setting, standing.space).values(), *(column[number] for column in expected)]
+            for number, trial in enumerate(pending)
+        ]
+        reasons = tuple(_reasons(opt, trial) for trial in pending[:_EXPLAINED])
+        return replace(part, tables=(table_of(columns, rows),), lists=reasons)
+
+    return make
+
+
+def _reasons(opt: Any, trial: Trial) -> tuple[str, ...]:
+    """Why a setting was suggested; at least what plain optimisation would have suggested instead."""
+    try:
+        if hasattr(opt, "explain"):
+            return tuple(opt.explain(trial.id).sentences)
+        shadow = opt.shadow(trial.setting)
+    except InputError as error:
+        return (f"Trial {trial.id}: {error}",)
+    if shadow.distance == 0:
+        return (f"Trial {trial.id}: plain optimisation would have suggested the same.",)
+    return (
+        f"Trial {trial.id}: plain optimisation would have suggested {in_short(shadow.setting, opt.space)} instead.",
+    )
+
+
+def taught(opt: Any, standing: Standing) -> Callable[[Part], Part]:
+    """What the old data taught, as a picture and in words."""
+
+    def make(part: Part) -> Part:
+        picture = learnt_picture(standing)
+        if not hasattr(opt, "explain"):
+            return replace(part, picture=picture, sentences=picture.sentences)
+        # The same and more, in words; the last ones say how to read the picture.
+        return replace(part, picture=picture, sentences=picture.sentences[-HOW_TO_READ:], lists=(_told(opt),))
+
+    return make
+
+
+def _told(opt: Any) -> tuple[str, ...]:
+    try:
+        return ("In words:", *opt.explain().sentences)
+    except InputError as error:
+        return (str(error),)
+
+
+def all_data(opt: Optimizer) -> Callable[[Part], Part]:
+    """Every trial, with notes."""
+
+    def make(part: Part) -> Part:
+        history: pd.DataFrame = opt.history.astype(object)
+        tidy = [tidied(trial.setting, opt.space) for trial in opt.trials.trials]
+        history[list(opt.space.names)] = pd.DataFrame(tidy, columns=list(opt.space.names), index=history.index)
+        if history.empty:
+            return replace(part, why_not="Nothing was told or asked for yet.")
+        order = ["trial", "state", *(name for name in history.columns if name not in ("trial", "state", "direction"))]
+        table = history[[name for name in order if name in history.columns]].astype(object)
+        if "trial" in table.columns:
+            table = table.sort_values("trial")
+        return replace(part, tables=(table_of([str(name) for name in table.columns], table.to_numpy().tolist()),))
+
+    return make

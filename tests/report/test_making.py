@@ -1,0 +1,139 @@
+"""The page: all parts, whatever the campaign; nothing from outside, and nothing of anybody's taken for HTML."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from support.campaigns import CAMPAIGNS, suggested_and_failed
+from tunedprior.errors import InputError
+from tunedprior.report import report_html
+from tunedprior.report.making import as_script
+
+pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
+TITLES = [
+    "Where it stands",
+    "What to run next, and why",
+    "Progress",
+    "What the model expects along each input",
+    "The strongest interactions",
+    "Trust in old data",
+    "What the old data taught",
+    "The data",
+]
+
+
+@pytest.fixture(autouse=True)
+def _without_plotlys_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five megabytes that are the same on every page."""
+    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "/* Plotly */")
+
+
+class Page(HTMLParser):
+    """What a browser sees: elements with their attributes, and the text between them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self._open, data))
+
+    def of(self, tag: str) -> list[str]:
+        return [text for inside, text in self.texts if inside == tag and text.strip()]
+
+    @property
+    def drawn(self) -> list[dict]:
+        return json.loads(next(text for tag, text in self.texts if tag == "script" and text.startswith("[")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nothing_told", "all_failed", "suggested_and_failed", "several_objectives", "categories_only", "html_in_names"],
+)
+def test_every_campaign_has_a_page_that_needs_nothing_else(name: str) -> None:
+    opt = CAMPAIGNS[name]()
+    before = opt.trials
+    page = Page(report_html(opt, shadow=False))
+    assert opt.trials is before
+    assert [title for title in page.of("h2") if title != "The front of trade-offs"] == TITLES
+    assert ("The front of trade-offs" in page.of("h2")) == (name == "several_objectives")
+    places = [attributes for tag, attributes in page.tags if attributes.get("class") == "plot"]
+    assert len(places) == len(page.drawn)
+    links = [value for _, attributes in page.tags for key, value in attributes.items() if key in ("src", "href")]
+    assert links
+    assert all(link.startswith("#") for link in links)
+    policy = next(attributes["content"] for _, attributes in page.tags if "http-equiv" in attributes)
+    assert policy.startswith("default-src 'none'")
+    assert not {"img", "link", "iframe", "b", "i"} & {tag for tag, _ in page.tags}
+
+
+def test_what_is_known_is_on_the_page() -> None:
+    opt = CAMPAIGNS["suggested_and_failed"]()
+    page = Page(report_html(opt, title="Lab & friends", shadow=2))
+    said = dict(zip(page.of("dt"), page.of("dd"), strict=True))
+    assert page.of("h1") == ["Lab & friends"]
+    assert said["Wanted"] == "minimize y"
+    assert said["Results"] == "4, 1 of them failed runs"
+    assert said["Best so far"].startswith("y 0.7 at a=")
+    assert f"{opt.recommend().mean:.4g}" in said["Expected there"]
+    assert "A run there works" in said
+    cells = page.of("td")
+    assert "<i>burst</i>" in cells
+    assert {"withdrawn", "cancelled", "pending", "failed", "complete"} <= set(cells)
+    assert any("plain optimisation would have suggested" in text for text in page.of("p"))
+    assert any(text.startswith("Old data explains") for text in page.of("p"))
+
+
+def test_a_part_that_cannot_be_made_says_why_and_keeps_nobody_from_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by <0>")
+
+    monkeypatch.setattr("tunedprior.report.making.effects_picture", broken)
+    page = Page(report_html(CAMPAIGNS["one_input"](), shadow=False))
+    assert page.of("h2") == TITLES
+    assert "This part could not be made (ZeroDivisionError: by <0>)." in page.of("p")
+    assert any("An interaction is one of two inputs" in text for text in page.of("p"))
+
+
+def test_the_page_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    opt = suggested_and_failed()
+    count = len(opt.trials.trials)
+
+    def somebody_else(*_: object) -> None:
+        opt.tell({"a": 0.5, "b": 0.5}, 99.0)
+        raise InputError("They were faster.")
+
+    monkeypatch.setattr("tunedprior.report.making.progress_picture", somebody_else)
+    page = Page(report_html(opt, shadow=False))
+    assert len(opt.trials.trials) == count + 1
+    rows = [text for text in page.of("td") if text in ("complete", "failed", "pending", "cancelled", "withdrawn")]
+    assert len(rows) == count
+    assert "99" not in page.of("td")
+
+
+def test_reasons_are_those_of_explain_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Explained:
+        def __init__(self, *about: object) -> None:
+            self.sentences = [f"About {about}.", "because <of> this"]
+
+    monkeypatch.setattr("tunedprior.Optimizer.explain", lambda _, *about: Explained(*about), raising=False)
+    opt = CAMPAIGNS["suggested_and_failed"]()
+    page = Page(report_html(opt, shadow=False))
+    assert f"About ({opt.trials.pending[0].id},)." in page.of("p")
+    assert page.of("li").count("because <of> this") == 2  # of the pending trial, and of old data
+    assert "About ()." in page.of("li")
+
+
+def test_scripts_hold_no_end_of_a_script_and_no_infinite_number() -> None:
+    text = as_script([{"name": "</script><!-- \u2028", "x": [1.0, float("nan"), float("inf")]}])
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text) == [{"name": "</script><!-- \u2028", "x": [1.0, None, None]}]
