@@ -89,3 +89,11 @@ def test_a_setting_that_probably_fails_is_not_recommended() -> None:
         opt.tell({"x": float(x), "z": 0.5}, math.nan if x > 0.6 else float(x))
     assert opt.recommend().setting["x"] <= 0.65
     assert opt.recommend().probability > 0.5
+
+
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.filterwarnings("ignore::botorch.exceptions.warnings.BotorchWarning")
+def test_a_setting_with_a_choice_beside_a_range_is_recommended() -> None:
+    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]})
+    opt.tell([{"x": 0.2, "gas": "air"}, {"x": 0.7, "gas": "argon"}, {"x": 0.9, "gas": "air"}], [1.0, 3.0, 2.0])
+    assert opt.recommend().setting["gas"] in ("air", "argon")

@@ -177,7 +177,8 @@ def _most_promising(suggester: Suggester, fitted: Fitted, seed: int) -> list[Set
     model, nothing = fitted.model, fitted.observations.codes[:0]
     score = partial(upper_confidence_bound, model.weights, torch.zeros((), dtype=torch.float64))
     seed = child_seed(seed, len(fitted.history), 5)
-    found = maximize(MixtureAcquisition(model, score), suggester.lattice, nothing, seed)
+    with torch.enable_grad():  # BoTorch's search, where some parameters are discrete, follows gradients
+        found = maximize(MixtureAcquisition(model, score), suggester.lattice, nothing, seed)
     return [suggester.setting_at(found)]
 
 
