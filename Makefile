@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 INTEGRATED := .venv/.installed-integrations
+BROWSING := .venv/.installed-browser
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit test-integrations postgres mutants campaigns fuzz format clean
+.PHONY: test demo lint types imports unit test-integrations postgres test-browser chromium mutants campaigns fuzz format clean
 
 test: lint types imports unit
 
@@ -34,7 +35,7 @@ imports: $(INSTALLED)
 
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
-	$(BIN)/python -m pytest -n auto --ignore=tests/integrations
+	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser
 
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres
@@ -55,6 +56,27 @@ postgres:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
 	else \
 		echo "== PostgreSQL's initdb and pg_ctl are missing (Debian: apt-get install postgresql): its tests are skipped"; \
+	fi
+
+# A chemist's day at the web page, in a real browser; TUNEDPRIOR_SCREENSHOTS=folder keeps the pictures.
+test-browser: $(BROWSING) chromium
+	@echo "== pytest: the page in Chromium"
+	TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest tests/browser
+
+$(BROWSING): $(INSTALLED) pyproject.toml constraints.txt
+	@echo "== installing what drives a browser into .venv (once)"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
+	touch $@
+
+chromium:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then \
+		echo "== Chromium is installed"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "== installing Chromium"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium || \
+		echo "== Chromium could not be installed: its tests are skipped"; \
+	else \
+		echo "== Chromium is missing (Debian: apt-get install chromium): its tests are skipped"; \
 	fi
 
 # Nets that take longer than tests may (docs/reliability.md has what they found).

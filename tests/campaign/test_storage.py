@@ -1,6 +1,7 @@
 """A campaign in a database is the campaign that it would be in memory, and open to several people at once."""
 
 from pathlib import Path
+from threading import Event, Thread, current_thread
 
 import numpy as np
 import optuna
@@ -109,6 +110,44 @@ def test_who_is_slower_by_a_moment_is_told_so(url: str, monkeypatch: pytest.Monk
     with pytest.raises(InputError, match="told by somebody else meanwhile"):
         one.tell(setting, 2.0)
     assert [trial.value for trial in one.trials.told] == [1.0]
+
+
+def test_of_two_who_tell_at_the_same_moment_the_one_who_is_believed_is_recorded(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have written their result, one over the other, before either sets the state."""
+    one, other = (Optimizer(SPACE, seed=2, storage=url) for _ in range(2))
+    setting = one.ask()
+    has_written, is_told = Event(), Event()
+    set_state = optuna.storages._CachedStorage.set_trial_state_values
+    refused = []
+
+    def tell() -> None:
+        try:
+            other.tell(dict(setting), 2.0, trial=1)
+        except InputError as error:
+            refused.append(str(error))
+
+    second = Thread(target=tell)
+
+    def in_turn(*arguments: object) -> object:
+        if current_thread() is second:
+            has_written.set()
+            assert is_told.wait(20)
+            return set_state(*arguments)
+        second.start()
+        assert has_written.wait(20)
+        found = set_state(*arguments)
+        is_told.set()
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr("optuna.storages._CachedStorage.set_trial_state_values", in_turn)
+        one.tell(setting, 1.0)
+        second.join(20)
+    assert [trial.value for trial in Optimizer.load(url).trials.told] == [1.0]
+    assert "told by somebody else meanwhile" in refused[0]
+    assert "complete 1>" in refused[0]  # and what
 
 
 def test_who_asks_at_the_same_moment_gets_something_else(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,25 +17,28 @@ _FAR = 30.0  # times their range: few results are no measure of what is possible
 
 def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -> None:
     """Name those of the new results that look like slips; they are taken all the same."""
-    for response in aims.responses:
-        if not response.labels:
-            _warn_of(response, before, new)
+    for said in slips_among(before, new, aims):
+        warn(
+            f"{said} If it is a slip, or was not measured: amend(trial, value), amend(trial, failed=True) or "
+            "withdraw(trial).",
+            OddResultWarning,
+        )
 
 
-def _warn_of(response: Objective, before: Sequence[Trial], new: Sequence[Trial]) -> None:
+def slips_among(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -> list[str]:
+    """A sentence for each response in which some of the new results look like slips."""
+    return [said for one in aims.responses if not one.labels and (said := _odd_in(one, before, new))]
+
+
+def _odd_in(response: Objective, before: Sequence[Trial], new: Sequence[Trial]) -> str:
     complete = response.told((*before, *new))
     if not complete or not response.told(new):
-        return
+        return ""
     values = np.array([response.value_of(trial) for trial in complete], dtype=np.float64)
     size = float(np.abs(values).max()) or 1.0  # divided by for a start: neither 1e-300 nor 1e300 is squared or summed
     far = isolated(values / size, _FAR) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
     odd = far | sentinels(values)
     fresh = {trial.id for trial in new}
     found = [trial for trial, is_odd in zip(complete, odd, strict=True) if is_odd and trial.id in fresh]
-    if found:
-        said = listed(f"{response.value_of(trial):g} (trial {trial.id})" for trial in found)
-        warn(
-            f"A result is far from all others: {said}. If it is a slip, or was not measured: amend(trial, value), "
-            "amend(trial, failed=True) or withdraw(trial).",
-            OddResultWarning,
-        )
+    said = listed(f"{response.value_of(trial):g} (trial {trial.id})" for trial in found)
+    return f"A result is far from all others: {said}." if found else ""

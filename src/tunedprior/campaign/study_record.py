@@ -1,5 +1,6 @@
 """A history kept in an Optuna study: nothing that was told is lost, and nobody's result is taken twice."""
 
+import time
 from collections.abc import Iterable
 
 from optuna.exceptions import UpdateFinishedTrialError
@@ -7,6 +8,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.campaign.study_trials import (
+    AS_TOLD,
     as_text,
     attributes_of,
     parameters_of,
@@ -24,6 +26,8 @@ from tunedprior.studies.access import id_of, id_of_number, storage_of
 
 # Corrections of results that were told are attributes of the study, as Optuna changes no trial that has finished.
 _CORRECTION = "tunedprior correction of trial "
+# Seconds, within which somebody who told a trial has put right what others wrote over it.
+_PAUSE = 0.2
 
 
 class StudyRecord:
@@ -81,15 +85,23 @@ class StudyRecord:
         return storage.get_trial(made).number + 1
 
     def _finish(self, trial: Trial) -> None:
-        """Tell a pending trial; what it says counts from the moment that its state is set, and not before."""
+        """Tell a pending trial; what it says counts from the moment that its state is set, and not before.
+
+        Two may write at the same moment. Whoever sets the state is the one who told it; if the other one wrote last
+        before that, it is put right as a correction.
+        """
         storage, at = storage_of(self.study), id_of_number(self.study, trial.id - 1)
         state = state_of(trial, self._aims)
         try:
             self._write(trial, at)
             values = values_of(trial, self._aims) if state == TrialState.COMPLETE else None
             storage.set_trial_state_values(at, state, values)
+            if storage.get_trial(at).system_attrs.get(AS_TOLD) != as_text(trial, self._space):
+                self._correct(trial)
         except UpdateFinishedTrialError as error:
-            now = trial_in(storage.get_trial(at), self._space, self._aims)
+            time.sleep(_PAUSE)  # in which the other one puts right what was written over
+            told = self._corrections().get(trial.id)
+            now = trial_in(storage.get_trial(at), self._space, self._aims, told)
             raise InputError(
                 f"Trial {trial.id} was told by somebody else meanwhile: {now}. Nothing was changed; amend it if it is "
                 "wrong."

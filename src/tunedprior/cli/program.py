@@ -15,6 +15,7 @@ from tunedprior.cli.commands.looking import best, front, status, trust
 from tunedprior.cli.commands.recording import amend, record, undo
 from tunedprior.cli.commands.reporting import report
 from tunedprior.cli.commands.running import run
+from tunedprior.cli.commands.serving import serve
 from tunedprior.cli.commands.suggesting import cancel, suggest
 from tunedprior.cli.output import Code, complain, notes_for_people
 from tunedprior.errors import TunedPriorError
@@ -49,7 +50,7 @@ def tunedprior() -> None:
 _BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
 for panel, commands in {
     _BEGIN: (new,),
-    _WORK: (suggest, record, undo, amend, cancel),
+    _WORK: (suggest, record, undo, amend, cancel, serve),
     _SEE: (status, best, front, trust, report),
     _FILES: (export, import_, run),
 }.items():

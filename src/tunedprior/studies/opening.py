@@ -53,7 +53,7 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
         ) from error
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"The database {_without_password(url)} cannot be opened: {reason}") from error
+        raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
     if on_file:
         sqlalchemy.event.listen(storage.engine, "begin", _begin_to_write)
     return storage
@@ -83,5 +83,10 @@ def _with_driver(url: str) -> str:
     return re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
 
 
-def _without_password(url: str) -> str:
-    return repr(re.sub(r":[^:/@]*@", ":…@", url))
+def without_password(url: str) -> str:
+    """The URL as it may be shown.
+
+    >>> without_password("postgresql://lab:secret@server/campaigns")
+    'postgresql://lab:…@server/campaigns'
+    """
+    return re.sub(r":[^:/@]*@", ":…@", url)

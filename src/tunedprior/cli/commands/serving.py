@@ -1,0 +1,58 @@
+"""`tunedprior serve`: a campaign as a web page."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tunedprior.cli.arguments import Campaign, Name
+from tunedprior.cli.output import AsJson, say
+
+_ANY = 65_535
+
+
+def serve(
+    campaign: Campaign,
+    name: Name = None,
+    port: Annotated[int, typer.Option(min=0, max=_ANY, help="Where to listen; 0 for any port that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; one that others can reach takes a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None, typer.Option(help="What people must show; made and printed when others can reach the page.")
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Show a campaign as a web page: what to run next, and forms for what came of it. Ctrl-C ends it."""
+    from tunedprior.integrations.extras import needed
+
+    for module in ("fastapi", "uvicorn", "jinja2", "python_multipart"):
+        needed(module, "lab")
+    import optuna
+
+    from tunedprior.desk.places import reached
+    from tunedprior.studies.opening import without_password
+    from tunedprior.web.application import application_of
+    from tunedprior.web.running import Address, door_of, listening, run
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    door = door_of(host, token)
+    with listening(host, port) as at:
+        address = Address(host, at.getsockname()[1], door.token)
+        application = application_of(lambda: reached(campaign, name), door, without_password(campaign))
+
+        def ready() -> None:
+            said = {"url": address.url, "host": host, "port": address.port, "token": door.token}
+            reached_by = "everybody who has this address" if door.token else "this computer only"
+            say(
+                said,
+                f"[bold]{escape(address.url)}[/]",
+                f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.",
+            )
+            sys.stdout.flush()  # programs read it while the page is served
+
+        run(application, at, address.url if open_browser and not as_json else None, ready)
+    if not as_json:
+        say({}, "The page has ended. Everything that was recorded is in the campaign.")

@@ -1,0 +1,1 @@
+"""A campaign as a small web page for a lab's shared computer: `tunedprior serve`."""

@@ -1,0 +1,88 @@
+"""The application: pages, what they look like, and what stands before them."""
+
+from collections.abc import Callable
+from importlib.resources import files
+
+import jinja2
+from fastapi import FastAPI, Request
+from fastapi.exceptions import HTTPException
+from fastapi.responses import HTMLResponse, Response
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.errors import InputError
+from tunedprior.web.complaints import OvertakenError, status_of
+from tunedprior.web.guard import FORM_KEY, Application, Door, Guard
+from tunedprior.web.pages import router_of
+from tunedprior.web.shared import SharedCampaign
+from tunedprior.web.thinking import Thinker
+from tunedprior.web.typed_numbers import short
+
+_STATIC = {"style.css": "text/css", "page.js": "text/javascript"}
+_TITLES = {200: "Welcome", 401: "Who is there?", 404: "There is no such page", 500: "Something unforeseen happened"}
+
+
+class Drawing:
+    """Draws pages from the templates; whatever people wrote is text in them, and never anything else."""
+
+    def __init__(self) -> None:
+        loader = jinja2.PackageLoader("tunedprior.web")
+        self._templates = jinja2.Environment(
+            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        self._templates.globals["short"] = short
+
+    def text(self, template: str, **content: object) -> str:
+        """The page as text."""
+        return self._templates.get_template(template).render(content)
+
+    def page(self, request: Request, template: str, status: int = 200, **content: object) -> HTMLResponse:
+        """The page as a reply to a request."""
+        return HTMLResponse(self.text(template, key=request.scope.get(FORM_KEY, ""), **content), status)
+
+    def refusal(self, status: int, message: str, with_token: bool = False) -> str:
+        """A page that says why there is no other."""
+        title = _TITLES.get(status, "That was not possible")
+        return self.text("refusal.html", title=title, message=message, with_token=with_token)
+
+
+def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> Application:
+    """The web page of a campaign.
+
+    Args:
+        opened: Opens the campaign; it is called twice, for the record and for what takes time.
+        door: Who may enter.
+        where: The file or database, as it is shown on the pages.
+    """
+    campaign = SharedCampaign(opened)
+    drawing = Drawing()
+    app = FastAPI(title="tunedprior", docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(router_of(campaign, Thinker(opened, campaign.study), drawing.page, where))
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise HTTPException(404)
+        text = files("tunedprior.web").joinpath("static", name).read_text(encoding="utf-8")
+        return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
+
+    @app.exception_handler(InputError)
+    def refused(request: Request, error: InputError) -> Response:
+        number = error.trial.id if isinstance(error, OvertakenError) and error.trial is not None else None
+        return drawing.page(
+            request, "complaint.html", status_of(error), message=str(error), number=number, title="Nothing was changed"
+        )
+
+    @app.exception_handler(404)
+    def not_there(_: Request, __: Exception) -> Response:
+        return HTMLResponse(drawing.refusal(404, "Perhaps the address was mistyped."), 404)
+
+    @app.exception_handler(HTTPException)
+    def other(_: Request, error: HTTPException) -> Response:
+        return HTMLResponse(drawing.refusal(error.status_code, "That is not how this page is used."), error.status_code)
+
+    @app.exception_handler(Exception)
+    def broken(_: Request, error: Exception) -> Response:
+        said = f"{type(error).__name__}. The window that the server runs in has more. What was recorded is safe."
+        return HTMLResponse(drawing.refusal(500, said), 500)
+
+    return Guard(app, door, drawing.refusal)

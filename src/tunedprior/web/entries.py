@@ -1,0 +1,218 @@
+"""The form for what was run and what came of it: its fields, and what was typed into them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isnan
+
+from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.cells import as_label
+from tunedprior.problem.goals import goal_in_words
+from tunedprior.problem.objective import Objective
+from tunedprior.problem.parameters import Categorical, Numeric, Parameter
+from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.trials import Trial, as_given, same_setting
+from tunedprior.web.complaints import MistypedError
+from tunedprior.web.typed_numbers import short, typed_number
+
+#: What a form's buttons mean.
+WORKED, FAILED = "worked", "failed"
+_PASS, _FAIL = "pass", "fail"
+# No note needs more, and a request is no place for a book.
+_MOST_LETTERS = {"note": 2000, "who": 80}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the values that a field offers."""
+
+    value: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a form asks for.
+
+    Attributes:
+        name: Its name in the form.
+        label: What people call it.
+        hint: What may be written.
+        text: What stands in it.
+        choices: What it offers, if it is no text.
+        wrong: What is wrong with what was typed.
+    """
+
+    name: str
+    label: str
+    hint: str = ""
+    text: str = ""
+    choices: tuple[Choice, ...] = ()
+    wrong: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was typed into a form, understood.
+
+    Attributes:
+        setting: What was run.
+        values: What was measured, by response; +1 and -1 for pass and fail.
+        failed: Whether the run gave nothing.
+        note: Whatever is to be kept with it.
+        who: Who says so.
+    """
+
+    setting: Setting
+    values: Mapping[str, float] = field(default_factory=dict)
+    failed: bool = False
+    note: str = ""
+    who: str = ""
+
+    def is_told_by(self, trial: Trial, aims: Aims) -> bool:
+        """Whether a trial says the same already."""
+        told = {one.target: one.value_of(trial) for one in aims.responses}
+        told = {name: value for name, value in told.items() if not isnan(value)}
+        same = told == dict(self.values) and trial.failed == self.failed and trial.note == self.note
+        return same and same_setting(trial.setting, self.setting)
+
+
+@dataclass(frozen=True)
+class ResultForm:
+    """The form of a campaign.
+
+    Attributes:
+        space: What may be set.
+        aims: What is measured.
+    """
+
+    space: Space
+    aims: Aims
+
+    def parameters(
+        self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
+    ) -> list[Field]:
+        """Fields for what was run, with a setting in them, or with what was typed."""
+        found = []
+        for position, one in enumerate(self.space.parameters):
+            name = f"p{position}"
+            text = "" if setting is None else _text_of(one, setting[one.name])
+            found.append(
+                Field(name, one.name, hint_of(one), _content(name, text, typed), _choices_of(one), _wrong(name, wrong))
+            )
+        return found
+
+    def responses(
+        self, trial: Trial | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
+    ) -> list[Field]:
+        """Fields for what was measured, with a trial's values in them, or with what was typed."""
+        found = []
+        for position, one in enumerate(self.aims.responses):
+            name = f"r{position}"
+            text = "" if trial is None else response_text(one, one.value_of(trial))
+            choices = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL)) if one.labels else ()
+            found.append(
+                Field(name, one.target, self._wanted_of(one), _content(name, text, typed), choices, _wrong(name, wrong))
+            )
+        return found
+
+    def entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
+        """What was typed; a `MistypedError` names every field that cannot be understood.
+
+        Args:
+            typed: The form's fields.
+            shown: The setting that the form was filled with: numbers that were left as they stood there keep all their
+                digits.
+        """
+        wrong: dict[str, str] = {}
+        setting: dict[str, object] = {}
+        for position, parameter in enumerate(self.space.parameters):
+            text = typed.get(f"p{position}", "").strip()
+            try:
+                setting[parameter.name] = _typed_setting(parameter, text, shown)
+            except InputError as error:
+                wrong[f"p{position}"] = str(error)
+        values: dict[str, float] = {}
+        for position, response in enumerate(self.aims.responses):
+            text = typed.get(f"r{position}", "").strip()
+            try:
+                if text:
+                    values[response.target] = as_label(text) if response.labels else typed_number(text)
+                    response.refuse(values[response.target])
+            except InputError as error:
+                wrong[f"r{position}"] = str(error)
+        failed = typed.get("outcome", WORKED) == FAILED
+        if failed and (values or any(name.startswith("r") for name in wrong)):
+            wrong["r0"] = "A run that failed has no result. Clear what is typed here, or record it as a result."
+        elif not failed and not values and not any(name.startswith("r") for name in wrong):
+            wrong["r0"] = "Type what was measured here, or say that the run failed."
+        for name, most in _MOST_LETTERS.items():
+            if len(typed.get(name, "")) > most:
+                wrong[name] = f"This has {len(typed[name])} letters, and there is room for {most}."
+        if wrong:
+            raise MistypedError(wrong)
+        note, who = (_printable(typed.get(name, "")) for name in ("note", "who"))
+        return Entry(as_given(setting, self.space), values, failed, note, who)
+
+    def _wanted_of(self, response: Objective) -> str:
+        """What is wanted of one of several responses; of a single one, the head of the page says it."""
+        if len(self.aims.responses) == 1 and not self.aims.requirements:
+            return ""
+        required = [str(one) for one in self.aims.requirements if one.response == response.target]
+        wanted = [goal_in_words(response.direction, "it")] if response in self.aims.objectives else []
+        return "; ".join((*wanted, *(f"required: {one}" for one in required)))
+
+
+def hint_of(parameter: Parameter) -> str:
+    """What may be set, such as "20 to 90 in steps of 5"."""
+    if isinstance(parameter, Categorical):
+        return ""
+    if parameter.levels is not None:
+        return ", ".join(map(short, parameter.levels))
+    step = f" in steps of {short(parameter.step)}" if parameter.step is not None else ""
+    return f"{short(parameter.low)} to {short(parameter.high)}{step}"
+
+
+def response_text(response: Objective, value: float) -> str:
+    """A response as it is typed; nothing if it was not measured."""
+    if isnan(value):
+        return ""
+    return (_PASS if value > 0 else _FAIL) if response.labels else f"{value:.15g}"
+
+
+def _text_of(parameter: Parameter, value: object) -> str:
+    if isinstance(parameter, Numeric):
+        return short(value)
+    position = next((k for k, one in enumerate(parameter.choices) if same_setting({"": one}, {"": value})), None)
+    return "" if position is None else str(position)
+
+
+def _choices_of(parameter: Parameter) -> tuple[Choice, ...]:
+    if isinstance(parameter, Numeric):
+        return ()
+    return tuple(Choice(str(position), short(one)) for position, one in enumerate(parameter.choices))
+
+
+def _printable(text: str) -> str:
+    """Without what has no place in a line, and in some databases none at all."""
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+
+
+def _content(name: str, text: str, typed: Mapping[str, str] | None) -> str:
+    return text if typed is None else typed.get(name, text)
+
+
+def _wrong(name: str, wrong: Mapping[str, str] | None) -> str:
+    return "" if wrong is None else wrong.get(name, "")
+
+
+def _typed_setting(parameter: Parameter, text: str, shown: Setting | None) -> object:
+    if shown is not None and text == _text_of(parameter, shown[parameter.name]):
+        return shown[parameter.name]
+    if isinstance(parameter, Categorical):
+        if text.isdecimal() and int(text) < len(parameter.choices):
+            return parameter.choices[int(text)]
+        raise InputError("Choose one of the values.")
+    if not text:
+        raise InputError("Say what it was set to.")
+    return typed_number(text)

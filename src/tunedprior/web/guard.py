@@ -1,0 +1,218 @@
+"""Who may speak to the page: programs on this computer, or people with the token; and no other page on their behalf."""
+
+import hashlib
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from http import cookies
+from secrets import token_urlsafe
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: The cookie that a form's hidden field must agree with.
+FORM_COOKIE = "tunedprior-form"
+#: Where the guard leaves the content of that cookie for whoever draws the form.
+FORM_KEY = "tunedprior.form_key"
+#: And whether the browser had it already.
+KEY_CAME_BACK = "tunedprior.key_came_back"
+_LONGEST_FORM = 100_000  # bytes
+_YEAR = 365 * 24 * 3600
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+#: For a page that brings its own scripts: they run, but apart from ours, and can ask for nothing.
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where the page is, and who may enter.
+
+    Attributes:
+        host: The address that it listens on.
+        token: What people must show; None for nobody but this computer.
+        names: Names of this computer by which it may be called, besides its addresses.
+    """
+
+    host: str = "127.0.0.1"
+    token: str | None = None
+    names: frozenset[str] = field(default_factory=frozenset)
+
+    def admits(self, host_header: str) -> bool:
+        """Whether a request may call the page by this name: others are pages that had a name of theirs point here."""
+        name = _host_in(host_header)
+        address = _address_in(name)
+        if address is not None:
+            return address.is_loopback or not is_loopback(self.host)
+        return name == "localhost" or (not is_loopback(self.host) and name in {self.host.lower(), *self.names})
+
+    @property
+    def pass_cookie(self) -> str:
+        """What a browser that has shown the token keeps instead of it."""
+        return hmac.new((self.token or "").encode(), b"tunedprior cookie", hashlib.sha256).hexdigest()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this computer can reach this address."""
+    address = _address_in(host.strip("[]").lower())
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def own_names() -> frozenset[str]:
+    """What this computer is called."""
+    name = socket.gethostname().lower()
+    return frozenset({name, f"{name}.local", socket.getfqdn().lower()}) - {""}
+
+
+class Guard:
+    """Stands before the application: refuses what is not for it, and says how browsers are to treat what comes back.
+
+    Args:
+        application: What answers the others.
+        door: Who may enter.
+        refusal: Draws the page for a status and a message, and whether the token can be typed in there.
+    """
+
+    def __init__(self, application: Application, door: Door, refusal: Callable[[int, str, bool], str]) -> None:
+        self._application, self._door, self._refusal = application, door, refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return await self._application(scope, receive, send)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        kept = _cookies_in(headers)
+        pass_name = f"tunedprior-pass-{scope['server'][1] if scope.get('server') else 0}"
+        key = kept.get(FORM_COOKIE, "")
+        new_key = len(key) < 16
+        key = token_urlsafe(24) if new_key else key
+        scope[FORM_KEY], scope[KEY_CAME_BACK] = key, not new_key
+        fresh = {FORM_COOKIE: (key, "Lax")} if new_key else {}
+        sending = _Sending(send, fresh)
+        wrong = self._wrong(scope, headers)
+        if wrong is not None:
+            return await sending.page(wrong[0], self._refusal(*wrong, False))
+        if self._door.token is not None:
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+            if "token" in query:
+                return await self._with_token(scope, query, pass_name, sending)
+            if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._door.pass_cookie.encode()):
+                said = "This page takes a token: the one that was printed when it was started."
+                return await sending.page(401, self._refusal(401, said, True))
+        return await self._application(scope, receive, sending)
+
+    def _wrong(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        """Why a request is not for us, whoever sends it."""
+        host = headers.get("host", "")
+        if not self._door.admits(host):
+            return 421, "This page is not known by that name. Open it by the address that was printed."
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        if scope["method"] != "POST":
+            return 405, "This page is for reading, and for sending its own forms."
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+        if site not in ("same-origin", "none") or (origin is not None and _host_of(origin) != host.lower()):
+            return 403, "Another page sent this form, and only this page's own forms are taken. Nothing was changed."
+        length = headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > _LONGEST_FORM:
+            return 413, f"A form has {_LONGEST_FORM:,} bytes at most. Shorten the note. Nothing was recorded."
+        return None
+
+    async def _with_token(self, scope: Scope, query: dict[str, str], pass_name: str, sending: "_Sending") -> None:
+        """Take the token, and lead on to the same page without it: addresses are kept, and shown to others."""
+        given = query.pop("token")
+        if not hmac.compare_digest(given.encode(), (self._door.token or "").encode()):
+            return await sending.page(401, self._refusal(401, "That is not the token of this page.", True))
+        # A cookie for this site alone is not sent along when another site's link led here, nor by a redirection then.
+        sending.fresh[pass_name] = (self._door.pass_cookie, "Strict")
+        path = "/" + str(scope["path"]).lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
+        sending.more["refresh"] = f"0; url={path}"
+        return await sending.page(200, self._refusal(200, "Thank you. The page opens in a moment.", False))
+
+
+class _Sending:
+    """Adds what every reply has, and the cookies that are new."""
+
+    def __init__(self, send: Send, fresh: dict[str, tuple[str, str]]) -> None:
+        self._send, self.fresh = send, fresh
+        self.more: dict[str, str] = {}
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.decode("latin-1") for name, _ in message.get("headers", [])}
+            added = {name: value for name, value in {**_HEADERS, **self.more}.items() if name not in own}
+            lines = [(name.encode(), value.encode("latin-1", "replace")) for name, value in added.items()]
+            for name, (value, site) in self.fresh.items():
+                lines.append((b"set-cookie", _cookie(name, value, site)))
+            message["headers"] = [*message.get("headers", []), *lines]
+        await self._send(message)
+
+    async def page(self, status: int, text: str) -> None:
+        """Send a whole page."""
+        body = text.encode()
+        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+        await self({"type": "http.response.start", "status": status, "headers": headers})
+        await self({"type": "http.response.body", "body": body})
+
+
+def _cookie(name: str, value: str, site: str) -> bytes:
+    return f"{name}={value}; Path=/; HttpOnly; SameSite={site}; Max-Age={_YEAR}".encode()
+
+
+def _cookies_in(headers: Mapping[str, str]) -> dict[str, str]:
+    jar: cookies.SimpleCookie = cookies.SimpleCookie()
+    try:
+        jar.load(headers.get("cookie", ""))
+    except cookies.CookieError:
+        return {}
+    return {name: one.value for name, one in jar.items()}
+
+
+def _host_of(origin: str) -> str:
+    """The name and port of an origin; "null", which is that of a page without one, has none."""
+    return urlsplit(origin).netloc.lower() if origin.startswith(("http://", "https://")) else ""
+
+
+def _host_in(header: str) -> str:
+    """The name in a Host header, without the port."""
+    try:
+        return (urlsplit(f"//{header}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _address_in(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name)
+    except ValueError:
+        return None

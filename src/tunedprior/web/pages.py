@@ -1,0 +1,186 @@
+"""The pages and the forms: every form leads on to a page, so that a reload sends nothing twice."""
+
+import hmac
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from tunedprior.errors import InputError
+from tunedprior.web import claims, views
+from tunedprior.web.complaints import ForeignFormError, NotThereError, OvertakenError, RefusedError
+from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY
+from tunedprior.web.shared import SharedCampaign, trial_in, version_of
+from tunedprior.web.showing import Draw, Pages, Typed
+from tunedprior.web.thinking import MOST, Thinker
+
+
+async def typed_in(request: Request) -> Typed:
+    """The fields of a form, each once."""
+    form = await request.form()
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+Form = Annotated[Typed, Depends(typed_in)]
+
+
+def refuse_foreign(request: Request, typed: Typed) -> None:
+    """A `ForeignFormError` for a form that was not drawn for this browser."""
+    came_back = request.scope[KEY_CAME_BACK] and hmac.compare_digest(
+        typed.get("key", "").encode(), str(request.scope[FORM_KEY]).encode()
+    )
+    if not came_back:
+        raise ForeignFormError(
+            "This form was not made for this browser, or the browser keeps no cookies. Nothing was recorded yet: send "
+            "it once more from here."
+        )
+
+
+def leads_to(path: str) -> RedirectResponse:
+    """To another page, which a reload then shows again."""
+    return RedirectResponse(path, 303)
+
+
+def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str) -> APIRouter:
+    """Every address of the page."""
+    router, pages = APIRouter(), Pages(campaign, thinker, draw, where)
+
+    @router.get("/")
+    def home(request: Request) -> HTMLResponse:
+        return pages.home(request)
+
+    @router.get("/state")
+    def state() -> JSONResponse:
+        history = campaign.trials
+        return JSONResponse({"version": pages.version(history, thinker.insight(history))})
+
+    @router.get("/trials")
+    def trials(request: Request) -> HTMLResponse:
+        history = campaign.trials
+        return pages.draw(request, "trials.html", history, rows=views.rows(campaign, history))
+
+    @router.get("/trials/{number:int}")
+    def trial(request: Request, number: int) -> HTMLResponse:
+        history = campaign.trials
+        found = trial_in(history, number)
+        expected = thinker.expected_of(number)
+        asked = found.suggested if found.asked and found.suggested != found.setting else None
+        return pages.draw(
+            request,
+            "trial.html",
+            history,
+            trial=found,
+            setting=views.setting_lines(found.setting),
+            asked_for=None if asked is None else views.setting_lines(asked),
+            results=views.result_lines(found, campaign.aims),
+            change=views.change(found, history, expected, campaign.aims),
+            suggested=views.suggested(found, history, expected, campaign.aims) if found.is_pending else None,
+            fields=pages.fields(found),
+            is_last=bool(history.told) and history.told[-1].id == number,
+            who=str(found.extra.get(campaign.who, "")),
+            when=views.time_text(campaign.times().get(number)),
+            recommended=views.recommended_text(thinker.insight(history), campaign.aims),
+        )
+
+    @router.get("/trials/{number:int}/why")
+    def why(request: Request, number: int) -> HTMLResponse:
+        history = campaign.trials
+        found = trial_in(history, number)
+        return pages.draw(
+            request,
+            "why.html",
+            history,
+            trial=found,
+            setting=views.setting_lines(found.setting),
+            sentences=thinker.explained(number) if found.is_pending else [],
+        )
+
+    @router.get("/report")
+    def report() -> HTMLResponse:
+        return HTMLResponse(thinker.report(), headers={"content-security-policy": REPORT_POLICY})
+
+    @router.post("/trials/{number:int}/result")
+    def tell(request: Request, number: int, typed: Form) -> Response:
+        found = campaign.trial(number)
+        try:
+            entry = pages.form.entry(typed, found.suggested or found.setting)
+            refuse_foreign(request, typed)
+            campaign.tell(number, entry)
+        except OvertakenError as error:
+            return pages.overtaken(request, error, entry)
+        except InputError as error:
+            return pages.again(request, "result.html", error, typed, found)
+        return leads_to(f"/trials/{number}")
+
+    @router.get("/run")
+    def run(request: Request) -> HTMLResponse:
+        fields = pages.fields(None)
+        return pages.draw(request, "run.html", campaign.trials, fields=fields, form=claims.new_form(), message="")
+
+    @router.post("/run")
+    def tell_unasked(request: Request, typed: Form) -> Response:
+        try:
+            entry = pages.form.entry(typed)
+            refuse_foreign(request, typed)
+            told = campaign.tell_unasked(typed.get("form", ""), entry)
+        except OvertakenError:
+            raise
+        except InputError as error:
+            number = typed.get("form", "")
+            form = number if claims.is_form(number) else claims.new_form()
+            return pages.again(request, "run.html", error, typed, None, form=form)
+        return leads_to(f"/trials/{told.id}")
+
+    @router.get("/trials/{number:int}/amend")
+    def amend(request: Request, number: int) -> HTMLResponse:
+        history = campaign.trials
+        found = trial_in(history, number)
+        if found.is_pending or found.set_aside:
+            raise OvertakenError(f"Trial {number} has no result that could be corrected.", found)
+        fields, shown = pages.fields(found, found), version_of(found)
+        return pages.draw(request, "amend.html", history, trial=found, fields=fields, shown=shown, message="")
+
+    @router.post("/trials/{number:int}/amend")
+    def amended(request: Request, number: int, typed: Form) -> Response:
+        found = campaign.trial(number)
+        try:
+            entry = pages.form.entry(typed, found.setting)
+            refuse_foreign(request, typed)
+            campaign.amend(number, typed.get("shown", ""), entry)
+        except OvertakenError as error:
+            return pages.overtaken(request, error, entry)
+        except InputError as error:
+            return pages.again(request, "amend.html", error, typed, found, shown=typed.get("shown", ""))
+        return leads_to(f"/trials/{number}")
+
+    @router.post("/trials/{number:int}/{what}")
+    def set_aside(request: Request, number: int, what: str, typed: Form) -> Response:
+        done = {"cancel": campaign.cancel, "undo": campaign.undo, "withdraw": campaign.withdraw}.get(what)
+        if done is None:
+            raise NotThereError("There is no such form.")
+        refuse_foreign(request, typed)
+        return leads_to(f"/trials/{done(number).id}")
+
+    @router.post("/suggestions")
+    def ask(request: Request, typed: Form) -> Response:
+        refuse_foreign(request, typed)
+        form, count = typed.get("form", ""), typed.get("count", "1").strip()
+        if not claims.is_form(form):
+            raise NotThereError("This form has no number of its own. Open the page anew.")
+        if not count.isdecimal() or not 1 <= int(count) <= MOST:
+            raise RefusedError(f"Ask for 1 to {MOST} suggestions at once.")
+        thinker.ask(form, int(count))
+        return leads_to(f"/suggestions/{form}")
+
+    @router.get("/suggestions/{form}")
+    def asked(request: Request, form: str) -> Response:
+        found = thinker.asked(form)
+        if found is None:
+            raise NotThereError("Nothing is known of this request; the server may have been started anew. Ask again.")
+        if found.refused:
+            raise InputError(found.refused)
+        if found.trials:
+            return leads_to(f"/#trial-{found.trials[0]}")
+        return pages.draw(request, "thinking.html", campaign.trials)
+
+    return router

@@ -1,0 +1,213 @@
+"""A campaign that several people write into at once: each result is taken once, and nobody's is lost."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from threading import RLock
+from typing import Any
+
+from optuna.study import Study
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.errors import InputError
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.history_table import Columns
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, same_setting
+from tunedprior.web import claims
+from tunedprior.web.complaints import NotThereError, OvertakenError
+from tunedprior.web.entries import Entry
+
+_IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAWN: "was taken back"}
+
+
+class SharedCampaign:
+    """The record of a campaign, for any number of threads; whatever else writes into its study is seen at once.
+
+    Args:
+        opened: Opens the campaign. One optimiser keeps the record here, and is never busy for long.
+    """
+
+    def __init__(self, opened: Callable[[], Optimizer]) -> None:
+        self._keeper, self._lock = opened(), RLock()
+        if self._keeper.study is None:
+            raise InputError("Only a campaign in a database can be served, such as campaign.db.")
+        self.study: Study = self._keeper.study
+        self.space: Space = self._keeper.space
+        self.aims: Aims = self._keeper.suggester.aims
+        taken = {*Columns.of(self.space, self.aims).names, *(one.target for one in self.aims.responses)}
+        #: The user's own columns that hold who told a result, and the form that a run came with.
+        self.who, self.form = _free("who", taken), _free("entry form", taken)
+        self._under_way: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """What the campaign is called."""
+        return self.study.study_name
+
+    @property
+    def trials(self) -> History:
+        """What is known by now, by whomever it was told."""
+        with self._lock:
+            return self._keeper.trials
+
+    def times(self) -> dict[int, datetime]:
+        """When each trial was told, or set aside, by its number."""
+        with self._lock:
+            found = self.study.get_trials(deepcopy=False)
+        return {one.number + 1: one.datetime_complete for one in found if one.datetime_complete is not None}
+
+    def trial(self, number: int) -> Trial:
+        """The trial with this number, whatever became of it."""
+        return trial_in(self.trials, number)
+
+    # -- what people do --------------------------------------------------------------------------------
+
+    def tell(self, number: int, entry: Entry) -> Trial:
+        """Take the result of a suggestion; the same result once more changes nothing."""
+        with self._lock:
+            now = self.trial(number)
+            if now.is_pending:
+                try:
+                    self._keeper.tell(*self._told(entry), failed=entry.failed, trial=number, note=entry.note)
+                except InputError:
+                    now = self.trial(number)
+                    if now.is_pending:
+                        raise
+                else:
+                    return self.trial(number)
+            if not now.set_aside and entry.is_told_by(now, self.aims):
+                return now
+            raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile. Nothing was changed.", now)
+
+    def tell_unasked(self, form: str, entry: Entry) -> Trial:
+        """Take the result of a run that nobody asked for; the same form once more changes nothing."""
+        if not claims.is_form(form):
+            raise NotThereError("This form has no number of its own. Open it anew, and type it in there.")
+        with self._lock:
+            known = self._of_form(form)
+            if known is not None:
+                return known
+            if form in self._under_way:
+                raise OvertakenError("This run is being recorded already. Have a look at the table of all trials.")
+            self._under_way.add(form)
+        try:
+            if not claims.claimed(self.study, form):
+                raise OvertakenError("This run was recorded already. Have a look at the table of all trials.")
+            with self._lock:
+                setting, values = self._told(entry)
+                self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note)
+                found = self._of_form(form)
+                assert found is not None  # it was told just now
+            claims.settle(self.study, form, [found.id])
+            return found
+        except InputError as error:
+            if not isinstance(error, OvertakenError):
+                claims.release(self.study, form)
+            raise
+        finally:
+            with self._lock:
+                self._under_way.discard(form)
+
+    def amend(self, number: int, version: str, entry: Entry) -> Trial:
+        """Correct a result, if it still is what the form showed; the same correction once more changes nothing."""
+        with self._lock:
+            now = self.trial(number)
+            if now.is_pending or now.set_aside:
+                raise OvertakenError(f"Trial {number} {_state_of(now)}, so there is nothing to correct.", now)
+            if entry.is_told_by(now, self.aims):
+                return now
+            if version != version_of(now):
+                raise OvertakenError(f"Trial {number} was corrected by somebody else meanwhile.", now)
+            changes: dict[str, Any] = {"note": entry.note, "failed": entry.failed}
+            if not entry.failed:
+                blank = {one.target: None for one in self.aims.responses if one.target not in entry.values}
+                changes["value"] = {**entry.values, **blank}
+            if not same_setting(entry.setting, now.setting):
+                changes["setting"] = entry.setting
+            self._keeper.amend(number, **changes)
+            return self.trial(number)
+
+    def cancel(self, number: int) -> Trial:
+        """Set aside a suggestion that will not be run; once more changes nothing."""
+        with self._lock:
+            if self.trial(number).is_pending:
+                with suppress(InputError):  # somebody else was faster, as the next line finds out
+                    self._keeper.cancel(number)
+            now = self.trial(number)
+            if not now.set_aside:
+                raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile, so it was run after all.", now)
+            return now
+
+    def undo(self, number: int) -> Trial:
+        """Take back the result that was told last, if it still is this one; the trial that is to be looked at now."""
+        with self._lock:
+            history = self.trials
+            now = trial_in(history, number)
+            if now.set_aside == WITHDRAWN:
+                return self._again(now) or now
+            if not history.told or history.told[-1].id != number:
+                last = history.told[-1] if history.told else None
+                raise OvertakenError(
+                    f"Trial {number} is no longer what was told last. Take it back on its own page, if it is wrong.",
+                    last,
+                )
+            undone = self._keeper.undo()
+            return self.trial(number if undone.again is None else undone.again.trial)
+
+    def withdraw(self, number: int) -> Trial:
+        """Take back any result; once more changes nothing."""
+        with self._lock:
+            now = self.trial(number)
+            if now.is_pending:
+                raise OvertakenError(f"Nothing was told of trial {number} yet.", now)
+            if not now.set_aside:
+                self._keeper.withdraw(number, f"{now.note}; taken back" if now.note else "taken back")
+            return self.trial(number)
+
+    # -- how it is done --------------------------------------------------------------------------------
+
+    def _told(self, entry: Entry) -> tuple[dict[str, Any], dict[str, float] | None]:
+        who = {self.who: entry.who} if entry.who else {}
+        return {**entry.setting, **who}, None if entry.failed else dict(entry.values)
+
+    def _of_form(self, form: str) -> Trial | None:
+        history = self.trials
+        return next((one for one in history.trials if one.extra.get(self.form) == form), None)
+
+    def _again(self, withdrawn: Trial) -> Trial | None:
+        """The open suggestion of a result that was taken back."""
+        pending = reversed(self.trials.pending)
+        return next((one for one in pending if same_setting(one.setting, withdrawn.suggested)), None)
+
+
+def trial_in(history: History, number: int) -> Trial:
+    """The trial with this number, or a `NotThereError`."""
+    found = next((one for one in history.trials if one.id == number), None)
+    if found is None:
+        raise NotThereError(f"There is no trial {number} in this campaign.")
+    return found
+
+
+def version_of(what: Trial | History) -> str:
+    """Changes whenever the trial does, or any trial of the history."""
+    trials = what.trials if isinstance(what, History) else (what,)
+    text = repr(
+        [
+            (one.id, one.state, one.value, sorted(one.more.items()), one.note, one.setting, sorted(one.extra.items()))
+            for one in trials
+        ]
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _state_of(trial: Trial) -> str:
+    return _IN_WORDS.get(trial.state, f"is {trial.state}")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

@@ -1,0 +1,142 @@
+"""What is on each page, from the record and from what was thought about."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from tunedprior.errors import InputError
+from tunedprior.problem.trials import History, Trial
+from tunedprior.web import claims, views
+from tunedprior.web.complaints import MistypedError, OvertakenError, status_of
+from tunedprior.web.entries import Entry, Field, ResultForm
+from tunedprior.web.shared import SharedCampaign, version_of
+from tunedprior.web.thinking import MOST, Insight, Thinker, report_writer
+
+#: Draws a template.
+Draw = Callable[..., HTMLResponse]
+#: The fields of a form, by name.
+Typed = Mapping[str, str]
+
+
+class Pages:
+    """What is on each page.
+
+    Args:
+        campaign: The record.
+        thinker: What takes time.
+        draw: Draws a template.
+        where: The file or database, as it is shown.
+    """
+
+    def __init__(self, campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str) -> None:
+        self.campaign, self.thinker, self._draw, self._where = campaign, thinker, draw, where
+        self.form = ResultForm(campaign.space, campaign.aims)
+
+    def draw(
+        self, request: Request, template: str, history: History, status: int = 200, **content: Any
+    ) -> HTMLResponse:
+        """A page with what all of them show."""
+        campaign, insight = self.campaign, self.thinker.insight(history)
+        return self._draw(
+            request,
+            template,
+            status,
+            campaign=campaign,
+            aims=campaign.aims,
+            goal=campaign.aims.in_words(),
+            where=self._where,
+            history=history,
+            version=self.version(history, insight),
+            insight=insight,
+            is_suggesting=self.thinker.is_suggesting,
+            people=sorted({str(one.extra[campaign.who]) for one in history.trials if campaign.who in one.extra}),
+            has_report=report_writer() is not None,
+            **content,
+        )
+
+    def version(self, history: History, insight: Insight | None) -> str:
+        """Changes whenever a page would."""
+        return f"{version_of(history)}{'-' if insight is None else '+'}{self.thinker.is_suggesting:d}"
+
+    def home(self, request: Request) -> HTMLResponse:
+        """What to run now, and how it stands."""
+        history, aims = self.campaign.trials, self.campaign.aims
+        insight = self.thinker.insight(history)
+        cards = [
+            (views.suggested(one, history, self.thinker.expected_of(one.id), aims), self.fields(one))
+            for one in history.pending
+        ]
+        best = None if aims.has_front else next(iter(views.best_of(history.told, aims)), None)
+        return self.draw(
+            request,
+            "home.html",
+            history,
+            cards=cards,
+            best=best,
+            best_lines=[] if best is None else views.setting_lines(best.setting),
+            best_results=[] if best is None else views.result_lines(best, aims),
+            front=[
+                (one.id, views.result_lines(one, aims), views.setting_lines(one.setting))
+                for one in views.trade_offs(history.told, aims)
+            ],
+            recommended=views.recommended_text(insight, aims),
+            last=history.told[-1] if history.told else None,
+            last_results=views.result_lines(history.told[-1], aims) if history.told else [],
+            failed=sum(one.failed for one in history.told),
+            ask_form=claims.new_form(),
+            most=MOST,
+        )
+
+    def fields(
+        self,
+        trial: Trial | None,
+        told: Trial | None = None,
+        typed: Typed | None = None,
+        wrong: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The fields of a form: for a suggestion, for a result that is corrected, or for a run of one's own."""
+        wrong = wrong or {}
+        kept = typed or {}
+        return {
+            "parameters": self.form.parameters(None if trial is None else trial.setting, typed, wrong),
+            "responses": self.form.responses(told, typed, wrong),
+            "note": Field("note", "Note", "", kept.get("note", told.note if told else ""), (), wrong.get("note", "")),
+            "who": Field("who", "Who", "", kept.get("who", ""), (), wrong.get("who", "")),
+        }
+
+    def again(
+        self, request: Request, template: str, error: InputError, typed: Typed, trial: Trial | None, **content: Any
+    ) -> HTMLResponse:
+        """The same form once more, with what was typed and what is wrong with it."""
+        wrong = error.fields if isinstance(error, MistypedError) else {}
+        fields = self.fields(trial, None, typed, wrong)
+        return self.draw(
+            request,
+            template,
+            self.campaign.trials,
+            status_of(error),
+            trial=trial,
+            fields=fields,
+            message=str(error),
+            **content,
+        )
+
+    def overtaken(self, request: Request, error: OvertakenError, entry: Entry) -> HTMLResponse:
+        """What somebody else told meanwhile, beside what was typed."""
+        aims, now = self.campaign.aims, error.trial
+        typed = [(name, views.result_text(aims.named(name), value)) for name, value in entry.values.items()]
+        return self.draw(
+            request,
+            "overtaken.html",
+            self.campaign.trials,
+            error.status,
+            title="Somebody was faster",
+            message=str(error),
+            number=None if now is None else now.id,
+            there=[] if now is None else views.result_lines(now, aims),
+            there_who="" if now is None else str(now.extra.get(self.campaign.who, "")),
+            typed=typed or [("the run", "failed")],
+            note=entry.note,
+        )

@@ -1,0 +1,297 @@
+"""What takes seconds: suggestions, and what the models say of them. It is worked out while people read and type."""
+
+import atexit
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Condition, RLock, Thread
+from typing import Any, TypeVar
+
+import pandas as pd
+from optuna.study import Study
+
+from tunedprior.campaign.advice import Recommendation
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.errors import InputError, TunedPriorError
+from tunedprior.problem.trials import History, settings_of
+from tunedprior.web import claims
+from tunedprior.web.complaints import NotThereError
+from tunedprior.web.shared import version_of
+
+_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
+# Seconds to wait for another server that thinks about the same form, and between looks at it.
+_MOST_SECONDS, _PAUSE = 120.0, 0.5
+_ELSEWHERE = "This was asked for elsewhere, and nothing came of it. Ask again."
+Found = TypeVar("Found")
+#: So many suggestions may be asked for at once.
+MOST = 24
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a response: 95 of 100 measurements lie between `low` and `high`."""
+
+    response: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Insight:
+    """What the models say after some results.
+
+    Attributes:
+        version: Of the history that it is about.
+        recommended: The setting to use; None while nothing speaks for one, and where there is a front.
+        trust: A sentence for each old data set.
+    """
+
+    version: str
+    recommended: Recommendation | None = None
+    trust: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What became of asking for suggestions: their numbers, or why there are none; neither, while it is open."""
+
+    trials: tuple[int, ...] = ()
+    refused: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return bool(self.trials or self.refused)
+
+
+@dataclass
+class _State:
+    asked: dict[str, Asked] = field(default_factory=dict)
+    waiting: deque[tuple[str, int]] = field(default_factory=deque)
+    wanted: str = ""
+    insight: Insight | None = None
+    expected: dict[int, tuple[Expected, ...]] = field(default_factory=dict)
+    is_ending: bool = False
+
+
+class Thinker:
+    """Works on one thing at a time, suggestions first, with an optimiser of its own.
+
+    Args:
+        opened: Opens the campaign.
+        study: Where it is kept.
+    """
+
+    def __init__(self, opened: Callable[[], Optimizer], study: Study) -> None:
+        self._opened, self._study = opened, study
+        self._optimizer: Optimizer | None = None
+        self._busy = RLock()  # whoever uses the optimiser
+        self._news, self._state = Condition(), _State()
+        self._thread: Thread | None = None
+        self._report: tuple[str, str] | None = None
+
+    def ask(self, form: str, count: int) -> None:
+        """Begin to think about so many suggestions, unless this form has come before."""
+        with self._news:
+            if form not in self._state.asked:
+                self._state.asked[form] = Asked()
+                self._state.waiting.append((form, count))
+                self._wake()
+
+    def asked(self, form: str) -> Asked | None:
+        """What became of a form; None if nothing is known of it."""
+        with self._news:
+            known = self._state.asked.get(form)
+        if known is None and claims.is_form(form):
+            trials = claims.settled(self._study, form)
+            known = Asked(trials) if trials else Asked() if claims.is_claimed(self._study, form) else None
+        return known
+
+    @property
+    def is_suggesting(self) -> bool:
+        """Whether suggestions are under way."""
+        with self._news:
+            return not all(one.is_done for one in self._state.asked.values())
+
+    def insight(self, history: History) -> Insight | None:
+        """What the models say of this history; None while that is worked out."""
+        version = version_of(history)
+        with self._news:
+            known = self._state.insight
+            if known is not None and known.version == version:
+                return known
+            if self._state.wanted != version:
+                self._state.wanted = version
+                self._wake()
+            return None
+
+    def expected_of(self, number: int) -> tuple[Expected, ...]:
+        """What was expected of a suggestion when it was last thought about; nothing if that is not known."""
+        with self._news:
+            return self._state.expected.get(number, ())
+
+    def wait(self, seconds: float) -> bool:
+        """Whether all that was begun is done, after so many seconds at most."""
+        with self._news:
+            return self._news.wait_for(self._is_idle, seconds)
+
+    def report(self) -> str:
+        """The campaign as one page with pictures, of this moment; the same as before while nothing changed."""
+        write = report_writer()
+        if write is None:
+            raise NotThereError("Nothing is installed that draws reports.")
+
+        def draw(optimizer: Optimizer) -> str:
+            version = version_of(optimizer.trials)
+            if self._report is None or self._report[0] != version:
+                self._report = version, write(optimizer)
+            return self._report[1]
+
+        return self._with(draw)
+
+    def explained(self, number: int) -> list[str]:
+        """Why a suggestion was made, in sentences; none if there is no telling."""
+
+        def explain(optimizer: Optimizer) -> list[str]:
+            trial = next((one for one in optimizer.trials.pending if one.id == number), None)
+            found: Any = getattr(optimizer, "explain", None)
+            return [] if trial is None or found is None else list(found(number).sentences)
+
+        return self._with(explain)
+
+    # -- how it is done --------------------------------------------------------------------------------
+
+    def _with(self, use: Callable[[Optimizer], Found]) -> Found:
+        """What comes of using the optimiser, when nobody else does."""
+        with self._busy:
+            if self._optimizer is None:
+                self._optimizer = self._opened()
+            return use(self._optimizer)
+
+    def _is_idle(self) -> bool:
+        return not self._state.wanted and all(one.is_done for one in self._state.asked.values())
+
+    def _wake(self) -> None:
+        """See that there is a thread, and that it knows there is something to do."""
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="thinking", daemon=True)
+            self._thread.start()
+            atexit.register(self._end)
+        self._news.notify_all()
+
+    def _end(self) -> None:
+        """Finish what is being worked on, and nothing else: PyTorch must not be at work when the interpreter ends."""
+        with self._news:
+            self._state.is_ending = True
+            self._news.notify_all()
+        if self._thread is not None:
+            self._thread.join(_MOST_SECONDS)
+
+    def _work(self) -> None:
+        state = self._state
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: state.is_ending or state.waiting or state.wanted)
+                if state.is_ending:
+                    return
+                asked = state.waiting.popleft() if state.waiting else None
+            if asked is not None:
+                self._suggest(*asked)
+            else:
+                self._look()
+
+    def _suggest(self, form: str, count: int) -> None:
+        try:
+            found = self._with(lambda optimizer: _suggested(optimizer, form, count))
+        except TunedPriorError as error:
+            found = Asked(refused=str(error))
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            said = (
+                f"Something unforeseen happened: {type(error).__name__}. The window that the server runs in has more."
+            )
+            found = Asked(refused=said)
+        with self._news:
+            self._state.asked[form] = found
+            self._news.notify_all()
+
+    def _look(self) -> None:
+        """Work out what the models say of what is known by now."""
+        try:
+            expected, insight = self._with(_seen)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            with self._news:
+                expected, insight = {}, Insight(self._state.wanted)
+        with self._news:
+            self._state.insight = insight
+            self._state.expected.update(expected)
+            self._state.wanted = ""  # whoever has seen more since asks again
+            self._news.notify_all()
+
+
+def report_writer() -> Callable[[Optimizer], str] | None:
+    """What writes a campaign as one page that needs nothing else; None where it, or what it draws with, is missing."""
+    if find_spec("tunedprior.report") is None or find_spec("plotly") is None:
+        return None
+    found: Callable[[Optimizer], str] = import_module("tunedprior.report").report_html
+    return found
+
+
+def _suggested(optimizer: Optimizer, form: str, count: int) -> Asked:
+    study = optimizer.study
+    assert study is not None  # only campaigns in a database are served
+    if not claims.claimed(study, form):
+        deadline = time.monotonic() + _MOST_SECONDS
+        while time.monotonic() < deadline:
+            trials = claims.settled(study, form)
+            if trials is not None:
+                return Asked(trials, "" if trials else _ELSEWHERE)
+            time.sleep(_PAUSE)
+        return Asked(refused=_ELSEWHERE)
+    try:
+        asked = optimizer.ask(count)
+    except Exception:
+        claims.release(study, form)
+        raise
+    numbers = tuple(one.trial for one in asked)
+    claims.settle(study, form, numbers)
+    return Asked(numbers)
+
+
+def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insight]:
+    """What is expected of each suggestion, and the insight."""
+    history = optimizer.trials
+    expected: dict[int, tuple[Expected, ...]] = {}
+    insight = Insight(version_of(history))
+    if len(history):
+        with suppress(InputError):  # there may be nothing to predict from yet: every run failed
+            if history.pending:
+                table = optimizer.predict(settings_of(history.pending))
+                expected = {one.id: _expected(table.iloc[row], optimizer) for row, one in enumerate(history.pending)}
+        with suppress(InputError):  # the same, or there is a front
+            insight = replace(insight, recommended=optimizer.recommend())
+    with suppress(InputError):  # there is no old data
+        trust = optimizer.trust
+        several = trust.items() if isinstance(trust, Mapping) else [("", trust)]
+        sentences = [f"{name}: {said}" if name else said for name, one in several for said in one.sentences]
+        insight = replace(insight, trust=tuple(sentences))
+    return expected, insight
+
+
+def _expected(row: "pd.Series[Any]", optimizer: Optimizer) -> tuple[Expected, ...]:
+    """Of each response that is a number, from a row of what `predict` gives."""
+    found = []
+    for one in optimizer.suggester.aims.responses:
+        at = row[one.target] if isinstance(row.index, pd.MultiIndex) and one.target in row.index else row
+        if not one.labels and "mean" in at.index:
+            mean, spread = float(at["mean"]), _INTERVAL * float(at["measured_std"])
+            found.append(Expected(one.target, mean, mean - spread, mean + spread))
+    return tuple(found)

@@ -1,0 +1,45 @@
+"""Numbers as people type them: with a decimal point or a decimal comma, and never one that may mean two things."""
+
+import re
+
+from tunedprior.checks import shown
+from tunedprior.errors import InputError
+
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:[., '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?", re.ASCII)
+
+
+def typed_number(text: str) -> float:
+    """The number that was typed; an `InputError` that says how to write it.
+
+    >>> typed_number(" 3,5 "), typed_number("−2.5e-3")
+    (3.5, -0.0025)
+    """
+    plain = text.strip().replace("−", "-")
+    if _EITHER.fullmatch(plain):
+        point, whole = plain.replace(",", "."), plain.replace(",", "")
+        raise InputError(f"{plain} may be {point} or {whole}. Write one of these.")
+    if _NUMBER.fullmatch(plain):
+        number = float(plain.replace(",", "."))
+        if abs(number) == float("inf"):
+            raise InputError(f"{shown(plain)} is too large for a number.")
+        return number
+    if _GROUPED.fullmatch(plain):
+        raise InputError(f"{plain} has a separator for thousands. Write it without, such as 1234.5.")
+    raise InputError(f"{shown(plain)} is no number. Write digits, such as 12.5 or 12,5.")
+
+
+def short(value: object) -> str:
+    """A value as people read it: six digits, and no more of them than there are.
+
+    >>> short(0.30000000000000004), short(1234567.0), short(None)
+    ('0.3', '1234567', 'none')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        text = f"{value:.6g}"
+        return f"{value:.0f}" if "e+" in text and abs(value) < 1e9 else text
+    return str(value)

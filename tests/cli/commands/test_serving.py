@@ -1,0 +1,54 @@
+"""`tunedprior serve`, from a shell."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from tunedprior.cli.output import Code
+from tunedprior.web.running import listening
+
+
+def test_it_says_where_it_is_and_ends_with_ctrl_c(campaign) -> None:
+    command = "from tunedprior.cli.program import main; main()"
+    words = [sys.executable, "-c", command, "serve", "a.db", "--port", "0", "--json"]
+    running = subprocess.Popen(words, cwd=campaign.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        said = ""
+        while not said.rstrip().endswith("}"):
+            line = running.stdout.readline()
+            assert line, running.stderr.read()
+            said += line
+        found = json.loads(said)
+        assert found["url"] == f"http://127.0.0.1:{found['port']}/"
+        assert found["token"] is None
+        with urllib.request.urlopen(found["url"]) as reply:
+            assert b"maximize yield" in reply.read()
+        running.send_signal(signal.SIGINT)
+        rest, wrong = running.communicate(timeout=60)
+        assert (running.returncode, rest, wrong) == (0, "", "")
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def test_nothing_to_serve(shell) -> None:
+    assert "There is no campaign" in shell("serve", "no.db", "--port", "0", "--no-open", code=Code.REFUSED)
+
+
+def test_a_port_in_use(campaign) -> None:
+    with listening("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"Port {port} is in use" in campaign("serve", "a.db", "--port", port, code=Code.REFUSED)
+
+
+def test_a_token_that_is_guessed(campaign) -> None:
+    assert "12 characters" in campaign("serve", "a.db", "--token", "abc", code=Code.REFUSED)
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_no_such_port(campaign, port: str) -> None:
+    campaign("serve", "a.db", "--port", port, code=2)

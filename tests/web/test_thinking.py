@@ -1,0 +1,123 @@
+"""What takes time is worked out aside."""
+
+import re
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from tunedprior import Optimizer
+from tunedprior.errors import InputError
+from tunedprior.web import claims
+from tunedprior.web.thinking import Thinker
+
+# Threads share what is said of warnings: what one keeps quiet may be an error in another.
+pytestmark = [pytest.mark.usefixtures("short_search"), pytest.mark.filterwarnings("ignore")]
+
+
+def thinker_of(lab) -> Thinker:
+    return Thinker(lab.opened, lab.record.study)
+
+
+def test_what_is_expected_is_worked_out_aside_and_compared(lab) -> None:
+    ada = lab.ada
+    for number, value in zip(ada.ask(3), ("1", "2", "1.5"), strict=True):
+        ada.open("/").send(f"/trials/{number}/result", r0=value)
+    (number,) = ada.ask()
+    for _ in range(1000):
+        if "Being worked out" not in ada.open("/").page.words:
+            break
+        time.sleep(0.02)
+    assert re.search(r"Expected: [\d.-]+ \([\d.-]+ to [\d.-]+\)", ada.page.words)
+    assert "To use, by all results together" in ada.page.words
+    ada.send(f"/trials/{number}/result", r0="999")
+    assert "was expected, and it lies above that" in ada.page.words
+
+
+def test_pages_are_read_while_it_thinks_and_the_form_counts_once(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    ask = Optimizer.ask
+
+    def slowly(self, *args, **kwargs):
+        begun.set()
+        assert go_on.wait(20)
+        return ask(self, *args, **kwargs)
+
+    monkeypatch.setattr(Optimizer, "ask", slowly)
+    ada, bob = lab.ada.open(), lab.ada
+    form = ada.form("/suggestions")
+    ada.send("/suggestions", form, count="2")
+    assert begun.wait(20)
+    assert ada.url == f"/suggestions/{form['form']}"
+    assert "Thinking" in ada.page.words
+    assert "http-equiv" in ada.text  # so that it goes on without scripts, too
+    assert "Thinking about what to run next" in bob.open("/").page.words
+    before = bob.client.get("/state").json()
+    ada.send("/suggestions", form, count="2")
+    go_on.set()
+    for _ in range(1000):
+        if ada.open(f"/suggestions/{form['form']}").url == "/":
+            break
+        time.sleep(0.02)
+    assert [one.id for one in lab.record.trials.pending] == [1, 2]
+    assert bob.client.get("/state").json() != before
+    ada.send("/suggestions", form, count="2")
+    assert len(lab.record.trials.pending) == 2
+
+
+def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("There is nothing left to try.")
+
+    monkeypatch.setattr(Optimizer, "ask", refuse)
+    thinker = thinker_of(lab)
+    form = claims.new_form()
+    thinker.ask(form, 1)
+    assert thinker.wait(20)
+    assert thinker.asked(form).refused == "There is nothing left to try."
+    assert not claims.is_claimed(lab.record.study, form)
+
+
+def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    thinker, ask = thinker_of(lab), Optimizer.ask
+    monkeypatch.setattr(Optimizer, "ask", lambda *_: 1 / 0)
+    monkeypatch.setattr("tunedprior.web.thinking._seen", lambda *_: 1 / 0)
+    first, second = claims.new_form(), claims.new_form()
+    thinker.ask(first, 1)
+    thinker.insight(lab.record.trials)
+    assert thinker.wait(20)
+    assert "ZeroDivisionError" in thinker.asked(first).refused
+    assert thinker.insight(lab.record.trials).trust == ()
+    monkeypatch.setattr(Optimizer, "ask", ask)
+    thinker.ask(second, 1)
+    assert thinker.wait(20)
+    assert thinker.asked(second).trials == (1,)
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
+    form = claims.new_form()
+    servers = [thinker_of(lab), thinker_of(lab)]
+    for one in servers:
+        one.ask(form, 1)
+    assert all(one.wait(20) for one in servers)
+    assert [one.asked(form).trials for one in servers] == [(1,), (1,)]
+    assert thinker_of(lab).asked(form).trials == (1,)  # a third that was not there
+    later = thinker_of(lab)
+    later.ask(form, 1)
+    assert later.wait(20)
+    assert len(lab.record.trials.pending) == 1
+    assert later.asked(claims.new_form()) is None
+
+
+def test_trust_is_told_for_old_data(tmp_path) -> None:
+    old = pd.DataFrame({"x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "y": [0.0, 0.3, 0.7, 0.9, 0.6, 0.1]})
+    opt = Optimizer({"x": (0.0, 1.0)}, old, storage=f"sqlite:///{tmp_path / 'old.db'}")
+    opt.tell([{"x": 0.1}, {"x": 0.6}, {"x": 0.9}], [0.1, 0.9, 0.3])
+    thinker = Thinker(lambda: opt, opt.study)
+    assert thinker.insight(opt.trials) is None
+    assert thinker.wait(20)
+    insight = thinker.insight(opt.trials)
+    assert insight.trust == tuple(opt.trust.sentences)
+    assert insight.recommended.setting == opt.recommend().setting
