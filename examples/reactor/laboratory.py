@@ -38,7 +38,9 @@ def fill_in(path: Path, seed: int = 0) -> None:
     """Do the experiments of a sheet that has no yields yet."""
     sheet = pd.read_excel(path, engine="openpyxl")
     rng = np.random.default_rng([seed, *sheet["trial"]])
-    sheet["yield"] = [measured(row, rng) for row in sheet.to_dict("records")]
+    rows = sheet.rename(columns=str.lower).to_dict("records")
+    response = next(name for name in sheet.columns if name.lower() == "yield")
+    sheet[response] = [measured(row, rng) for row in rows]
     sheet.to_excel(path, index=False)
 
 

@@ -1,0 +1,83 @@
+"""Every command of the tutorials is run, in the order of the page, and says what the page says."""
+
+import re
+import shutil
+import sys
+from importlib import util
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tunedprior import Optimizer
+from tunedprior.cli.program import app
+
+ROOT = Path(__file__).parents[1]
+BLOCKS = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def module_at(path: Path):
+    spec = util.spec_from_file_location(path.stem, path)
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def said_by(command: str) -> str:
+    """What a command of a tutorial says; `# refused` behind it means that it must be."""
+    command, _, refused = command.partition("  # ")
+    program, *words = command.split()
+    if program == "python":
+        module_at(Path(words[0])).fill_in(Path(words[1]))
+        return ""
+    assert program == "tunedprior"
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "160"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == (2 if refused else 0), done.output
+    return done.output
+
+
+def followed(page: str) -> list[str]:
+    """Run all commands of a page, write its files; the commands."""
+    commands = []
+    for kind, name, content in BLOCKS.findall((ROOT / "docs" / page).read_text()):
+        if name:
+            Path(name).write_text(content)
+        if kind != "console":
+            continue
+        said = ""
+        for line in content.splitlines():
+            if line.startswith("$ "):
+                commands.append(line[2:])
+                said = " ".join(said_by(line[2:]).split())
+            else:
+                assert " ".join(line.split()) in said, f"{commands[-1]} did not say: {line}\n{said}"
+    return commands
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_chemist_finds_the_best_conditions(folder: Path) -> None:
+    for path in (ROOT / "examples" / "reactor").iterdir():
+        shutil.copy(path, folder)
+    commands = followed("tutorial_chemist.md")
+    assert {command.split()[1] for command in commands} >= {"space", "audit", "new", "suggest", "record", "report"}
+    laboratory = module_at(Path("laboratory.py"))
+    use = Optimizer.load("sqlite:///campaign.db").recommend().setting
+    assert laboratory.coupling(*use.values()) > 0.98 * 78.39
+    assert "http://" not in Path("report.html").read_text()[:5000]
+
+
+def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:
+    laboratory = module_at(ROOT / "examples" / "reactor" / "laboratory.py")
+    laboratory.write_old_records(folder)
+    assert (folder / "notebook.csv").read_bytes() == (ROOT / "examples" / "reactor" / "notebook.csv").read_bytes()
+
+
+def test_nothing_of_the_tutorials_stays_in_the_path() -> None:
+    assert "laboratory" not in sys.modules
