@@ -40,10 +40,13 @@ def said_by(command: str) -> str:
 
 def followed(page: str) -> list[str]:
     """Run all commands of a page, write its files; the commands."""
-    commands = []
+    commands: list[str] = []
+    names: dict[str, object] = {}
     for kind, name, content in BLOCKS.findall((ROOT / "docs" / page).read_text()):
         if name:
             Path(name).write_text(content)
+        elif kind == "python":
+            exec(compile(content, page, "exec"), names)
         if kind != "console":
             continue
         said = ""
@@ -77,6 +80,19 @@ def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:
     laboratory = module_at(ROOT / "examples" / "reactor" / "laboratory.py")
     laboratory.write_old_records(folder)
     assert (folder / "notebook.csv").read_bytes() == (ROOT / "examples" / "reactor" / "notebook.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("short_search")
+def test_the_engineer_tunes_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    commands = followed("tutorial_engineer.md")
+    sys.modules.pop("train")
+    assert any(command.startswith("tunedprior run") for command in commands)
+    opt = Optimizer.load("sqlite:///tuning.db")
+    assert len(opt.trials) == 13
+    assert opt.best.value < 0.06  # guessing would be wrong in nine of ten
+    assert (folder / "effects.png").stat().st_size > 5_000
+    assert "plotly" in (folder / "progress.html").read_text()
 
 
 def test_nothing_of_the_tutorials_stays_in_the_path() -> None:
