@@ -11,8 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1 import storage
+from tunedprior.algorithm1.lessons_of_priors import lesson_of
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.kernels import FreeKernel
+from tunedprior.lessons.domains import Domain
+from tunedprior.lessons.taught import Taught
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.problem.box import Box
 
@@ -33,6 +36,7 @@ class WeightPrior:
         reach: The box is scaled onto [-reach, reach]; below 1 for kernels undefined at ±1.
         response_shift: Subtracted from the old responses before training.
         response_scale: The divisor of the old responses, after the shift.
+        places: Where the rows of each anchor stand in their source; empty if that is not known, as after `load`.
     """
 
     fit: Fit
@@ -43,6 +47,7 @@ class WeightPrior:
     reach: float = 1.0
     response_shift: float = 0.0
     response_scale: float = 1.0
+    places: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         kernel = type(self.base).__name__
@@ -87,6 +92,13 @@ class WeightPrior:
         """Whether the kernel is numerically zero at the old settings, as it is if g is flat."""
         with torch.no_grad():
             return float(self.kernel()(self.anchors, diag=True).mean()) < _VANISHING
+
+    def explain(self) -> Taught:
+        """What the old data taught: inputs and their directions, interactions, features, and the rows that carry it.
+
+        Shares are over the whole box, evenly on the scale of each parameter. See docs/explaining.md.
+        """
+        return Taught.of([lesson_of(self, Domain.of_box(self.box))])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything into one file: a zip archive of plain arrays and a JSON header."""
