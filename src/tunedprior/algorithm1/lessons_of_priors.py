@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.lessons.carriers import carriers
+from tunedprior.lessons.carriers import are_withheld, carriers
 from tunedprior.lessons.domains import Domain
 from tunedprior.lessons.lesson import Lesson
 from tunedprior.lessons.monomials import largest
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tunedprior.algorithm1.weight_prior import WeightPrior
 
 #: Why no row is named.
+LEFT_OUT = "The rows that it was learnt from were left out when it was saved."
 TOO_MANY_ROWS = "It was learnt from so many rows that none has a coefficient of its own, so none is named."
 
 
@@ -28,6 +29,7 @@ def lesson_of(prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: 
     def learnt(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         return middle + unit * prior.fit(prior.inputs(codes)).double()
 
+    by_ridge = prior.machine == LeastSquares.__name__
     with computing():
         found = sensitivity(learnt, domain)
         rows = carriers(
@@ -37,7 +39,7 @@ def lesson_of(prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: 
             middle=middle,
             unit=unit,
             reach=reach,
-            by_ridge=prior.machine == LeastSquares.__name__,
+            by_ridge=by_ridge,
         )
         return Lesson(
             old,
@@ -46,7 +48,8 @@ def lesson_of(prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: 
             found,
             unit,
             largest(prior.fit, prior.box, reach),
-            rows,
-            prior.places if len(prior.places) == len(rows) else (),
-            TOO_MANY_ROWS,
+            [] if are_withheld(prior.row_places) else rows,
+            prior.row_places if len(prior.row_places) == len(rows) else (),
+            LEFT_OUT if are_withheld(prior.row_places) else TOO_MANY_ROWS,
+            by_ridge=by_ridge,
         )

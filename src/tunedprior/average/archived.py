@@ -78,8 +78,7 @@ def encoded(average: Average) -> bytes:
         if one.some is not None:
             tensors[f"{position} some"] = one.some
         if one.places:  # as bytes: what reads no places finds the same header as before
-            text = torch.frombuffer(bytearray(msgspec.json.encode(one.places)), dtype=torch.uint8)
-            tensors[f"{position} places"] = text
+            tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
         for number, reading in enumerate(one.readings):
             tensors |= {f"{position} {number} {name}": each for name, each in _tensors(reading).items()}
     header = SavedAverage(

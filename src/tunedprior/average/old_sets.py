@@ -293,4 +293,6 @@ def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box,
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    return usable.box, (OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.places),)
+    return usable.box, (
+        OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.row_places),
+    )

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,10 +9,10 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
+from tunedprior.acquisition.posterior import moments, of_each_process
 from tunedprior.average.mixture import MEMBERS, MixtureOfProcesses
 from tunedprior.campaign.fitted import Fitted, Part
 from tunedprior.campaign.samples import in_units
-from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, quietly
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.trials import Trial
 
@@ -68,12 +67,15 @@ def _not_dominated(utilities: Float64[ndarray, "s m"], aims: Aims, useful: list[
 
 def _values(part: Part, codes: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
     """Equally likely values of a response, in an order of its own: responses are independent of each other."""
-    with torch.no_grad(), quietly(NEGATIVE_VARIANCE):
-        posterior: Any = part.model.posterior(codes[:, None] if isinstance(part.model, MixtureOfProcesses) else codes)
-        mean, spread = posterior.mean.flatten(), posterior.variance.flatten().clamp_min(0.0).sqrt()
-    count = _OF_EACH if len(mean) > 1 else _OF_EACH * MEMBERS
+    with torch.no_grad():
+        if isinstance(part.model, MixtureOfProcesses):
+            members = part.model.members
+            mean, variance = (one[0, members] for one in of_each_process(part.model, codes))
+        else:
+            mean, variance = moments(part.model, codes)
+    count = MEMBERS * _OF_EACH // len(mean)
     normal = NormalDist()
     steps = torch.tensor([normal.inv_cdf((k + 0.5) / count) for k in range(count)], dtype=torch.float64)
-    values = (mean[:, None] + spread[:, None] * steps).flatten()
+    values = (mean[:, None] + variance.clamp_min(0.0).sqrt()[:, None] * steps).flatten()
     order = torch.randperm(len(values), generator=torch.Generator().manual_seed(number)) if number else slice(None)
     return values[order][:, None]

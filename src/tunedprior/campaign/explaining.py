@@ -27,6 +27,7 @@ from tunedprior.insight.learnt import lesson_of_model, lessons_of, mean_of
 from tunedprior.insight.reasons import DESIGN, MODEL, NOBODY, OLD_DATA, Reasons
 from tunedprior.insight.trust import Trust
 from tunedprior.lessons.domains import Domain
+from tunedprior.lessons.sensitivity import Function
 from tunedprior.lessons.taught import Taught
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import computing
@@ -42,34 +43,36 @@ def taught_by(suggester: Suggester, fitted: Fitted | None) -> Taught:
     """What old data taught, and once there are results, what the models expect by now."""
     domain, lessons = Domain.of_space(suggester.space, suggester.surrogate.box), []
     for response in suggester.aims.responses:
-        called = f"log {response.target}" if response.log else response.target
-        lessons += lessons_of(surrogate_of(suggester, response), domain, called)
-    if not lessons:
-        notes = ["There is no old data that is used, so it taught nothing."]
-    else:
-        notes = []
+        lessons += lessons_of(surrogate_of(suggester, response), domain, _called(response))
+    notes = [] if lessons else ["There is no old data that is used, so it taught nothing."]
     for response in suggester.aims.responses:
         part = None if fitted is None else fitted.parts.get(response.target)
-        if part is not None and fitted is not None and len(part.observations) > 1:
-            called = f"log {response.target}" if response.log else response.target
-            told, mean = part.observations, _mean(part)
-
-            def expected(codes: Float[Tensor, "n k"], part: Part = part, response: Objective = response, mean: Any = mean) -> Float[Tensor, " n"]:
-                return response.sign * (part.observations.shift + part.observations.scale * mean(codes))
-
-            lessons.append(lesson_of_model(expected, domain, called, told.scale, len(told)))
+        if part is not None and len(part.observations) > 1:
+            told = part.observations
+            unit = told.scale * float(told.y.std(correction=0))
+            lessons.append(lesson_of_model(_expecting(part, response), domain, _called(response), unit, len(told)))
     return Taught.of(lessons, notes)
+
+
+def _called(response: Objective) -> str:
+    return f"log {response.target}" if response.log else response.target
+
+
+def _expecting(part: Part, response: Objective) -> Function:
+    """The model's mean at codes, in units of the response or of its logarithm."""
+    told, model = part.observations, part.model
+    mean = mean_of(model) if isinstance(model, MixtureOfProcesses) else lambda codes: moments(model, codes)[0]
+
+    def expected(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        found: Tensor = response.sign * (told.shift + told.scale * mean(codes))
+        return found
+
+    return expected
 
 
 def surrogate_of(suggester: Suggester, response: Objective) -> Surrogate:
     """How observations of a response become a model."""
     return suggester.others.get(response.target, suggester.surrogate)
-
-
-def _mean(part: Part) -> Any:
-    if isinstance(part.model, MixtureOfProcesses):
-        return mean_of(part.model)
-    return lambda codes: moments(part.model, codes)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +174,7 @@ class Asked:
 
     @cached_property
     def ranks(self) -> tuple[float, float] | None:
-        """The shares of settings of a lower expected utility, and of a smaller uncertainty; None of several responses."""
+        """The shares of settings of lower expected utility, and of smaller uncertainty; None of several objectives."""
         aims, fitted = self.suggester.aims, self.fitted
         if fitted is None or fitted.main not in fitted.parts or len(aims.objectives) > 1:
             return None
@@ -225,6 +228,7 @@ class Asked:
             for old in surrogate.known:
                 at = surrogate.box.inputs(torch.cat([self.codes, self.sample]))
                 values = old.middle + old.units[0] * old.expected(at)
+                values = values.exp() if one.log else values
                 rows.append([one.target, old.name, float(values[0]), float((values[1:] < values[0]).double().mean())])
         return pd.DataFrame(rows, columns=["response", "old data", "expected", "share below"])
 
@@ -256,17 +260,11 @@ class Asked:
             rows.append([told[number].id, float(distances[number]), in_words(told[number].setting), *values])
         return pd.DataFrame(rows, columns=columns)
 
-    def best_value(self, response: str) -> float:
-        """The best of a response so far; nan if it was never measured."""
-        one = self.suggester.aims.named(response)
-        best = one.best(self.suggester.usable(self.history.told))
-        return float("nan") if best is None else one.value_of(best)
-
 
 def _expected_by_belief(
     average: Average, part: Part, response: Objective, codes: Float[Tensor, "1 k"]
 ) -> dict[tuple[str, str], float]:
-    """What each belief, by old data set and name, expects at a setting; those too improbable for a member are absent."""
+    """What each belief, by old data set and name, expects at a setting; too improbable ones are absent."""
     if not isinstance(part.model, MixtureOfProcesses):
         return {}
     weighed, _ = average.weigh(part.observations, part.cache)
@@ -279,4 +277,8 @@ def _expected_by_belief(
         value = response.sign * (part.observations.shift + part.observations.scale * mean)
         found.setdefault((label.old, label.belief), []).append(value)
     means_of = {key: sum(values) / len(values) for key, values in found.items()}
-    return {key: float(torch.tensor(value).exp()) if response.log else value for key, value in means_of.items() if not isnan(value)}
+    return {
+        key: float(torch.tensor(value).exp()) if response.log else value
+        for key, value in means_of.items()
+        if not isnan(value)
+    }

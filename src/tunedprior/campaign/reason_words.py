@@ -1,7 +1,8 @@
 """The sentences that say why a setting."""
 
+from collections.abc import Mapping
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 _MUCH = 0.8
 # Beliefs of less probability are not named, and nothing is said of results further away than this.
 _LEAST_NAMED = 0.05
+# What beliefs say, for those who have not read of them.
+_MEANINGS = {
+    "aligned": "the response goes with the old one",
+    "shape": "it changes as fast along each input as the old one, and no more",
+    "uninformed": "old data says nothing of it",
+}
 _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 
 
@@ -141,17 +148,20 @@ def _beliefs(asked: "Asked", beliefs: pd.DataFrame) -> list[str]:
         rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
         named = [_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
         of = f" of {response}" if several else ""
-        said.append(f"The prediction{of} rests on these beliefs: {', '.join(named)}.")
+        told = "rests" if len(asked.history) else "will begin"
+        said.append(
+            f"The prediction{of} {told} {'on' if len(asked.history) else 'with'} these beliefs: {'; '.join(named)}."
+        )
         said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
     if not asked.trust and not asked.has_old_data:
         said.append("There is no old data, so the prediction rests on the results alone.")
     return said
 
 
-def _belief(row: dict[str, object]) -> str:
-    old = str(row["old data"])
-    of = f" of {old}" if old else ""
-    return f"{row['belief']!r}{of} ({percent(float(str(row['probability'])))})"
+def _belief(row: Mapping[Any, Any]) -> str:
+    of = f" of {row['old data']}" if row["old data"] else ""
+    meaning = _MEANINGS.get(row["belief"], "")
+    return f"{percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
 
 
 def _old(old: pd.DataFrame) -> list[str]:

@@ -207,7 +207,7 @@ def pending_trial(setting: Any, history: History, space: Space, what: str) -> Tr
 
 
 def trial_meant(setting: Any, history: History, space: Space) -> Trial | None:
-    """The pending trial that is meant, or the result of this number; None for a setting that is not pending.
+    """The trial that is meant: pending or told, by number or by its setting; None for a setting that is neither.
 
     An `InputError` for what is neither the number of a trial nor a setting.
     """
@@ -220,7 +220,7 @@ def trial_meant(setting: Any, history: History, space: Space) -> Trial | None:
     if len(table) != 1:
         raise InputError(f"One setting at a time can be explained; got {len(table)}.")
     meant = as_given(table.iloc[0].to_dict(), space)
-    return next((one for one in history.pending if same_setting(one.setting, meant)), None)
+    return next((one for one in (*history.pending, *history.told[::-1]) if same_setting(one.setting, meant)), None)
 
 
 def number_of(trial: Any) -> int:

@@ -1,7 +1,7 @@
 """What an optimiser was made with, and what its models say: the part of it that only looks."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import pandas as pd
 
@@ -190,6 +190,10 @@ class Viewer(Notebook):
         self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
         return self._trust[response.target].trust
 
+    @overload
+    def explain(self, setting: None = None, candidates: Any = None) -> Taught: ...
+    @overload
+    def explain(self, setting: Setting | Suggestion | Trial | int, candidates: Any = None) -> Reasons: ...
     def explain(
         self, setting: Setting | Suggestion | Trial | int | None = None, candidates: Any = None
     ) -> Taught | Reasons:
@@ -203,10 +207,13 @@ class Viewer(Notebook):
         if setting is None:
             return taught_by(self._suggester, fitted)
         trial = trial_meant(setting, self._history, self.space)
-        at = as_given(setting, self.space) if trial is None else trial.setting  # type: ignore[arg-type]
+        at = self._setting(setting) if trial is None else trial.setting
         trust = {one.target: trust for one in self._suggester.aims.responses if (trust := self._trust_now(one))}
         asked = Asked(self._suggester, self._history, fitted, at, trial, trust, self._seed, candidates)
         return asked.reasons()
+
+    def _setting(self, setting: Any) -> Setting:
+        return as_given(as_table(setting, self.space.names).iloc[0].to_dict(), self.space)
 
     def _trust_now(self, response: Objective) -> Trust | None:
         """Trust in old data of a response, without what it was before; None if there is nothing to speak of."""

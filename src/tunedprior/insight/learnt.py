@@ -6,17 +6,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.algorithm1.lessons_of_priors import TOO_MANY_ROWS, lesson_of
+from tunedprior.algorithm1.lessons_of_priors import LEFT_OUT, TOO_MANY_ROWS, lesson_of
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.old_sets import OldSet
 from tunedprior.average.surrogate import Average
-from tunedprior.lessons.carriers import carriers
+from tunedprior.lessons.carriers import are_withheld, carriers
 from tunedprior.lessons.domains import Domain
 from tunedprior.lessons.lesson import Lesson
 from tunedprior.lessons.monomials import largest
 from tunedprior.lessons.sensitivity import sensitivity
-from tunedprior.machines.fit import AlphaFit, lengthscale_of
+from tunedprior.machines.fit import lengthscale_of
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.box import Box
@@ -52,9 +52,9 @@ def _lesson(old: OldSet, box: Box, domain: Domain, target: str) -> Lesson:
             found,
             unit,
             largest(old.readings[first], box),
-            rows,
+            [] if are_withheld(old.places) else rows,
             old.places if len(old.places) == len(rows) else (),
-            "" if isinstance(old.readings[-1], AlphaFit) else TOO_MANY_ROWS,
+            LEFT_OUT if are_withheld(old.places) else TOO_MANY_ROWS,
             _absent(old, box),
         )
 

@@ -14,6 +14,10 @@ from tunedprior.problem.box import Box
 from tunedprior.problem.space import Setting
 
 
+#: The place of a setting that is no old row, but one of those that stand for rows that were left out.
+WITHHELD = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Carrier:
     """One old setting that was learnt from.
@@ -81,6 +85,11 @@ def carriers(
     return [
         Carrier(row, settings[row], middle + unit * float(response[row]), unit * float(influence[row])) for row in order
     ]
+
+
+def are_withheld(places: Sequence[str]) -> bool:
+    """Whether the settings are no old rows, but stand for rows that were left out."""
+    return len(places) > 0 and all(place == WITHHELD for place in places)
 
 
 def _same(one: Float[Tensor, "a d"], other: Float[Tensor, "b d"]) -> bool:

@@ -34,15 +34,15 @@ class Effect:
 
     def in_words(self, name: str, response: str) -> str:
         """A clause about the response along this input."""
-        at = f"from {short(self.low)} to {short(self.high)}"
+        at, within = f"from {short(self.low)} to {short(self.high)}", f"{short(self.low)} and {short(self.high)}"
         if self.way == "rises":
             return f"{response} rises with {name} ({at})"
         if self.way == "falls":
             return f"{response} falls with {name} (from {short(self.high)} to {short(self.low)})"
         if self.way == "rises then falls":
-            return f"{response} rises with {name} up to about {short(self.highest)}, then falls (between {short(self.low)} and {short(self.high)})"
+            return f"{response} rises with {name} up to about {short(self.highest)}, then falls (between {within})"
         if self.way == "falls then rises":
-            return f"{response} falls with {name} down to about {short(self.lowest)}, then rises (between {short(self.low)} and {short(self.high)})"
+            return f"{response} falls with {name} down to about {short(self.lowest)}, then rises (between {within})"
         if self.way == "differs":
             return (
                 f"{response} is highest with {name} = {short(self.highest)} ({short(self.high)}) and lowest with "
@@ -52,7 +52,7 @@ class Effect:
             return f"which way {response} goes with {name} depends on other inputs"
         if self.way == "little effect":
             return f"{name} has little effect"
-        return f"{response} goes up and down with {name} (between {short(self.low)} and {short(self.high)})"
+        return f"{response} goes up and down with {name} (between {within})"
 
 
 def effect_of(found: Sensitivity, number: int) -> Effect:

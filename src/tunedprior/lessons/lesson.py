@@ -35,6 +35,7 @@ class Lesson:
         places: Where each of them stands in its source, by their numbers; empty if that is not known.
         why_no_rows: A sentence on why there are none.
         absent: Inputs of which the old data says nothing.
+        by_ridge: Whether it is a least-squares fit, for which it is known what a row's absence would change.
         results: How many results the model rests on; 0 for old data.
     """
 
@@ -48,6 +49,7 @@ class Lesson:
     places: Sequence[str] = ()
     why_no_rows: str = ""
     absent: Sequence[str] = ()
+    by_ridge: bool = True
     results: int = 0
 
     @property
@@ -117,14 +119,16 @@ class Lesson:
         little = [name for name in little if name not in self.absent]
         if little:
             said.append(f"{listed(little)} {'has' if len(little) == 1 else 'have'} little effect")
-        return [f"{one[0].upper()}{one[1:]}." if one.startswith(("the old ", "which way ")) else f"{one}." for one in said]
+        return [
+            f"{one[0].upper()}{one[1:]}." if one.startswith(("the old ", "which way ")) else f"{one}." for one in said
+        ]
 
     def _interactions(self) -> list[str]:
         strong = [one for one in self.pairs if one[2] >= LITTLE][:_PAIRS_SAID]
         if strong:
             each = [f"{one} and {other} ({percent(share)} of the variance)" for one, other, share in strong]
             return [f"Beyond what each does by itself, these act together: {'; '.join(each)}."]
-        if len(self.found.domain.sides) > 1:
+        if len(self.found.domain.sides) - len(self.absent) > 1:
             return ["Inputs act nearly independently of each other."]
         return []
 
@@ -133,8 +137,8 @@ class Lesson:
             return []
         each = [f"{one.name} ({percent(one.share)})" for one in self.monomials[:_FEATURES_SAID]]
         return [
-            f"The features with the largest learnt weights are {listed(each)}, in shares of the prior variance they get; "
-            "a number in them counts from the middle of its range, a choice as +1 and all others as -1."
+            f"The features with the largest learnt weights are {listed(each)}, in shares of the prior variance they "
+            "get; a number in them counts from the middle of its range, a choice as +1 and all others as -1."
         ]
 
     def _rows(self) -> list[str]:
@@ -144,10 +148,10 @@ class Lesson:
             f"{self.place(one)} ({in_words(one.setting)}{_measured(one.response)}; {short(one.influence)})"
             for one in self.carriers[:_ROWS_SAID]
         ]
-        return [
-            f"What it taught rests most on {'; '.join(each)}. The last figure is by how much what is expected would "
-            "change on average without that row."
-        ]
+        figure = "by how much what is expected would change on average without that row"
+        if not self.by_ridge:
+            figure = "how much that row itself adds to or takes from what is expected, on average"
+        return [f"What it taught rests most on {'; '.join(each)}. The last figure is {figure}."]
 
 
 def _alone_and_all(first: float, total: float) -> str:

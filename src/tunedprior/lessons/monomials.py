@@ -25,7 +25,7 @@ LEVEL = "(level)"
 
 
 class Monomial(NamedTuple):
-    """One feature: its name, the weight ŵ that was learnt for it, and its share of the re-weighted kernel's variance."""
+    """One feature: its name, the weight ŵ learnt for it, and its share of the re-weighted kernel's variance."""
 
     name: str
     weight: float
@@ -101,6 +101,10 @@ def _factors(index: Sequence[int], box: Box) -> tuple[str, ...]:
         among = [choice for choice, power in zip(axis.choices, powers, strict=False) if power % 2]
         others = [choice for choice, power in zip(axis.choices, powers, strict=False) if not power % 2]
         if among and others:
-            fewer = among if (len(among), axis.choices[0] not in among) <= (len(others), axis.choices[0] in among) else others
+            fewer = (
+                among
+                if (len(among), axis.choices[0] not in among) <= (len(others), axis.choices[0] in among)
+                else others
+            )
             found.append(f"[{axis.name} = {' or '.join(map(str, fewer))}]")
     return tuple(found)

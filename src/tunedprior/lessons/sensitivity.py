@@ -60,7 +60,9 @@ def sensitivity(function: Function, domain: Domain) -> Sensitivity:
         return Sensitivity(domain, float(_values(function, sample[:1])), 0.0, nothing, nothing, nothing[:, None], ())
     tables = [_along(function, sample, side) for side in sides]
     means = torch.stack([(table @ side.weights).mean() for table, side in zip(tables, sides, strict=True)])
-    squares = [((table - mean).square() @ side.weights).mean() for table, mean, side in zip(tables, means, sides, strict=True)]
+    squares = [
+        ((table - mean).square() @ side.weights).mean() for table, mean, side in zip(tables, means, sides, strict=True)
+    ]
     variance = float(torch.stack(squares).mean())
     curves = tuple(table.mean(0) for table in tables)
     pairs = torch.zeros(count, count, dtype=torch.float64)
@@ -88,7 +90,8 @@ def _along(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Floa
     """f at each setting of the sample, with each value of one input."""
     moved = sample[:, None].repeat(1, len(side.codes), 1)
     moved[:, :, side.column] = side.codes
-    return _values(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.codes)))
+    found: Tensor = _values(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.codes)))
+    return found
 
 
 def _values(function: Function, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
@@ -111,7 +114,8 @@ def _basis(side: Side, codes: Float[Tensor, " n"], highest: int) -> Float[Tensor
 def _orthonormal(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
     """Orthonormal columns that span the same as these, less their means."""
     left, sizes, _ = torch.linalg.svd(raw - raw.mean(0), full_matrices=False)
-    return left[:, sizes > 1e-9 * sizes.max().clamp_min(1e-12)]
+    found: Tensor = left[:, sizes > 1e-9 * sizes.max().clamp_min(1e-12)]
+    return found
 
 
 def _explained(basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"]) -> Float[Tensor, " q"]:
@@ -119,7 +123,8 @@ def _explained(basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"]) -> Flo
     n, p = basis.shape
     found = (basis.mT @ values).square().sum(0) / n
     rest = values.var(0, correction=0) - found
-    return (found - p / max(1, n - p - 1) * rest).clamp_min(0.0)
+    real: Tensor = (found - p / max(1, n - p - 1) * rest).clamp_min(0.0)
+    return real
 
 
 def _of_bound_inputs(function: Function, domain: Domain) -> Sensitivity:
@@ -145,7 +150,9 @@ def _of_bound_inputs(function: Function, domain: Domain) -> Sensitivity:
     total = torch.full_like(first, _NOTHING)
     if not variance > 0:
         return Sensitivity(domain, mean, 0.0, 0 * first, total, 0 * pairs, tuple(curves))
-    return Sensitivity(domain, mean, variance, (first / variance).clamp_max(1.0), total, pairs / variance, tuple(curves))
+    return Sensitivity(
+        domain, mean, variance, (first / variance).clamp_max(1.0), total, pairs / variance, tuple(curves)
+    )
 
 
 def _at_nodes(side: Side, codes: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
@@ -157,4 +164,5 @@ def _at_nodes(side: Side, codes: Float[Tensor, " n"], values: Float[Tensor, " n"
     power = torch.arange(_HIGHEST_POWER + 1, dtype=torch.float64)
     scaled = ((2 * one - low - high) / (high - low) for one in (codes, side.codes))
     at_settings, at_nodes = (one[:, None] ** power for one in scaled)
-    return at_nodes @ torch.linalg.lstsq(at_settings, values[:, None]).solution[:, 0]
+    found: Tensor = at_nodes @ torch.linalg.lstsq(at_settings, values[:, None]).solution[:, 0]
+    return found

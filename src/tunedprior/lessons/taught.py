@@ -52,7 +52,7 @@ class Taught(Explanation):
 
     @classmethod
     def of(cls, lessons: Sequence[Lesson], notes: Sequence[str] = ()) -> "Taught":
-        """The tables of all lessons, one below the other; notes come after their sentences."""
+        """The tables of all lessons, one below the other; notes come before their sentences."""
         inputs: list[list[Any]] = []
         curves: list[list[Any]] = []
         pairs: list[list[Any]] = []
@@ -78,7 +78,7 @@ class Taught(Explanation):
             pd.DataFrame(pairs, columns=_PAIRS),
             pd.DataFrame(features, columns=_FEATURES),
             pd.DataFrame(rows, columns=_ROWS),
-            [*said, *notes],
+            [*notes, *said],
         )
 
     @property

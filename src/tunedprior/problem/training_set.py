@@ -100,9 +100,7 @@ class TrainingSet:
         return replace(self, response=(self.response - shift) / scale, shift=shift, scale=scale)
 
 
-def _places(
-    inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]
-) -> tuple[str, ...]:
+def _places(inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]) -> tuple[str, ...]:
     """For each point where its rows stand, such as "line 7" or "line 7, line 12"."""
     if not places:
         return ()
