@@ -14,6 +14,7 @@ from benchmarks.studies import (
     mistakes,
     paper,
     repeat,
+    sharing,
     trust,
 )
 from benchmarks.studies.goals import command as goals
@@ -32,6 +33,7 @@ _BENCHMARKS = {
     "batches": batches,
     "repeat": repeat,
     "merge": merge,
+    "sharing": sharing,
     "goals": goals,
     "speed": speed,
     "workers": workers,

@@ -136,7 +136,8 @@ def _settings(box: Box, count: int, first: int = 0) -> Float[Tensor, "m d"]:
         share = next(columns) if axis.width else torch.zeros(count, dtype=torch.float64)
         choices = axis.width if axis.choices is not None else 0
         codes.append((share * choices).floor().clamp(0, choices - 1) if choices else 2 * share - 1)
-    return torch.unique(box.inputs(torch.stack(codes, dim=1)), dim=0)
+    different: Tensor = torch.unique(box.inputs(torch.stack(codes, dim=1)), dim=0)
+    return different
 
 
 def _inputs_before(inputs: Float[Tensor, "m d"], box: Box, before: Box) -> Float[Tensor, "m d"]:
@@ -156,7 +157,8 @@ def _kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
     if "lengthscale" in arguments:
         wider = []
         for now, then in zip(box.axes, before.axes, strict=True):
-            wider += [1.0 if then.choices is not None else (then.high - then.low) / (now.high - now.low)] * then.width
+            is_number = then.choices is None and then.width == 1
+            wider += [(then.high - then.low) / (now.high - now.low) if is_number else 1.0] * then.width
         lengths = torch.tensor(arguments["lengthscale"], dtype=torch.float64)
         if len(lengths) == 1 and all(part == 1.0 for part in wider):
             wider = [1.0]
@@ -164,7 +166,9 @@ def _kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
     for parameter in ("scale", "offset"):
         if parameter in arguments:
             arguments[parameter] = [_rounded(one) for one in arguments[parameter]]
-    return kernel_of(name, arguments).requires_grad_(False)
+    kernel = kernel_of(name, arguments)
+    kernel.requires_grad_(False)
+    return kernel
 
 
 def _rounded_axis(axis: Axis) -> Axis:

@@ -17,7 +17,7 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.trials import Trial
 
 # Equally likely values of each member of a mixture.
-_OF_EACH = 63
+_OF_EACH = 511
 _NOTHING = float("nan")
 
 

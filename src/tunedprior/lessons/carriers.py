@@ -13,7 +13,6 @@ from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Setting
 
-
 #: The place of a setting that is no old row, but one of those that stand for rows that were left out.
 WITHHELD = ""
 

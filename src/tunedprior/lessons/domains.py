@@ -19,6 +19,8 @@ _SETTINGS, _FEW_INPUTS, _SETTINGS_OF_MANY, _BOUND_SETTINGS = 256, 4, 128, 1024
 # Values of an input at which it is looked at; grids and levels of up to `_MOST_VALUES` are taken whole.
 _NODES = 11
 _MOST_VALUES = 24
+# Spaces of up to so many settings are taken whole.
+_MOST_SETTINGS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +52,13 @@ class Domain:
         sides: The inputs that vary.
         sample: Settings spread over the domain, as codes.
         is_bound: Whether constraints tie inputs to each other, so that none can be changed while all others stay.
+        is_whole: Whether the sample is every setting there is.
     """
 
     sides: tuple[Side, ...]
     sample: Float[Tensor, "n k"]
     is_bound: bool = False
+    is_whole: bool = False
 
     @classmethod
     def of_space(cls, space: Space, box: Box) -> "Domain":
@@ -66,6 +70,8 @@ class Domain:
             for column, (parameter, axis) in enumerate(zip(space.parameters, box.axes, strict=True))
             if (side := _side_of(parameter, axis, column)) is not None
         ]
+        if space.size is not None and space.size <= _MOST_SETTINGS:
+            return cls(tuple(sides), box.codes(space.every_setting()), is_whole=True)
         columns = []
         for parameter, axis, share in zip(space.parameters, box.axes, _uniform(len(box.axes)).T, strict=True):
             columns.append(_codes(axis, [parameter.at_quantile(float(u)) for u in share]))

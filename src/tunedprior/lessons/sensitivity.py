@@ -16,6 +16,7 @@ _AT_ONCE = 4096  # settings
 _HIGHEST_POWER = 6  # of polynomials in an input, where its part in an interaction is looked for
 # Of two inputs that are bound: their products have so many powers each.
 _HIGHEST_OF_PAIRS = 3
+_ROUNDING = 1e-12
 _NOTHING = float("nan")
 
 
@@ -67,7 +68,8 @@ def sensitivity(function: Function, domain: Domain) -> Sensitivity:
     curves = tuple(table.mean(0) for table in tables)
     pairs = torch.zeros(count, count, dtype=torch.float64)
     first, total = torch.zeros(count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
-    bases = [_basis(side, sample[:, side.column], _HIGHEST_POWER) for side in sides]
+    whole = domain.is_whole
+    bases = [_basis(side, sample[:, side.column], len(sample) if whole else _HIGHEST_POWER) for side in sides]
     for i, (side, table, curve) in enumerate(zip(sides, tables, curves, strict=True)):
         level = table @ side.weights
         first[i] = side.weights @ (curve - side.weights @ curve).square()
@@ -75,8 +77,8 @@ def sensitivity(function: Function, domain: Domain) -> Sensitivity:
         together = table - level[:, None] - curve + side.weights @ curve
         for j in range(count):
             if j != i:
-                pairs[i, j] = side.weights @ _explained(bases[j], together)
-    if not variance > 0:
+                pairs[i, j] = side.weights @ _explained(bases[j], together, by_chance=not whole)
+    if _is_flat(variance, float(means.mean())):
         return Sensitivity(domain, float(means.mean()), 0.0, 0 * first, 0 * total, 0 * pairs, curves)
     first, total, pairs = first / variance, total / variance, (pairs + pairs.T) / (2 * variance)
     # By itself no input accounts for more than in all, and a pair for no more than what either does with others.
@@ -84,6 +86,11 @@ def sensitivity(function: Function, domain: Domain) -> Sensitivity:
     most = (total - first).clamp_min(0.0)
     pairs = pairs.minimum(most[:, None]).minimum(most[None])
     return Sensitivity(domain, float(means.mean()), variance, first.clamp(0.0, 1.0), total, pairs, curves)
+
+
+def _is_flat(variance: float, mean: float) -> bool:
+    """Whether a function varies by no more than rounding."""
+    return not variance > (_ROUNDING * mean) ** 2
 
 
 def _along(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Float[Tensor, "n q"]:
@@ -118,11 +125,15 @@ def _orthonormal(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
     return found
 
 
-def _explained(basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"]) -> Float[Tensor, " q"]:
-    """The variance of each column that the basis explains, less what it would explain by chance."""
+def _explained(
+    basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"], by_chance: bool = True
+) -> Float[Tensor, " q"]:
+    """The variance of each column that the basis explains; in a sample, less what it would explain by chance."""
     n, p = basis.shape
     found = (basis.mT @ values).square().sum(0) / n
     rest = values.var(0, correction=0) - found
+    if not by_chance:
+        return found
     real: Tensor = (found - p / max(1, n - p - 1) * rest).clamp_min(0.0)
     return real
 
@@ -148,7 +159,7 @@ def _of_bound_inputs(function: Function, domain: Domain) -> Sensitivity:
             left = left - alone @ (alone.mT @ left)
             pairs[i, j] = pairs[j, i] = _explained(_orthonormal(left), centred - alone @ (alone.mT @ centred))[0]
     total = torch.full_like(first, _NOTHING)
-    if not variance > 0:
+    if _is_flat(variance, mean):
         return Sensitivity(domain, mean, 0.0, 0 * first, total, 0 * pairs, tuple(curves))
     return Sensitivity(
         domain, mean, variance, (first / variance).clamp_max(1.0), total, pairs / variance, tuple(curves)
