@@ -104,7 +104,7 @@ def test_a_flat_response_teaches_nothing() -> None:
 
 
 def test_mixtures_say_what_a_share_means() -> None:
-    space = {name: (0.0, 1.0) for name in "abc"}
+    space = dict.fromkeys("abc", (0.0, 1.0))
     opt = told(Optimizer(space, constraints=["a + b + c == 1"], seed=0), lambda s: s["c"], 5)
     assert "Inputs are bound by constraints" in words(opt.explain())
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from support import reference
+from support import reference, slow_shares
 from tunedprior import pretrain
 from tunedprior.kernels import Linear, Polynomial
-from tunedprior.lessons.carriers import carriers
+from tunedprior.lessons.carriers import carriers_of
 from tunedprior.lessons.monomials import largest
 from tunedprior.machines import LeastSquares
 from tunedprior.problem.box import Box
@@ -34,11 +34,11 @@ def test_influence_is_the_change_without_the_row() -> None:
     fit = LeastSquares(0.3).fit(Polynomial(2, 1.0), points, y)
     at = [[0.0, 0.0], [0.5, -0.5], [-0.3, 0.8]]
     box = Box.around(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
-    found = carriers([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, middle=10.0, unit=2.0)
+    found = carriers_of([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, middle=10.0, unit=2.0)
 
     def g(rows: list[int], x: list[float]) -> float:
         kernel = [[reference.polynomial([points[i], points[j]], 2, 1.0) for j in rows] for i in rows]
-        alpha = reference.ridge(kernel, [y[i] for i in rows], 0.3)
+        alpha = slow_shares.ridge(kernel, [y[i] for i in rows], 0.3)
         return sum(a * reference.polynomial([points[i], x], 2, 1.0) for a, i in zip(alpha, rows, strict=True))
 
     every = list(range(len(y)))

@@ -7,10 +7,10 @@ import pytest
 import torch
 from scipy.stats import sobol_indices, uniform
 
-from support import reference
+from support import slow_shares
 from tunedprior.lessons.domains import Domain, clenshaw_curtis
 from tunedprior.lessons.effects import effect_of
-from tunedprior.lessons.sensitivity import Sensitivity, sensitivity
+from tunedprior.lessons.sensitivity import Sensitivity, sensitivity_of
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
@@ -18,7 +18,7 @@ from tunedprior.problem.space import Space
 def found_for(space: dict, function, constraints=()) -> Sensitivity:
     """The indices of a function of codes."""
     parsed = Space.parse(space).constrained(constraints)
-    return sensitivity(function, Domain.of_space(parsed, Box.around(parsed)))
+    return sensitivity_of(function, Domain.of_space(parsed, Box.around(parsed)))
 
 
 def numbers(count: int) -> dict:
@@ -81,11 +81,11 @@ def test_small_spaces_are_exact() -> None:
         return weights[gas] * math.sin(layers) + speed * layers / 10 + (gas == "air") * speed
 
     table = {tuple(box.codes([one])[0].tolist()): f(tuple(one.values())) for one in parsed.every_setting()}
-    found = sensitivity(
+    found = sensitivity_of(
         lambda codes: torch.tensor([table[tuple(row)] for row in codes.tolist()], dtype=torch.float64),
         Domain.of_space(parsed, box),
     )
-    first, total, pairs = reference.sobol_indices(f, [parameter.values() for parameter in parsed.parameters])
+    first, total, pairs = slow_shares.sobol_indices(f, [parameter.values() for parameter in parsed.parameters])
     np.testing.assert_allclose(found.first, first, atol=1e-9)
     np.testing.assert_allclose(found.total, total, atol=1e-9)
     np.testing.assert_allclose(found.pairs, pairs, atol=1e-9)
@@ -109,7 +109,7 @@ def test_scales_are_those_of_the_space() -> None:
 
 def test_parts_that_add_up() -> None:
     """Over a triangle, E[c | a] = (1 - a)/2, so a says a quarter of what c does."""
-    space = {name: (0.0, 1.0) for name in "abc"}
+    space = dict.fromkeys("abc", (0.0, 1.0))
     found = found_for(space, lambda codes: codes[:, 2], ["a + b + c == 1"])
     assert found.domain.is_bound
     np.testing.assert_allclose(found.first, [0.25, 0.25, 1.0], atol=0.05)

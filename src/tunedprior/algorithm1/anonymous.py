@@ -37,9 +37,9 @@ _PRECISION, _RIDGE = 0.01, 1e-4
 _DIGITS = 2  # of all other numbers
 _EDGE = 1 / 20  # of a parameter's range: its ends are multiples of a round number of at least this size
 # Points: so many for each parameter and one more, and not more than makes a suggestion slow.
-_POINTS, _MOST_POINTS = 64, 400
+_POINTS, _MOST_POINTS = 64, 200
 _SAMPLE = 256  # further points, over which means are taken
-_LAMBDAS = [mantissa * 10.0**power for power in range(-6, 2) for mantissa in (1.0, 1.5, 2.0, 3.0, 4.5, 7.0)]
+_LAMBDAS = [float(f"{mantissa}e{power}") for power in range(-6, 2) for mantissa in (1.0, 1.5, 2.0, 3.0, 4.5, 7.0)]
 
 
 def distilled(prior: "WeightPrior") -> dict[str, Any]:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.lessons.carriers import are_withheld, carriers
+from tunedprior.lessons.carriers import are_withheld, carriers_of
 from tunedprior.lessons.domains import Domain
 from tunedprior.lessons.lesson import Lesson
 from tunedprior.lessons.monomials import largest
-from tunedprior.lessons.sensitivity import sensitivity
+from tunedprior.lessons.sensitivity import sensitivity_of
 from tunedprior.machines import LeastSquares
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.old_data import UNNAMED
@@ -31,8 +31,8 @@ def lesson_of(prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: 
 
     by_ridge = prior.machine == LeastSquares.__name__
     with computing():
-        found = sensitivity(learnt, domain)
-        rows = carriers(
+        found = sensitivity_of(learnt, domain)
+        rows = carriers_of(
             [(prior.fit, 1.0)],
             prior.inputs(domain.sample),
             prior.box,

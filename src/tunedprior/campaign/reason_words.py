@@ -172,10 +172,14 @@ def _old(old: pd.DataFrame) -> list[str]:
         about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
         of = f" of {row['response']}" if several else ""
         said.append(
-            f"{about} expects {short(row['expected'])}{of} there, in its own units; that is more than at "
-            f"{percent(row['share below'])} of all settings."
+            f"{about} expects {short(row['expected'])}{of} there, in its own units; that is "
+            f"{_compared(row['share below'])} of all settings."
         )
     return said
+
+
+def _compared(below: float) -> str:
+    return f"more than at {percent(below)}" if below >= 0.5 else f"less than at {percent(1 - below)}"
 
 
 def _plain(asked: "Asked") -> list[str]:

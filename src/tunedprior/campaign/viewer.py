@@ -30,6 +30,9 @@ from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import Trial, as_given, settings_of
 
+# A setting, a suggestion, a row of a table, a trial or its number.
+_Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
+
 
 class Viewer(Notebook):
     """What there is to see of an `Optimizer`; nothing here changes what was told or asked for."""
@@ -193,14 +196,12 @@ class Viewer(Notebook):
     @overload
     def explain(self, setting: None = None, candidates: Any = None) -> Taught: ...
     @overload
-    def explain(self, setting: Setting | Suggestion | Trial | int, candidates: Any = None) -> Reasons: ...
-    def explain(
-        self, setting: Setting | Suggestion | Trial | int | None = None, candidates: Any = None
-    ) -> Taught | Reasons:
+    def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
+    def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> Taught | Reasons:
         """Without a setting, what the old data taught; with one, why it: both in words and as tables.
 
         Args:
-            setting: A pending suggestion, any other setting, or the number of a trial.
+            setting: A pending suggestion, any other setting, or a trial or its number.
             candidates: The settings that the suggestion was picked from, if not all of the space.
         """
         fitted = self._model() if len(self._history) else None

@@ -11,11 +11,11 @@ from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.old_sets import OldSet
 from tunedprior.average.surrogate import Average
-from tunedprior.lessons.carriers import are_withheld, carriers
+from tunedprior.lessons.carriers import are_withheld, carriers_of
 from tunedprior.lessons.domains import Domain
 from tunedprior.lessons.lesson import Lesson
 from tunedprior.lessons.monomials import largest
-from tunedprior.lessons.sensitivity import sensitivity
+from tunedprior.lessons.sensitivity import sensitivity_of
 from tunedprior.machines.fit import lengthscale_of
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import computing
@@ -42,9 +42,9 @@ def _lesson(old: OldSet, box: Box, domain: Domain, target: str) -> Lesson:
         return old.middle + unit * old.expected(box.inputs(codes))
 
     with computing():
-        found = sensitivity(learnt, domain)
+        found = sensitivity_of(learnt, domain)
         fits = [(fit, old.likelihood(number)) for number, fit in enumerate(old.readings)]
-        rows = carriers(fits, inputs, box, middle=old.middle, unit=old.units[-1])
+        rows = carriers_of(fits, inputs, box, middle=old.middle, unit=old.units[-1])
         return Lesson(
             old.name,
             f"the old {target}",
@@ -80,7 +80,7 @@ def lesson_of_model(
 ) -> Lesson:
     """What the model of so many results expects of a response, over a domain."""
     with computing():
-        return Lesson("", target, target, sensitivity(expected, domain), unit, results=results)
+        return Lesson("", target, target, sensitivity_of(expected, domain), unit, results=results)
 
 
 def mean_of(model: MixtureOfProcesses) -> Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]:

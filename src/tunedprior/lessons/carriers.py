@@ -34,7 +34,7 @@ class Carrier:
     influence: float
 
 
-def carriers(
+def carriers_of(
     fits: Sequence[tuple[Fit, float]],
     sample: Float[Tensor, "n d"],
     box: Box,

@@ -45,7 +45,7 @@ class Sensitivity:
     curves: tuple[Float[Tensor, " q"], ...]
 
 
-def sensitivity(function: Function, domain: Domain) -> Sensitivity:
+def sensitivity_of(function: Function, domain: Domain) -> Sensitivity:
     """Sobol indices of a function over a domain.
 
     Each input takes all its values at each setting of a sample, all others as they are. Means and variances along these
