@@ -14,7 +14,7 @@ from tunedprior import WeightPrior
 from tunedprior.beliefs import belief
 
 
-def fine_grid(num_inputs: int, count: int = 800) -> Tensor:
+def fine_grid(num_inputs: int, count: int = 600) -> Tensor:
     """Points among which rows are looked for."""
     if num_inputs == 1:
         return torch.linspace(-1, 1, count, dtype=torch.float64)[:, None]
