@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks.attacks import ATTACKS, chance
+from benchmarks.problems.attacks import ATTACKS, chance
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables

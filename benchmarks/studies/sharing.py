@@ -26,7 +26,7 @@ from tunedprior.errors import ExhaustedWarning, OldDataWarning
 
 FULL, ANONYMOUS, NOTHING = SHARED = ("as learnt", "without rows", "no old data")
 PRIORS = ("average", "reweighted")
-_TRIALS, _SEEDS = 20, 1
+_TRIALS, _SEEDS = 20, 2
 # The pairs that the process with the re-weighted kernel is tried on, which takes much longer: three inputs each.
 _SMALL = ("storm_solo_coloc", "storm_coloc_wc_rs", "storm_c1_c3_lat", "storm_c1thr_c3lat_flip")
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks.attacks import ATTACKS, chance
+from benchmarks.problems.attacks import ATTACKS, chance
 from tunedprior import Optimizer, WeightPrior, pretrain
 from tunedprior.algorithm1 import storage
 from tunedprior.average import archived

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.attacks import ATTACKS
+from benchmarks.problems.attacks import ATTACKS
 from benchmarks.results import RESULTS
 from benchmarks.studies import recovery, sharing
 from benchmarks.tables import DOCS

@@ -14,8 +14,8 @@ from tunedprior.lessons.shown import percent, short
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import in_words
 
-# How many inputs, pairs, features and rows a sentence names, and of the last two, a table.
-_INPUTS_SAID, _PAIRS_SAID, _FEATURES_SAID, _ROWS_SAID = 4, 2, 4, 3
+# How many inputs, pairs, features and rows a sentence names.
+_INPUTS_SAID, _PAIRS_SAID, _FEATURES_SAID, _ROWS_SAID = 5, 2, 4, 3
 # A standard deviation, in that of the old responses, below which nothing was learnt.
 _FLAT = 0.02
 

@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 
 
+# Columns of numbers from 0 to 1, of which small ones do not matter.
+_SHARES = ("first", "total", "share", "share below", "probability", "distance")
+
+
 class Explanation:
     """Mixin: text, HTML and a plain dict, from `sentences` and `tables`."""
 
@@ -20,8 +24,13 @@ class Explanation:
         """The tables, by what they are about."""
         raise NotImplementedError
 
+    @property
+    def shown(self) -> Mapping[str, pd.DataFrame]:
+        """The same, less what is not worth reading."""
+        return self.tables
+
     def __str__(self) -> str:
-        shown = [f"{title}:\n{_rounded(one).to_string(index=False)}" for title, one in self.tables.items() if len(one)]
+        shown = [f"{title}:\n{_rounded(one).to_string(index=False)}" for title, one in self.shown.items() if len(one)]
         return "\n\n".join(["\n".join(self.sentences), *shown])
 
     __repr__ = __str__
@@ -30,7 +39,7 @@ class Explanation:
         said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
         tables = [
             f"<h4>{escape(title)}</h4>{_rounded(one).to_html(index=False, escape=True)}"
-            for title, one in self.tables.items()
+            for title, one in self.shown.items()
             if len(one)
         ]
         return said + "".join(tables)
@@ -73,7 +82,8 @@ def _rounded(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.copy()
     for name in shown.columns:
         if pd.api.types.is_float_dtype(shown[name]):
-            shown[name] = shown[name].map(lambda value: "" if pd.isna(value) else f"{value:.4g}").astype(object)
+            form = ".3f" if name in _SHARES else ".4g"
+            shown[name] = [("" if pd.isna(value) else f"{value:{form}}") for value in shown[name]]
         else:
             shown[name] = shown[name].map(lambda value: short(value) if isinstance(value, float) else value)
     return shown

@@ -12,6 +12,7 @@ from tunedprior.problem.trials import in_words
 
 # Rows and features that the tables hold for each old data set.
 _MOST_ROWS, _MOST_FEATURES = 10, 10
+_LEAST_SHARE = 0.005  # of interactions that are shown
 
 _INPUTS = ["old data", "response", "input", "first", "total", "effect", "low", "high", "lowest at", "highest at"]
 _CURVES = ["old data", "response", "input", "value", "expected"]
@@ -90,6 +91,11 @@ class Taught(Explanation):
             "features": self.features,
             "rows": self.rows,
         }
+
+    @property
+    def shown(self) -> Mapping[str, pd.DataFrame]:
+        """The same, without interactions that are next to nothing."""
+        return {**self.tables, "interactions": self.interactions[self.interactions["share"] >= _LEAST_SHARE]}
 
     def to_dict(self) -> dict[str, Any]:
         """Sentences and tables as JSON has them: lists of records, None for what is not known."""
