@@ -14,7 +14,9 @@ from benchmarks.studies import (
     merge,
     mistakes,
     paper,
+    recovery,
     repeat,
+    sharing,
     trust,
 )
 from benchmarks.studies.goals import command as goals
@@ -34,6 +36,8 @@ _BENCHMARKS = {
     "batches": batches,
     "repeat": repeat,
     "merge": merge,
+    "sharing": sharing,
+    "recovery": recovery,
     "goals": goals,
     "speed": speed,
     "shell": shell,

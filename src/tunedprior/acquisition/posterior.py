@@ -8,7 +8,7 @@ from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.average.mixture import LEAST_VARIANCE, MixtureOfProcesses
 from tunedprior.models.fitting import LEAST_NOISE
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, quietly
@@ -23,13 +23,28 @@ def moments(
     model: Model, codes: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """Mean and variance of the response at each setting, or of a measurement of it; of the mixture, if it is one."""
-    if isinstance(model, MixtureOfProcesses):  # point by point: joint covariances of all members would fill the memory
-        parts = [model.posterior(some[:, None], observation_noise=measured) for some in codes.split(_PREDICTED_AT_ONCE)]
-        mean = torch.cat([part.mixture_mean for part in parts])
-        return mean[:, 0, 0], torch.cat([part.mixture_variance for part in parts])[:, 0, 0]
+    if isinstance(model, MixtureOfProcesses):
+        parts = [of_each_process(model, some, measured) for some in codes.split(_PREDICTED_AT_ONCE)]
+        means, variances = (torch.cat(each) for each in zip(*parts, strict=True))
+        mean, weights = means @ model.weights, model.weights
+        return mean, variances @ weights + means.square() @ weights - mean.square()
     with quietly(NEGATIVE_VARIANCE):
         posterior: Any = model.posterior(codes, observation_noise=measured)  # BoTorch's type does not promise a mean
         return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
+
+
+def of_each_process(
+    model: MixtureOfProcesses, codes: Float[Tensor, "n k"], measured: bool = False
+) -> tuple[Float[Tensor, "n s"], Float[Tensor, "n s"]]:
+    """Mean and variance at each setting, for each process of a mixture; setting by setting, so that memory suffices.
+
+    As its posterior has them; but the first posterior of a program takes PyTorch seconds to prepare for.
+    """
+    x, processes = model.box.inputs(codes)[:, None], model.processes
+    explained = model.explained_by(x)
+    mean = (explained.mT @ model.whitened)[..., 0, 0]
+    variance = (processes.variance(x) - explained.square().sum(-2))[..., 0].clamp_min(LEAST_VARIANCE)
+    return mean, (variance + processes.noise if measured else variance) * model.amplitude
 
 
 @torch.no_grad()

@@ -161,6 +161,7 @@ def _learnt(
     few = every.subset(rows_with_alpha, seed)
     about: dict[str, Any] = {
         "anchors": few.points, "box": box, "reach": reach, "response_shift": every.shift, "response_scale": every.scale,
+        "places": few.places,
     }  # fmt: skip
     choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=ard, seed=seed)
     if len(few) < len(every) and isinstance(machine, LeastSquares | None) and has_features(kernel):

@@ -11,8 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1 import storage
+from tunedprior.algorithm1.anonymous import ANONYMOUS, distilled
+from tunedprior.algorithm1.lessons_of_priors import lesson_of
 from tunedprior.beliefs.reweighted import ReweightedBelief
+from tunedprior.checks import flag
 from tunedprior.kernels import FreeKernel
+from tunedprior.lessons.carriers import WITHHELD
+from tunedprior.lessons.domains import Domain
+from tunedprior.lessons.taught import Taught
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.problem.box import Box
 
@@ -33,6 +39,7 @@ class WeightPrior:
         reach: The box is scaled onto [-reach, reach]; below 1 for kernels undefined at ±1.
         response_shift: Subtracted from the old responses before training.
         response_scale: The divisor of the old responses, after the shift.
+        places: Where the rows of each anchor stand in their source; empty if that is not known, as after `load`.
     """
 
     fit: Fit
@@ -43,13 +50,15 @@ class WeightPrior:
     reach: float = 1.0
     response_shift: float = 0.0
     response_scale: float = 1.0
+    places: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         kernel = type(self.base).__name__
         names = ", ".join(self.box.names)
         vanishing = ", which vanishes" if self.vanishes else ""
+        rows = "old rows that were left out" if self.is_anonymous else f"{len(self.anchors)} old settings"
         return (
-            f"<WeightPrior for {names}: {kernel} re-weighted by {len(self.anchors)} old settings{vanishing}; "
+            f"<WeightPrior for {names}: {kernel} re-weighted by {rows}{vanishing}; "
             f"{self.machine}, λ = {self.lam:.3g}, leave-one-out error {self.error:.3g}>"
         )
 
@@ -88,9 +97,39 @@ class WeightPrior:
         with torch.no_grad():
             return float(self.kernel()(self.anchors, diag=True).mean()) < _VANISHING
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into one file: a zip archive of plain arrays and a JSON header."""
-        storage.write(self, path)
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the rows that it was learnt from were left out: its anchors are points that anybody could list."""
+        return self.machine == ANONYMOUS
+
+    @property
+    def row_places(self) -> tuple[str, ...]:
+        """`places`; of an anonymous prior, whose anchors are no rows, `WITHHELD` for each."""
+        return (WITHHELD,) * len(self.alpha) if self.is_anonymous else self.places
+
+    def explain(self) -> Taught:
+        """What the old data taught: inputs and their directions, interactions, features, and the rows that carry it.
+
+        Shares are over the whole box, evenly on the scale of each parameter. See docs/explaining.md.
+        """
+        return Taught.of([lesson_of(self, Domain.of_box(self.box))])
+
+    def without_rows(self) -> "WeightPrior":
+        """What was learnt, without the rows it was learnt from; docs/sharing.md says what it still reveals.
+
+        g is learnt again from its own rounded values at points that do not depend on the old data, with fewer degrees
+        of freedom than there were rows, and all other numbers are rounded.
+        """
+        return self if self.is_anonymous else WeightPrior(**distilled(self))
+
+    def save(self, path: str | PathLike[str], anonymous: bool = False) -> None:
+        """Write everything into one file: a zip archive of plain arrays and a JSON header.
+
+        Args:
+            path: Of the file.
+            anonymous: Whether to save it `without_rows`, to be shared with people who may not see the old data.
+        """
+        storage.write(self.without_rows() if flag(anonymous, "anonymous") else self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "WeightPrior":

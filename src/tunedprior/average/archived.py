@@ -1,7 +1,8 @@
 """What an average learnt from old data, as bytes: plain arrays and a JSON header. No pickle, and no table of old data.
 
 It is what a worker needs that has never seen the old files. Fits with an α for each row hold the settings of up to 500
-old rows, as their anchors; their responses are not in it.
+old rows, as their anchors, with the lines where they stand; their responses are not in it as such, but follow from
+α and λ.
 """
 
 from collections.abc import Mapping
@@ -76,6 +77,8 @@ def encoded(average: Average) -> bytes:
     for position, one in enumerate(average.known):
         if one.some is not None:
             tensors[f"{position} some"] = one.some
+        if one.places:  # as bytes: what reads no places finds the same header as before
+            tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
         for number, reading in enumerate(one.readings):
             tensors |= {f"{position} {number} {name}": each for name, each in _tensors(reading).items()}
     header = SavedAverage(
@@ -166,7 +169,22 @@ def _set(saved: SavedSet, position: int, arrays: Mapping[str, np.ndarray], box: 
         saved.sign,
         saved.hoped or 1,
         _tensor(arrays, some, np.float64) if some in arrays else None,
+        _places(arrays.get(f"{position} places"), readings),
     )
+
+
+def _places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ...]:
+    """Where old rows stand, one place for each anchor of the last reading; empty where none were stored."""
+    if text is None:
+        return ()
+    try:
+        found = tuple(msgspec.json.decode(text.tobytes(), type=list[str]))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"What is stored of old data is damaged (its rows: {error}).") from error
+    anchors = readings[-1].anchors if isinstance(readings[-1], AlphaFit) else ()
+    if len(found) != len(anchors):
+        raise FileFormatError("What is stored of old data is damaged: its rows are not those of its settings.")
+    return found
 
 
 def _reading(saved: SavedReading, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:

@@ -54,6 +54,7 @@ class OldSet:
         sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
         hoped: +1 or -1: the sign of that relation if nothing turned around.
         some: Some of its settings, as kernel inputs; None if they are not at hand.
+        places: Where the rows of each setting of the last reading stand in their source; empty if that is not known.
     """
 
     name: str
@@ -64,6 +65,7 @@ class OldSet:
     sign: int = 0
     hoped: int = 1
     some: Float[Tensor, "m d"] | None = None
+    places: tuple[str, ...] = ()
 
     def likelihood(self, reading: int) -> float:
         """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
@@ -247,7 +249,8 @@ def learn(
             fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes, absent)]
             units = tuple(unit for _, unit in fits)
             some = sets[-1].points[random_rows(len(sets[-1].points), _SOME, seed)]
-            found = OldSet(name, tuple(fit for fit, _ in fits), units, sets[0].shift, LIKELY * len(sets), some=some)
+            readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
+            found = OldSet(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
             known.append(_related(found, relations, direction, tables[name].labels))
     return box, tuple(known)
 
@@ -290,4 +293,6 @@ def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box,
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
-    return usable.box, (OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift),)
+    return usable.box, (
+        OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.row_places),
+    )

@@ -206,6 +206,23 @@ def pending_trial(setting: Any, history: History, space: Space, what: str) -> Tr
     return found
 
 
+def trial_meant(setting: Any, history: History, space: Space) -> Trial | None:
+    """The trial that is meant: pending or told, by number or by its setting; None for a setting that is neither.
+
+    An `InputError` for what is neither the number of a trial nor a setting.
+    """
+    if isinstance(setting, Trial | int | np.integer) and not isinstance(setting, bool):
+        number = number_of(setting)
+        return next((one for one in history.pending if one.id == number), None) or history.told_as(number)
+    if isinstance(setting, Suggestion) and (found := setting.trial_in(history)) is not None:
+        return found
+    table = as_table(setting, space.names)
+    if len(table) != 1:
+        raise InputError(f"One setting at a time can be explained; got {len(table)}.")
+    meant = as_given(table.iloc[0].to_dict(), space)
+    return next((one for one in (*history.pending, *history.told[::-1]) if same_setting(one.setting, meant)), None)
+
+
 def number_of(trial: Any) -> int:
     """The number of a trial: of a `Trial`, a suggestion, or the number itself."""
     if isinstance(trial, Trial):

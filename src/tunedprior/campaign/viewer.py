@@ -1,13 +1,14 @@
 """What an optimiser was made with, and what its models say: the part of it that only looks."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import pandas as pd
 
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.advice import Recommendation, noise_in, recommended
+from tunedprior.campaign.explaining import Asked, surrogate_of, taught_by
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.measured import number
 from tunedprior.campaign.notebook import Notebook
@@ -15,16 +16,22 @@ from tunedprior.campaign.outlook import Remaining, Replication, remaining, repli
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.sources import MadeWith, OldSource
 from tunedprior.campaign.suggester import Suggester
+from tunedprior.campaign.telling import Suggestion, trial_meant
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.insight.reasons import Reasons
 from tunedprior.insight.trust import Trust, TrustSoFar
+from tunedprior.lessons.taught import Taught
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import as_table
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import settings_of
+from tunedprior.problem.trials import Trial, as_given, settings_of
+
+# A setting, a suggestion, a row of a table, a trial or its number.
+_Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
 
 
 class Viewer(Notebook):
@@ -185,6 +192,37 @@ class Viewer(Notebook):
         so_far = self._trust.get(response.target) or TrustSoFar(average, response)
         self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
         return self._trust[response.target].trust
+
+    @overload
+    def explain(self, setting: None = None, candidates: Any = None) -> Taught: ...
+    @overload
+    def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
+    def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> Taught | Reasons:
+        """Without a setting, what the old data taught; with one, why it: both in words and as tables.
+
+        Args:
+            setting: A pending suggestion, any other setting, or a trial or its number.
+            candidates: The settings that the suggestion was picked from, if not all of the space.
+        """
+        fitted = self._model() if len(self._history) else None
+        if setting is None:
+            return taught_by(self._suggester, fitted)
+        trial = trial_meant(setting, self._history, self.space)
+        at = self._setting(setting) if trial is None else trial.setting
+        trust = {one.target: trust for one in self._suggester.aims.responses if (trust := self._trust_now(one))}
+        asked = Asked(self._suggester, self._history, fitted, at, trial, trust, self._seed, candidates)
+        return asked.reasons()
+
+    def _setting(self, setting: Any) -> Setting:
+        return as_given(as_table(setting, self.space.names).iloc[0].to_dict(), self.space)
+
+    def _trust_now(self, response: Objective) -> Trust | None:
+        """Trust in old data of a response, without what it was before; None if there is nothing to speak of."""
+        average = surrogate_of(self._suggester, response)
+        if not isinstance(average, Average) or average.alone or not average.known:
+            return None
+        so_far = self._trust.get(response.target) or TrustSoFar(average, response)
+        return so_far.only_after(tuple(response.told(self._history.told)))
 
     # -- how it is done --------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ from tunedprior.problem.suspicions import isolated
 
 #: The name of an old data set that has none of its own.
 UNNAMED = "old data"
+# Rows up to which it is kept where each stands: single rows of more do not matter.
+_MOST_PLACES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,7 @@ class OldTable:
         report: What was found when it was read.
         absent: The columns that old data lacks, or where most cells are blank. Their settings are the same in all rows,
             and the response is to be taken as not depending on them.
+        places: Where each row stands in its source, such as "line 7"; empty for more rows than can each matter.
     """
 
     settings: pd.DataFrame
@@ -46,6 +49,7 @@ class OldTable:
     doubtful: Bool[ndarray, " n"]
     report: OldSetReport
     absent: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.settings)
@@ -54,7 +58,10 @@ class OldTable:
         """The rows whose response is not doubtful."""
         kept = ~self.doubtful
         settings = self.settings[kept].reset_index(drop=True)
-        return replace(self, settings=settings, response=self.response[kept], doubtful=self.doubtful[kept])
+        places = tuple(place for place, is_kept in zip(self.places, kept, strict=False) if is_kept)
+        return replace(
+            self, settings=settings, response=self.response[kept], doubtful=self.doubtful[kept], places=places
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -120,4 +127,5 @@ def read_old_data(
     found.note_extra()
     report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
-    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent)
+    places = rows.places(kept) if kept.sum() <= _MOST_PLACES else ()
+    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places)

@@ -27,6 +27,7 @@ class TrainingSet:
         labels: Whether the old responses are labels.
         shift: What was subtracted.
         scale: And what was then divided by.
+        places: Where the rows of each point stand in their source; empty if that is not known.
     """
 
     points: Float[Tensor, "a d"]
@@ -34,6 +35,7 @@ class TrainingSet:
     labels: bool
     shift: float = 0.0
     scale: float = 1.0
+    places: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -57,7 +59,7 @@ class TrainingSet:
         points, response = average_replicates(inputs, data.response, data.labels)
         if len(points) == 0:
             raise NothingToLearnError("Old data contradicts itself: every setting passed as often as it failed.")
-        return cls(points, response, data.labels)
+        return cls(points, response, data.labels, places=_places(inputs, points, data.places))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,7 +88,7 @@ class TrainingSet:
             return self
         rows = random_rows(len(self.points), most, seed)
         points, response = average_replicates(self.points[rows], self.response[rows], self.labels)
-        return replace(self, points=points, response=response)
+        return replace(self, points=points, response=response, places=())
 
     def _moments(self) -> tuple[float, float]:
         """Mean and standard deviation of the response."""
@@ -96,6 +98,16 @@ class TrainingSet:
 
     def _scaled(self, shift: float, scale: float) -> "TrainingSet":
         return replace(self, response=(self.response - shift) / scale, shift=shift, scale=scale)
+
+
+def _places(inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]) -> tuple[str, ...]:
+    """For each point where its rows stand, such as "line 7" or "line 7, line 12"."""
+    if not places:
+        return ()
+    found: dict[tuple[float, ...], list[str]] = {}
+    for row, place in zip(inputs.tolist(), places, strict=True):
+        found.setdefault(tuple(row), []).append(place)
+    return tuple(listed(found[tuple(row)]) for row in points.tolist())
 
 
 def random_rows(count: int, most: int, seed: int) -> Int[Tensor, " k"]:

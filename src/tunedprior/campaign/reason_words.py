@@ -1,0 +1,206 @@
+"""The sentences that say why a setting."""
+
+from collections.abc import Mapping
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tunedprior.insight.reasons import DESIGN, MODEL, OLD_DATA
+from tunedprior.lessons.shown import percent, short
+from tunedprior.problem.goals import Target
+from tunedprior.problem.old_data import UNNAMED
+from tunedprior.problem.trials import in_words
+
+if TYPE_CHECKING:
+    from tunedprior.campaign.explaining import Asked
+
+# Shares of settings from which a setting is promising, or its outcome uncertain.
+_MUCH = 0.8
+# Beliefs of less probability are not named, and nothing is said of results further away than this.
+_LEAST_NAMED = 0.05
+# What beliefs say, for those who have not read of them.
+_MEANINGS = {
+    "aligned": "the response goes with the old one",
+    "shape": "it changes as fast along each input as the old one, and no more",
+    "uninformed": "old data says nothing of it",
+}
+_CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
+
+
+def in_sentences(
+    asked: "Asked", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
+) -> list[str]:
+    """What a chemist wants to know, most important first."""
+    return [
+        *_origin(asked),
+        *_expectation(asked, expected),
+        *_gain(asked),
+        *_why(asked),
+        *_requirements(asked),
+        *_beliefs(asked, beliefs),
+        *_old(old),
+        *_plain(asked),
+        *_nearest(asked, nearest),
+    ]
+
+
+def _origin(asked: "Asked") -> list[str]:
+    trial, at = asked.trial, in_words(asked.setting)
+    if trial is None:
+        off = asked.suggester.space.violated(asked.setting) if asked.suggester.space.offers(asked.setting) else ()
+        broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
+        return [f"{at} was not suggested.{broken}"]
+    said = f"Trial {trial.id} ({at})"
+    if not trial.is_pending:
+        results = [
+            f"{one.target} = {short(one.value_of(trial))}"
+            for one in asked.suggester.aims.responses
+            if not isnan(one.value_of(trial))
+        ]
+        said += f", of which came {', '.join(results)}," if results else ", which failed,"
+    if asked.origin == OLD_DATA:
+        return [f"{said} is one of the first settings, which are the ends of what old data expects."]
+    if asked.origin == DESIGN and asked.has_old_data:
+        return [
+            f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
+            "misleads is found out."
+        ]
+    if asked.origin == DESIGN:
+        return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
+    if asked.origin == MODEL:
+        criterion = asked.suggester.acquisition
+        name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else criterion.__name__
+        return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
+    return [f"{said} was not suggested."]
+
+
+def _expectation(asked: "Asked", expected: pd.DataFrame) -> list[str]:
+    if not len(expected):
+        if not len(asked.history):
+            return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
+        return ["No response was measured yet, so nothing can be expected of it."]
+    return [
+        f"Expected is {row['response']} = {short(row['mean'])} (95 % between {short(row['low'])} and "
+        f"{short(row['high'])}; a measurement between {short(row['measured_low'])} and {short(row['measured_high'])})."
+        for row in expected.to_dict("records")
+    ]
+
+
+def _gain(asked: "Asked") -> list[str]:
+    chances, aims = asked.chances, asked.suggester.aims
+    if not isnan(chances.better) and chances.best is None:
+        return [
+            f"With probability {percent(chances.better)} it is a new trade-off: no result so far is at least as good "
+            "in every objective."
+        ]
+    if chances.best is None:
+        waiting = aims.requirements and any(not one.failed for one in asked.history.told)
+        return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
+    best = f"trial {chances.best.id}"
+    if aims.weights:
+        return [
+            f"By the preference it is better than the best so far ({best}) with probability {percent(chances.better)}; "
+            f"the expected gain is {short(chances.gain)}."
+        ]
+    value, wanted = aims.main.value_of(chances.best), aims.main.direction
+    if isinstance(wanted, Target):
+        return [
+            f"The closest so far is {short(value)} ({best}), {short(-wanted.utility(value))} from what is wanted "
+            f"({wanted}). It comes closer with probability {percent(chances.better)}; expected is "
+            f"{short(chances.gain)} closer."
+        ]
+    return [
+        f"The best so far is {short(value)} ({best}). It is better than that with probability "
+        f"{percent(chances.better)}; the expected gain is {short(chances.gain)}."
+    ]
+
+
+def _why(asked: "Asked") -> list[str]:
+    if asked.ranks is None:
+        return []
+    hope, doubt = asked.ranks
+    reason = {
+        (True, True): "it is promising, and much is open there",
+        (True, False): "it is promising, and little is open there",
+        (False, True): "it is not the most promising, but much is open there",
+        (False, False): "it is neither among the most promising nor among the least known",
+    }[hope >= _MUCH, doubt >= _MUCH]
+    return [
+        f"What is expected there is better than at {percent(hope)} of all settings, and less certain than at "
+        f"{percent(doubt)}: {reason}."
+    ]
+
+
+def _requirements(asked: "Asked") -> list[str]:
+    if asked.fitted is None or not (asked.suggester.aims.requirements or asked.fitted.works is not None):
+        return []
+    required = ", ".join(map(str, asked.suggester.aims.requirements))
+    works = "works" if asked.fitted.works is not None else ""
+    meets = f"meets what is required ({required})" if required else ""
+    return [f"A run there {' and '.join(filter(None, (works, meets)))} with probability {percent(asked.probability)}."]
+
+
+def _beliefs(asked: "Asked", beliefs: pd.DataFrame) -> list[str]:
+    said = []
+    several = len(asked.suggester.aims.responses) > 1
+    for response, trust in asked.trust.items():
+        rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
+        named = [_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
+        of = f" of {response}" if several else ""
+        told = "rests" if len(asked.history) else "will begin"
+        said.append(
+            f"The prediction{of} {told} {'on' if len(asked.history) else 'with'} these beliefs: {'; '.join(named)}."
+        )
+        said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
+    if not asked.trust and not asked.has_old_data:
+        said.append("There is no old data, so the prediction rests on the results alone.")
+    return said
+
+
+def _belief(row: Mapping[Any, Any]) -> str:
+    of = f" of {row['old data']}" if row["old data"] else ""
+    meaning = _MEANINGS.get(row["belief"], "")
+    return f"{percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
+
+
+def _old(old: pd.DataFrame) -> list[str]:
+    said = []
+    several = old["response"].nunique() > 1
+    for row in old.to_dict("records"):
+        name = str(row["old data"])
+        about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
+        of = f" of {row['response']}" if several else ""
+        said.append(
+            f"{about} expects {short(row['expected'])}{of} there, in its own units; that is "
+            f"{_compared(row['share below'])} of all settings."
+        )
+    return said
+
+
+def _compared(below: float) -> str:
+    return f"more than at {percent(below)}" if below >= 0.5 else f"less than at {percent(1 - below)}"
+
+
+def _plain(asked: "Asked") -> list[str]:
+    shadow = asked.shadow
+    if shadow is None:
+        return []
+    if shadow.distance < 1e-9:
+        return ["Plain optimisation, without old data, would have suggested the same."]
+    return [
+        f"Plain optimisation, without old data, would have suggested {in_words(shadow.setting)} instead, "
+        f"{percent(shadow.distance)} of the way across the space."
+    ]
+
+
+def _nearest(asked: "Asked", nearest: pd.DataFrame) -> list[str]:
+    if not len(nearest):
+        return []
+    row = nearest.iloc[0]
+    names = [one.target for one in asked.suggester.aims.responses if not isnan(row[one.target])]
+    came = ", ".join(f"{name} = {short(float(row[name]))}" for name in names) or "failed"
+    return [
+        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), {percent(row['distance'])} of the way "
+        "across the space."
+    ]

@@ -1,0 +1,1 @@
+"""What a function says that was learnt from old data: inputs, directions, interactions, features, rows."""
