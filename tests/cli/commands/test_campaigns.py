@@ -25,6 +25,11 @@ def test_a_day_in_files(shell) -> None:
     assert (status["results"], status["failed"], [one["trial"] for one in status["open"]]) == (2, 1, [3])
     assert shell.json("best", "a.db")["best"]["value"] == 1.5
     assert "explains" in shell("trust", "a.db")
+    explained = shell.json("explain", "a.db")
+    assert [one["trial"] for one in explained["suggestions"]] == [3]
+    assert shell.json("explain", "a.db", "--old-data")["old_data"]["sentences"]
+    assert "Trial 1: heat=" in shell("explain", "a.db", "--trial", "1")
+    assert "heat=25" in shell("explain", "a.db", "heat=25", "flow=0.5", "gas=air")
     again = shell.json("suggest", "a.db", "--open")
     assert [one["trial"] for one in again["suggestions"]] == [3]
     shell("cancel", "a.db", "3")
@@ -67,6 +72,7 @@ def test_one_run_typed(campaign) -> None:
         (("status", "space.yaml"), "is no campaign"),
         (("amend", "a.db", "1", "yield=2"), "Nothing was told of trial 1 yet"),
         (("undo", "a.db"), "nothing to take back"),
+        (("explain", "a.db", "heat=25"), "is blank"),
         (("cancel", "a.db", "5"), "Only a pending setting can be cancelled"),
         (("best", "a.db"), "There is no result yet"),
         (("trust", "a.db"), "takes old data"),

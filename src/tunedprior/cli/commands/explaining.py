@@ -1,0 +1,58 @@
+"""`tunedprior explain`."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from tunedprior.cli.arguments import Campaign, Name
+from tunedprior.cli.output import AsJson, say
+
+
+def explain(
+    campaign: Campaign,
+    setting: Annotated[list[str], typer.Argument(help="A setting, as name=value, instead of open suggestions.")] = [],
+    trial: Annotated[int | None, typer.Option("--trial", help="Only this suggestion or result.")] = None,
+    candidates: Annotated[
+        str | None, typer.Option("--candidates", help="The file that suggestions were chosen from.")
+    ] = None,
+    old_data: Annotated[
+        bool, typer.Option("--old-data", help="Say what the old data taught, instead of why something is suggested.")
+    ] = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why each open suggestion was made, or what the old data taught."""
+    from tunedprior.desk.places import reached
+    from tunedprior.desk.typed_values import typed
+    from tunedprior.problem.cells import as_value_of
+    from tunedprior.problem.trials import in_words
+
+    opt = reached(campaign, name)
+    asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)
+    if setting:
+        cells = typed(setting, opt.space.names)
+        asked = [{one.name: as_value_of(one, cells.get(one.name)) for one in opt.space.parameters}]
+    shown: list[RenderableType] = []
+    data: dict[str, Any] = {"suggestions": []}
+    if old_data:
+        taught = opt.explain()
+        data["old_data"] = taught.to_dict()
+        shown += [Text("What the old data taught", style="bold"), *_listed(taught.sentences)]
+    said: set[str] = set()
+    for one in asked:
+        why = opt.explain(one, candidates)
+        data["suggestions"].append(why.to_dict())
+        number = "" if why.trial is None else f"Trial {why.trial}: "
+        new = [sentence for sentence in why.sentences if sentence not in said]  # what holds for all is said once
+        shown += [Text(f"{number}{in_words(why.setting)}", style="bold"), *_listed(new)]
+        said |= set(new)
+    if not asked and not old_data:
+        shown.append(Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign}"))
+    say(data, *shown)
+
+
+def _listed(sentences: list[str]) -> list[RenderableType]:
+    return [Padding(Text(f"• {sentence}"), (0, 0, 0, 2)) for sentence in sentences]
