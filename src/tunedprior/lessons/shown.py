@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-
 # Columns of numbers from 0 to 1, of which small ones do not matter.
 _SHARES = ("first", "total", "share", "share below", "probability", "distance")
 
