@@ -54,7 +54,7 @@ def seconds_table(results: pd.DataFrame) -> str:
     first = results.iloc[0]
     row = {name: f"{seconds:.2f} s" for name, seconds in zip(OF_A_TURN, pd.DataFrame(told).median(), strict=True)}
     row |= {"turns": len(told), "ratio": with_interval(ratio), "wanted": within(ratio.middle, WANTED)}
-    named = f"{first['results']} results, {first['inputs']} inputs"
+    named = f"{first['results']:.0f} results, {first['inputs']:.0f} inputs"
     return markdown(pd.DataFrame.from_dict({named: row}, orient="index").rename_axis(index="a campaign of"))
 
 

@@ -1,3 +1,6 @@
+import shutil
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -53,6 +56,15 @@ def test_one_run_typed(campaign) -> None:
     assert [(one.id, one.value, one.setting["heat"]) for one in history.told] == [(2, 2.5, 30)]
 
 
+@pytest.fixture(scope="module")
+def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with one open suggestion, to be copied."""
+    path = tmp_path_factory.mktemp("campaign") / "a.db"
+    space = {"heat": (20, 90, 5), "flow": (0, 1), "gas": ["air", "argon"]}
+    Optimizer(space, target="yield", storage=f"sqlite:///{path}").ask()
+    return path
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -85,25 +97,21 @@ def test_one_run_typed(campaign) -> None:
         (("new", "b.db", "--space", "space.yaml", "--log", "cost"), "--log must name a response"),
         (("suggest", "a.db", "-o", "next.pdf"), "written as .csv or .xlsx"),
         (("suggest", "a.db", "-o", "none/next.csv"), "There is no folder"),
-        (("export", "a.db", "-o", "space.csv"), None),
         (("import", "a.db", "space.csv"), "holds trials already"),
     ],
 )
-def test_mistakes_are_refused_in_words_and_change_nothing(
-    campaign, words: tuple[str, ...], expected: str | None
-) -> None:
-    campaign("suggest", "a.db")
-    before = Optimizer.load("sqlite:///a.db").trials
-    if expected is None:
-        campaign(*words)
-        return
-    said = campaign(*words, code=Code.REFUSED)
-    assert "Error:" in said
-    assert expected in " ".join(said.split())
-    told = campaign.json(*words, code=Code.REFUSED)
-    assert told["error"]["message"]
-    assert Optimizer.load("sqlite:///a.db").trials == before
-    assert not (campaign.folder / "b.db").exists()
+def test_mistakes_are_refused_in_words_and_change_nothing(shell, one_open, words, expected: str) -> None:
+    shutil.copy(one_open, "a.db")
+    before = Path("a.db").read_bytes()
+    assert expected in shell.json(*words, code=Code.REFUSED)["error"]["message"]
+    assert Path("a.db").read_bytes() == before
+    assert not Path("b.db").exists()
+
+
+def test_people_are_told_of_mistakes_on_stderr(campaign) -> None:
+    said = campaign("record", "a.db", "yield=1,234", "[heat]=3", code=Code.REFUSED)
+    assert said.startswith("Error: ")
+    assert "got '[heat]=3'" in " ".join(said.split())
 
 
 def test_a_sheet_that_is_there_is_not_replaced_and_nothing_is_suggested(campaign) -> None:
