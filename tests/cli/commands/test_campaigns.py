@@ -109,7 +109,7 @@ def test_mistakes_are_refused_in_words_and_change_nothing(shell, one_open, words
 
 
 def test_people_are_told_of_mistakes_on_stderr(campaign) -> None:
-    said = campaign("record", "a.db", "yield=1,234", "[heat]=3", code=Code.REFUSED)
+    said = campaign("record", "a.db", "[heat]=3", "yield=1,234", code=Code.REFUSED)
     assert said.startswith("Error: ")
     assert "got '[heat]=3'" in " ".join(said.split())
 
