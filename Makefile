@@ -33,9 +33,14 @@ imports: $(INSTALLED)
 	@echo "== import direction"
 	$(BIN)/lint-imports
 
+# What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
+PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_tutorials.py)
+
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
-	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser
+	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser $(addprefix --ignore=,$(PEOPLE))
+	@echo "== pytest: what people see, and the benchmarks"
+	TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest -n auto $(PEOPLE)
 
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres

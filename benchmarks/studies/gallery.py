@@ -1,4 +1,4 @@
-"""The pictures of docs/gallery.md: two small simulated campaigns, drawn by `tunedprior.plots`.
+"""The pictures of docs/gallery.md, of two small simulated campaigns, and that of the README, of stored results.
 
 python -m benchmarks gallery [--out DIR]
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.studies import pairs_picture
 from benchmarks.tables import DOCS
 from tunedprior import Optimizer, plots
 from tunedprior.campaign import simulate
@@ -95,3 +96,4 @@ def main(arguments: argparse.Namespace) -> None:
         path = folder / f"{name}.png"
         figure.savefig(path, dpi=90, pil_kwargs={"optimize": True}, metadata={"Software": None})
         print(f"wrote {path}")
+    pairs_picture.draw(folder / "pairs.png")
