@@ -94,9 +94,10 @@ def inspected(
     related, where = _for_relations(old, space, [row for row in places if row not in left_out], faults)
     advance("comparing rows with each other")
     if related is not None:
-        of_rows = slipped(sheet, related, where, seed)
+        of_rows = slipped(sheet, related, seed)
         faults += of_rows or changing_response(sheet, related, where, seed)
-        aside = [k for k, place in enumerate(places) if place not in set(where)]
+        compared = set(where)
+        aside = [k for k, place in enumerate(places) if place not in compared]
         faults += contradictory(sheet.without(aside), related.unexplained(seed))
     return replace(
         whole, faults=in_order(faults), notes=tuple(notes), rejected=tuple(rejected), sheet=sheet, old=old, related=related

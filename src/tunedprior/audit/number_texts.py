@@ -42,6 +42,8 @@ def mended_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tup
         separator: What stands between columns.
     """
     columns = {name: list(map(str, read.table[name])) for name in names if name in read.table.columns}
+    if not any("," in cell or _SPACES.search(cell) for cells in columns.values() for cell in cells):
+        return read.table, [], False
     columns = {name: cells for name, cells in columns.items() if _are_numbers(cells)}
     written = {name: _ways(cells) for name, cells in columns.items()}
     comma_is_decimal = _comma_is_decimal(columns, written)
@@ -60,7 +62,7 @@ def mended_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tup
         faults.append(_mixed(read, columns, {name: rows for name, rows in rare.items() if rows}, commas <= points))
     table = read.table.assign(
         **{
-            name: pd.Series([_plain(cell, comma_is_decimal) for cell in cells], dtype=object)
+            name: pd.Series(_plain_cells(cells, written[name].groups, comma_is_decimal), dtype=object)
             for name, cells in columns.items()
             if written[name].commas or written[name].groups
         }
@@ -115,12 +117,17 @@ def _with_doubtful_groups(cells: Sequence[str], one: _Written, comma_is_decimal:
     return one
 
 
-def _plain(cell: str, comma_is_decimal: bool) -> str:
-    """The number as Python writes it; text that is no number as it is."""
+def _plain_cells(cells: Sequence[str], grouped: Sequence[int], comma_is_decimal: bool) -> list[str]:
+    """Numbers as Python writes them; text that is no number as it is."""
+    with_groups = set(grouped)
+    return [_plain(cell, k in with_groups, comma_is_decimal) for k, cell in enumerate(cells)]
+
+
+def _plain(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
     bare = _SPACES.sub("", cell)
-    if _COMMA_GROUPS.fullmatch(bare) or (not comma_is_decimal and _MAYBE_COMMA_GROUP.fullmatch(bare)):
+    if _COMMA_GROUPS.fullmatch(bare) or (grouped and not comma_is_decimal and _MAYBE_COMMA_GROUP.fullmatch(bare)):
         return bare.replace(",", "")
-    if _POINT_GROUPS.fullmatch(bare) or (comma_is_decimal and _MAYBE_POINT_GROUP.fullmatch(bare)):
+    if _POINT_GROUPS.fullmatch(bare) or (grouped and comma_is_decimal and _MAYBE_POINT_GROUP.fullmatch(bare)):
         return bare.replace(".", "").replace(",", ".")
     return bare.replace(",", ".") if _COMMA.fullmatch(bare) else bare
 

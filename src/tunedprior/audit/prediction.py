@@ -63,7 +63,7 @@ def self_prediction(related: Related, noise: float | None, seed: int) -> SelfPre
     points, response = related.points[rows], related.response[rows]
     if len(rows) < _LEAST_ROWS or points.shape[1] == 0 or np.ptp(response) == 0:
         return None
-    groups = _groups(related)
+    groups = related.groups
     expected = _folded(points, groups, response, seed)
     logarithm = False
     if not related.labels and response.min() > 0 and response.max() > _WIDE * response.min():
@@ -97,7 +97,7 @@ def influences(related: Related, logarithm: bool, seed: int) -> Influences:
     if len(rows) < _LEAST_ROWS or not names or np.ptp(response) == 0:
         return Influences({}, {})
     response = np.log(response) if logarithm else response
-    groups = _groups(related)
+    groups = related.groups
     weights = tuned_weights(points[:_ROWS_TO_TUNE], groups, response[:_ROWS_TO_TUNE])
     spectrum = Spectrum.of(points * weights, 1.0)
     noise = spectrum.left_out(response).noise
@@ -144,11 +144,6 @@ def _folded(
 
 def _explained(expected: Float64[ndarray, " n"], response: Float64[ndarray, " n"]) -> float:
     return 1.0 - float(np.mean((expected - response) ** 2) / response.var())
-
-
-def _groups(related: Related) -> Int64[ndarray, " d"]:
-    names = tuple(dict.fromkeys(related.of_parameter))
-    return np.array([names.index(name) for name in related.of_parameter], dtype=np.int64)
 
 
 def _most_inputs(pairs: int) -> int:

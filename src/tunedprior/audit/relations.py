@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
 from tunedprior.audit.faults import Fault, places
-from tunedprior.audit.ridge import LeftOut, Ridge, is_clearly_better
+from tunedprior.audit.ridge import LeftOut, Ridge, Spectrum, is_clearly_better, tuned_weights
 from tunedprior.audit.sheet import Sheet
 from tunedprior.problem.box import Box
 from tunedprior.problem.mixed_units import mixed_units
@@ -19,6 +19,8 @@ _SHIFTS = (1, -1, 2, -2)
 _LEAST_ROWS = 20
 _MOST_ROWS = 500
 _ROWS_FOR_COLUMNS = 250
+_ROWS_TO_TUNE = 150
+_SURE_OF_A_COLUMN = 3.5  # standard deviations: there are many columns to try
 _BETWEEN_CHOICES = np.sqrt(8.0)
 _WIDE = 20.0  # a response whose largest value is so many times its least may be one to take logarithms of
 
@@ -50,44 +52,56 @@ class Related:
 
     def unexplained(self, seed: int) -> float | None:
         """The part of the response's variance that the settings do not predict; None if that cannot be told."""
-        if len(self.response) < _LEAST_ROWS or self.points.shape[1] == 0 or np.ptp(self.response) == 0:
-            return None
-        rows = self.rows(_MOST_ROWS, seed)
-        return Ridge(self.points[rows]).left_out(self.response[rows]).unexplained
+        return self.predicted(self.response, seed)[0].unexplained if self.can_be_compared else None
+
+    @property
+    def groups(self) -> Int64[ndarray, " d"]:
+        """Which parameter each column of the points belongs to, as a number."""
+        names = tuple(dict.fromkeys(self.of_parameter))
+        return np.array([names.index(name) for name in self.of_parameter], dtype=np.int64)
 
     def rows(self, most: int, seed: int) -> Int64[ndarray, " k"]:
         """At most so many rows, drawn at random, in order."""
         return np.sort(np.random.default_rng(seed).permutation(len(self.response))[:most])
 
 
-def scaled(response: Float64[ndarray, " n"], ridge: Ridge, rows: Int64[ndarray, " k"]) -> tuple[ndarray, LeftOut, bool]:
-    """The response or its logarithm, whichever is predicted better, with the predictions; whether it is the latter."""
-    plain = ridge.left_out(response[rows])
-    if response.min() <= 0 or response.max() < _WIDE * response.min():
-        return response, plain, False
-    logarithms = np.log(response)
-    found = ridge.left_out(logarithms[rows])
-    return (logarithms, found, True) if found.unexplained < plain.unexplained else (response, plain, False)
+    def predicted(self, response: Float64[ndarray, " n"], seed: int) -> tuple[LeftOut, Float64[ndarray, " k"]]:
+        """What rows are expected to be from others, if this were the response; and what it is in them."""
+        few, many = self.rows(_ROWS_TO_TUNE, seed), self.rows(_MOST_ROWS, seed)
+        weights = tuned_weights(self.points[few], self.groups, response[few])
+        return Spectrum.of(self.points[many] * weights, 1.0).left_out(response[many]), response[many]
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether there are rows enough, and anything varies."""
+        return len(self.response) >= _LEAST_ROWS and self.points.shape[1] > 0 and np.ptp(self.response) > 0
+
+    def on_its_scale(self, seed: int) -> Float64[ndarray, " n"]:
+        """The response, or its logarithm if that is predicted better."""
+        response = self.response
+        if self.labels or response.min() <= 0 or response.max() < _WIDE * response.min():
+            return response
+        plain, logarithms = (self.predicted(one, seed)[0].unexplained for one in (response, np.log(response)))
+        return np.log(response) if logarithms < plain else response
 
 
-def slipped(sheet: Sheet, related: Related, where: tuple[str, ...], seed: int) -> list[Fault]:
+def slipped(sheet: Sheet, related: Related, seed: int) -> list[Fault]:
     """A response, or a column, that predicts or is predicted clearly better when it is moved by a row or two.
 
     Args:
         sheet: The table.
         related: The rows that can be used, in their order.
-        where: Where they stand.
         seed: Of the choice of rows, where there are many.
     """
-    if len(related.response) < _LEAST_ROWS or related.points.shape[1] == 0 or np.ptp(related.response) == 0:
+    if not related.can_be_compared:
         return []
-    rows = related.rows(_MOST_ROWS, seed)
-    ridge = Ridge(related.points[rows])
-    response, as_it_is, _ = scaled(related.response, ridge, rows)
-    found = {step: ridge.left_out(np.roll(response, step)[rows]) for step in _SHIFTS}
-    step = min(found, key=lambda one: found[one].unexplained)
-    if is_clearly_better(found[step], as_it_is, np.roll(response, step)[rows], response[rows]):
-        return [_slipped_fault(sheet.target, step, as_it_is, found[step], "The response")]
+    response = related.on_its_scale(seed)
+    as_it_is, told = related.predicted(response, seed)
+    found = {step: related.predicted(np.roll(response, step), seed) for step in _SHIFTS}
+    step = min(found, key=lambda one: found[one][0].unexplained)
+    moved, told_then = found[step]
+    if is_clearly_better(moved, as_it_is, told_then, told):
+        return [_slipped_fault(sheet.target, step, as_it_is, moved, "The response")]
     return _slipped_column(related, response, seed)
 
 
@@ -105,7 +119,7 @@ def _slipped_column(related: Related, response: Float64[ndarray, " n"], seed: in
             found = Ridge(moved[rows]).left_out(response[rows])
             if best is None or found.unexplained < best[0]:
                 best = found.unexplained, name, step, found
-    if best is None or not is_clearly_better(best[3], as_it_is, response[rows], response[rows]):
+    if best is None or not is_clearly_better(best[3], as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
         return []
     return [_slipped_fault(best[1], best[2], as_it_is, best[3], "The setting")]
 
@@ -123,51 +137,53 @@ def _slipped_fault(name: str, step: int, as_it_is: LeftOut, moved: LeftOut, what
 
 
 def changing_response(sheet: Sheet, related: Related, places_of: tuple[str, ...], seed: int) -> list[Fault]:
-    """A response whose sign, or whose unit, is another one in some of the rows, as the settings show."""
+    """A response whose sign, or whose unit, is another one in some of the rows, as the settings show.
+
+    Args:
+        sheet: The table.
+        related: The rows that can be used.
+        places_of: Where they stand.
+        seed: Of the choice of rows, where there are many.
+    """
     response = related.response
-    if related.labels or len(response) < _LEAST_ROWS or related.points.shape[1] == 0 or np.ptp(response) == 0:
+    if related.labels or not related.can_be_compared:
         return []
-    rows = related.rows(_MOST_ROWS, seed)
-    ridge = Ridge(related.points[rows])
-    faults = _changing_sign(sheet, response, ridge, rows, places_of)
-    found = mixed_units(response)
-    if faults or found is None or (response <= 0).any() or found.offset:
-        return faults
-    logs, mended = np.log(response), np.log(found.mended(response))
-    before, after = ridge.left_out(logs[rows]), ridge.left_out(mended[rows])
-    if not is_clearly_better(after, before, mended[rows], logs[rows]):
+    negative = response < 0
+    odd = negative if 2 * negative.sum() <= len(response) else response > 0
+    if odd.sum() > 1:
+        gain = _gain(related, response, np.where(odd, -response, response), seed)
+        if gain is not None:
+            where = _chosen(places_of, odd)
+            said = (
+                f"The response {sheet.target!r} has the other sign in {int(odd.sum())} of {len(response)} rows "
+                f"({places(where)}). With one sign throughout, {gain}."
+            )
+            return [Fault("sign of the response", (sheet.target,), where, said, "Give all results the same sign.")]
+    found = mixed_units(response) if (response > 0).all() else None
+    if found is None or found.offset:
+        return []
+    gain = _gain(related, np.log(response), np.log(found.mended(response)), seed)
+    if gain is None:
         return []
     where = _chosen(places_of, found.rows)
     said = (
         f"The response {sheet.target!r} is in other units in {int(found.rows.sum())} of {len(response)} rows "
-        f"({places(where)}): {found.words}. Converted, the settings explain {max(0.0, 1 - after.unexplained):.0%} of "
-        f"it, and as it is {max(0.0, 1 - before.unexplained):.0%}."
+        f"({places(where)}): {found.words}. Converted, {gain}."
     )
     return [Fault("units of the response", (sheet.target,), where, said, "Convert these results.")]
 
 
-def _changing_sign(
-    sheet: Sheet,
-    response: Float64[ndarray, " n"],
-    ridge: Ridge,
-    rows: Int64[ndarray, " k"],
-    places_of: tuple[str, ...],
-) -> list[Fault]:
-    negative = response < 0
-    odd = negative if 2 * negative.sum() <= len(response) else response > 0
-    if odd.sum() < 2:
-        return []
-    same = np.where(odd, -response, response)
-    before, after = ridge.left_out(response[rows]), ridge.left_out(same[rows])
-    if not is_clearly_better(after, before, same[rows], response[rows]):
-        return []
-    where = _chosen(places_of, odd)
-    said = (
-        f"The response {sheet.target!r} has the other sign in {int(odd.sum())} of {len(response)} rows "
-        f"({places(where)}). With one sign throughout, the settings explain {max(0.0, 1 - after.unexplained):.0%} of "
-        f"it, and as it is {max(0.0, 1 - before.unexplained):.0%}."
+def _gain(
+    related: Related, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int
+) -> str | None:
+    """In words by how much better the mended response is explained; None if it is not, clearly."""
+    (before, told), (after, told_then) = related.predicted(response, seed), related.predicted(mended, seed)
+    if not is_clearly_better(after, before, told_then, told):
+        return None
+    return (
+        f"the settings explain {max(0.0, 1 - after.unexplained):.0%} of its variance, and as it is "
+        f"{max(0.0, 1 - before.unexplained):.0%}"
     )
-    return [Fault("sign of the response", (sheet.target,), where, said, "Give all results the same sign.")]
 
 
 def _chosen(places_of: tuple[str, ...], rows: Bool[ndarray, " n"]) -> tuple[str, ...]:
@@ -176,9 +192,8 @@ def _chosen(places_of: tuple[str, ...], rows: Bool[ndarray, " n"]) -> tuple[str,
 
 def replicate_noise(sheet: Sheet) -> float | None:
     """The standard deviation among results of the same settings; None if there are no repeats."""
-    names = [one.name for one in sheet.parameters]
     values = pd.Series(sheet.measured(sheet.target))
-    groups = values.groupby(sheet.table[names].astype(str).agg("\x1f".join, axis=1).to_numpy())
+    groups = values.groupby(sheet.setting_numbers)
     freedom = (groups.count() - 1).clip(lower=0).sum()
     if freedom < 3:
         return None

@@ -10,7 +10,7 @@ _MOST_BY_CHANCE = 0.05  # expected number of equal results among repeats, per re
 _LEAST_COPIES = 2
 # Repeats contradict each other if they differ by this part of the range of most responses, and by so many times what
 # repeats (or, where there are few, predictions) usually differ by.
-_PART_OF_THE_RANGE, _TIMES_THE_NOISE = 0.5, 6.0
+_PART_OF_THE_RANGE, _TIMES_THE_SPREAD, _TIMES_THE_ERROR = 0.5, 6.0, 4.0
 _FEW_GROUPS = 5
 _MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more are a noisy response
 
@@ -53,9 +53,9 @@ def contradictory(sheet: Sheet, unexplained: float | None) -> list[Fault]:
     known = np.isfinite(values)
     if sheet.labels or not names or known.sum() < 2 * _FEW_GROUPS:
         return []
-    settings = sheet.table[names].astype(str).agg("\x1f".join, axis=1)
-    groups = pd.Series(np.arange(len(sheet)))[known].groupby(settings[known]).agg(list)
-    groups = groups[groups.map(len) > 1]
+    setting = sheet.setting_numbers
+    again = known & pd.Series(np.where(known, setting, -1)).duplicated(keep=False).to_numpy()
+    groups = pd.Series(np.flatnonzero(again)).groupby(setting[again]).agg(list)
     if groups.empty:
         return []
     spreads = groups.map(lambda rows: float(np.ptp(values[rows])))
@@ -63,14 +63,14 @@ def contradictory(sheet: Sheet, unexplained: float | None) -> list[Fault]:
     wide = spreads > _PART_OF_THE_RANGE * width
     others = spreads[~wide]
     if len(others) >= _FEW_GROUPS:
-        noise = float(others.median())
+        least = _TIMES_THE_SPREAD * float(others.median())
         if wide.sum() > max(1.0, _MOST_GROUPS * len(groups)):
             return []
     elif unexplained is not None:
-        noise = float(np.sqrt(max(0.0, unexplained)) * values[known].std())
+        least = _TIMES_THE_ERROR * float(np.sqrt(max(0.0, unexplained)) * values[known].std())
     else:
         return []
-    odd = groups[wide & (spreads > _TIMES_THE_NOISE * noise)]
+    odd = groups[wide & (spreads > least)]
     if odd.empty:
         return []
     rows = sorted(row for some in odd for row in some)

@@ -11,9 +11,9 @@ from numpy import ndarray
 LENGTHSCALES = (0.15, 0.3, 0.6, 1.2, 2.4)
 #: Noise variances that are tried, for responses of variance 1.
 NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
-# What makes a difference clear: this part of the error, and so many standard deviations of the mean difference.
-_LESS, _SURE = 0.75, 4.0
-_MOST_SQUARE = 9.0
+# What makes a difference clear: this part of the squared error, and so many standard deviations.
+_LESS = 0.75
+SURE = 2.8
 # What the weight of an input is multiplied with in turn, and the least part of the error that is worth a change.
 _TIMES = (0.0, 0.3, 0.6, 1.7, 3.0)
 _WORTH_IT = 0.002
@@ -118,17 +118,23 @@ def tuned_weights(
     return weights[of_group]
 
 
-def is_clearly_better(new: LeftOut, old: LeftOut, one: Float64[ndarray, " n"], other: Float64[ndarray, " n"]) -> bool:
+def is_clearly_better(
+    new: LeftOut,
+    old: LeftOut,
+    one: Float64[ndarray, " n"],
+    other: Float64[ndarray, " n"],
+    deviations: float = SURE,
+) -> bool:
     """Whether predictions `new` of the response `one` err clearly less than predictions `old` of the response `other`.
 
-    Each error counts in units of its response's standard deviation. Errors must be less by a quarter, and in pairs by
-    so much that chance hardly does it.
+    Each error counts in units of its response's standard deviation. Their squares must be less by a quarter, and their
+    sizes in pairs by so many standard deviations of Wilcoxon's rank sum: a few rows far off do not decide.
     """
     if new.unexplained > _LESS * old.unexplained:
         return False
-    squares = [
-        ((found.expected - told) / (told.std() or 1.0)) ** 2 for found, told in ((new, one), (old, other))
-    ]
-    gain = np.minimum(squares[1], _MOST_SQUARE) - np.minimum(squares[0], _MOST_SQUARE)  # no single row decides
-    deviation = float(gain.std(ddof=1)) / np.sqrt(len(gain))
-    return bool(deviation > 0 and gain.mean() / deviation > _SURE)
+    errors = [np.abs(found.expected - told) / (told.std() or 1.0) for found, told in ((new, one), (old, other))]
+    gains, count = errors[1] - errors[0], len(one)
+    ranks = 1.0 + np.argsort(np.argsort(np.abs(gains), kind="stable"), kind="stable")
+    usual = count * (count + 1) / 4
+    deviation = np.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+    return bool(ranks[gains > 0].sum() > usual + deviations * deviation)

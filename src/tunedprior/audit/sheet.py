@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
 from tunedprior.errors import InputError
@@ -91,6 +91,16 @@ class Sheet:
         """Rows whose response says in words that the run passed or failed."""
         words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         found: Bool[ndarray, " n"] = words.isin(PASSED | NOT_PASSED).to_numpy()
+        return found
+
+    @cached_property
+    def setting_numbers(self) -> Int64[ndarray, " n"]:
+        """The same number for rows with the same cells in all columns of the space."""
+        names = [one.name for one in self.parameters]
+        cells = pd.DataFrame(
+            {name: self.values(name) if self.is_numeric(name) else self.table[name].map(str) for name in names}
+        )
+        found: Int64[ndarray, " n"] = cells.groupby(names, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
         return found
 
     def is_numeric(self, name: str) -> bool:

@@ -21,7 +21,8 @@ _ISOLATED = 3.0
 _FEW = 0.02  # the part of the rows that may be isolated; more of them are a feature of the response
 # Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
 _MATCHING, _DIFFERENT = 0.2, 0.3
-_HALF = 0.5  # what ranges share that were far apart, if other units are the reason
+# What two ranges share when units are converted, if units are the reason why they did not meet, or were far apart.
+_SHARED_IF_NEAR, _SHARED_IF_FAR = 0.7, 0.5
 #: Units that people mix up, besides those that are powers of ten apart: x is (x - offset)·factor in the space's.
 _MIXED_UP = (
     (273.15, 1.0, "K and °C"),
@@ -94,30 +95,32 @@ class Units:
 def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Units | None:
     """The units that would turn the old range into the search space's, if there are any; or None.
 
-    Where the two ranges are far apart, units that would make them overlap by half will do.
+    Where the two ranges do not meet, units that would make them overlap will do.
     """
     low, high = parameter.low, parameter.high
     bulk = _bulk(np.log(values) if parameter.log else values)
     first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
-    if high <= low or last <= first:
+    if high <= low or values.max() <= values.min():
         return None
     if min(_mismatch(first, last, parameter), _mismatch(values.min(), values.max(), parameter)) < _DIFFERENT:
         return None
+    reach = reach_of(np.log(values) if parameter.log else values, parameter)
+    enough = _SHARED_IF_NEAR if reach.meets else _SHARED_IF_FAR
     fitting, meeting = [], []
     ends = {(first, last), (float(values.min()), float(values.max()))}  # a skewed column has its tail shut out
     for offset, factor, units in _MIXED_UP:
         said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
         found = Units(_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
         fitting += [found] if found.mismatch < _MATCHING else []
-        meeting += [found] if _shared((first - offset) * factor, (last - offset) * factor, parameter) > _HALF else []
+        meeting += [found] if _most_shared(ends, offset, factor, parameter) > enough else []
     size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
     if size > 0 and wanted > 0:
         for power in {round(log10(wanted / size)), round(log10(wanted / max(abs(values.min()), abs(values.max()))))}:
             said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
             found = Units(_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
             fitting += [found] if power and found.mismatch < _DIFFERENT else []
-            meeting += [found] if power and _shared(10.0**power * first, 10.0**power * last, parameter) > _HALF else []
-    if not fitting and not reach_of(np.log(values) if parameter.log else values, parameter).meets:
+            meeting += [found] if power and _most_shared(ends, 0.0, 10.0**power, parameter) > enough else []
+    if not fitting and reach.apart:
         fitting = meeting
     return min(fitting) if fitting else None
 
@@ -139,6 +142,8 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
         return np.zeros(len(values), dtype=bool)
     reach = max(float(np.ptp(others)), 1.0)
     apart = (values < others.min() - reach) | (values > others.max() + reach)
+    if others.min() >= 0:  # nothing else is below 0
+        apart |= values < 0
     found: Bool[ndarray, " n"] = marked & apart
     return found
 
@@ -169,6 +174,10 @@ def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
 
 def _best_mismatch(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
     return min(_mismatch((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
+
+
+def _most_shared(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
+    return max(_shared((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
 
 
 def _shared(first: float, last: float, parameter: Numeric) -> float:
