@@ -16,6 +16,7 @@ from benchmarks.studies import (
     repeat,
     trust,
 )
+from benchmarks.studies.audits import command as audits
 from benchmarks.studies.goals import command as goals
 from benchmarks.studies.speed import command as speed
 from benchmarks.studies.workers import command as workers
@@ -35,6 +36,7 @@ _BENCHMARKS = {
     "goals": goals,
     "speed": speed,
     "workers": workers,
+    "audit": audits,
     "demo": demo,
 }
 

@@ -18,7 +18,7 @@ from tunedprior.problem.parameters import Categorical, Parameter
 from tunedprior.problem.space import Setting, Space
 
 #: Trials of a campaign, and how often it is begun anew.
-TRIALS, REPEATS = 8, 3
+TRIALS, REPEATS = 8, 5
 _MOST_ROWS = 80  # in either half
 _LEAST_ROWS = 10
 _DRAWS = 200
@@ -35,6 +35,7 @@ class Rehearsal:
         with_old: What was missed after each trial, on average: 0 is the best of that half, 1 its worst.
         without: The same without old data.
         at_random: The same for settings at random.
+        better: In how many of the campaigns less was missed with old data, on average over the trials.
     """
 
     trials: int
@@ -42,6 +43,7 @@ class Rehearsal:
     with_old: tuple[float, ...]
     without: tuple[float, ...]
     at_random: tuple[float, ...]
+    better: int
 
     @property
     def ratio(self) -> float:
@@ -49,10 +51,9 @@ class Rehearsal:
         return float(np.mean(self.with_old) / max(np.mean(self.without), 1e-12))
 
     @property
-    def trials_saved(self) -> int | None:
-        """How many trials less it takes to get as far as plain optimisation gets by the end; None if it does not."""
-        reached = [k for k, missed in enumerate(self.with_old, 1) if missed <= self.without[-1] + 1e-12]
-        return self.trials - reached[0] if reached else None
+    def as_far_after(self) -> int | None:
+        """After how many trials with old data one is as far as without it in the end; None if after none."""
+        return next((k for k, missed in enumerate(self.with_old, 1) if missed <= self.without[-1] + 1e-12), None)
 
 
 def rehearsed(
@@ -95,7 +96,8 @@ def rehearsed(
         return None
     trials = min(len(one) for some in curves.values() for one in some)
     mean = {name: tuple(np.mean([one[:trials] for one in some], axis=0).tolist()) for name, some in curves.items()}
-    return Rehearsal(trials, len(curves["with"]), mean["with"], mean["without"], mean["random"])
+    better = sum(bool(one.mean() < other.mean()) for one, other in zip(curves["with"], curves["without"], strict=True))
+    return Rehearsal(trials, len(curves["with"]), mean["with"], mean["without"], mean["random"], better)
 
 
 def _described(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:

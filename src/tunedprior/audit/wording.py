@@ -87,12 +87,15 @@ def helped(found: Rehearsal | None) -> tuple[str, ...]:
     """What the campaigns on the old data itself gave."""
     if found is None:
         return ()
-    saved = found.trials_saved
-    how = "" if not saved else f", and as far as without it {saved} of {found.trials} trials sooner"
+    soon = found.as_far_after
+    how = ""
+    if soon is not None and soon < found.trials:
+        how = f" It got as far after {soon} trial{'s' if soon > 1 else ''} as without it after {found.trials}."
     said = (
-        f"On the old data itself, with one half to learn from and the other to search: after {found.trials} trials "
-        f"{_percent(found.with_old[-1])} of the range was missed with old data, {_percent(found.without[-1])} without, "
-        f"{_percent(found.at_random[-1])} at random{how} ({found.repeats} campaigns each)."
+        f"On the old data itself, with one half to learn from and the other to search, {_percent(found.with_old[-1])} of "
+        f"the range was missed after {found.trials} trials with old data, {_percent(found.without[-1])} without, and "
+        f"{_percent(found.at_random[-1])} at random ({found.repeats} campaigns each, {found.better} of them better with "
+        f"old data).{how}"
     )
     bound = "That is the most it can do: the new response may differ from the old one."
     return (said, bound)
@@ -126,7 +129,7 @@ def verdict(
     if rehearsal is not None and rehearsal.ratio > _HINDERS and prediction.explained < _FAIR:
         return "Use it, and do not expect much: on the old data itself it did not help."
     if rehearsal is not None and rehearsal.ratio < _HELPS:
-        return f"Use it: on the old data itself, {_percent(1 - rehearsal.ratio)} less was missed with it."
+        return f"Use it: on the old data itself, {_percent(1 - rehearsal.ratio)} less was missed with it than without."
     return "Use it: its settings explain its response."
 
 
@@ -136,7 +139,10 @@ def next_step(faults: Sequence[Fault], used: int, origin: str, target: str, dire
         return f"{faults[0].remedy} Then audit it again."
     if used == 0:
         return "Add rows with settings and a response, or begin without old data."
-    goal = f"--target {target}={direction}" if isinstance(direction, Target) else f"--{direction} {target}"
+    goal = f"--{direction} {target}"
+    if isinstance(direction, Target):
+        ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
+        goal = f"--target {target}={'..'.join(f'{end:g}' for end in ends)}"
     return f"Begin: tunedprior new campaign.db --space space.yaml --old {origin} {goal}"
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tunedprior.cli.commands.auditing import audit
 from tunedprior.cli.commands.beginning import new
+from tunedprior.cli.commands.drafting import space
 from tunedprior.cli.commands.exchanging import export, import_
 from tunedprior.cli.commands.looking import best, front, status, trust
 from tunedprior.cli.commands.recording import amend, record, undo
@@ -47,7 +49,7 @@ def tunedprior() -> None:
 
 _BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
 for panel, commands in {
-    _BEGIN: (new,),
+    _BEGIN: (space, audit, new),
     _WORK: (suggest, record, undo, amend, cancel),
     _SEE: (status, best, front, trust),
     _FILES: (export, import_, run),
