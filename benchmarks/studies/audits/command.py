@@ -3,8 +3,8 @@
     python -m benchmarks audit --pairs FOLDER [--seeds LO-HI] [--smoke] [--out DIR]
     python -m benchmarks audit --tables
 
-- clean: every source beside the space of its target. Nothing must be blamed; rows, ranges, coverage, how well it predicts
-  itself and which input matters are compared with pandas, brute force and a random forest.
+- clean: every source beside the space of its target. Nothing must be blamed; rows, ranges, coverage, how well it
+  predicts itself and which input matters are compared with pandas, brute force and a random forest.
 - spoiled: for each seed twenty copies, each spoiled in one way, of a pair at random. The fault must be found: the right
   kind, with its columns, and most of its rows and few others.
 

@@ -66,9 +66,7 @@ class Clean:
         return [
             name
             for name in self.numbers
-            if name not in LOG_INPUTS
-            and not name.startswith("log10_")
-            and self.pair.old[name].nunique() > 2
+            if name not in LOG_INPUTS and not name.startswith("log10_") and self.pair.old[name].nunique() > 2
         ]
 
     @property

@@ -160,9 +160,7 @@ def _cut_off(clean: Clean, rng: np.random.Generator) -> Copy:
     text = as_text(clean.cells).rstrip("\n")
     start = text.rindex("\n") + 1
     end = text.rindex(",")
-    return Copy(
-        text[: int(rng.integers(start + 1, end + 1))].encode(), ("cut-off line",), (), (len(clean.cells) + 1,)
-    )
+    return Copy(text[: int(rng.integers(start + 1, end + 1))].encode(), ("cut-off line",), (), (len(clean.cells) + 1,))
 
 
 def _contradictory(clean: Clean, rng: np.random.Generator) -> Copy:
@@ -191,7 +189,10 @@ def _among(*wanted: str) -> Callable[[Clean], list[str]]:
 #: What is done to a table, and for which tables it can be done.
 SPOILERS: dict[str, tuple[Spoiler, Callable[[Clean], bool]]] = {
     "a column × or / 1,000": (_thousandfold, lambda clean: bool(clean.numeric)),
-    "°C → K": (_converted(_among(*TEMPERATURES), lambda values: values + 273.15), lambda c: bool(_among(*TEMPERATURES)(c))),
+    "°C → K": (
+        _converted(_among(*TEMPERATURES), lambda values: values + 273.15),
+        lambda c: bool(_among(*TEMPERATURES)(c)),
+    ),
     "°C → °F": (
         _converted(_among(*TEMPERATURES), lambda values: 1.8 * values + 32),
         lambda c: bool(_among(*TEMPERATURES)(c)),

@@ -62,10 +62,15 @@ def by_seed_table(results: pd.DataFrame) -> str:
 def audit_tables(clean: pd.DataFrame | None, spoiled: pd.DataFrame | None) -> dict[str, str]:
     """All tables that there are results for."""
     tables = {} if clean is None else {"clean": clean_table(clean)}
-    return tables if spoiled is None else tables | {
-        "spoiled": spoiled_table(spoiled),
-        "spoiled by seed": by_seed_table(spoiled),
-    }
+    return (
+        tables
+        if spoiled is None
+        else tables
+        | {
+            "spoiled": spoiled_table(spoiled),
+            "spoiled by seed": by_seed_table(spoiled),
+        }
+    )
 
 
 def _wide(results: pd.DataFrame, by: list[str], names: tuple[str, ...]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from tunedprior.audit.coverage import coverage_of
 from tunedprior.audit.findings import Audit, Range
 from tunedprior.audit.inspection import Inspection, inspected
 from tunedprior.audit.prediction import influences, self_prediction
-from tunedprior.audit.rehearsed import REPEATS, rehearsed
+from tunedprior.audit.rehearsals import REPEATS, rehearsed
 from tunedprior.audit.relations import replicate_noise
 from tunedprior.checks import seeded
 from tunedprior.problem.goals import Goal, check_goal

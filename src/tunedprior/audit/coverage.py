@@ -76,7 +76,9 @@ def _share(old: OldTable, space: Space, seed: int) -> float:
             units += [0.5 / (part or 1.0) if parameter.name not in old.absent else 0.0] * axis.width
     if not units:
         return 1.0
-    count = sum(axis.width > 0 for axis, one in zip(wide.axes, space.parameters, strict=True) if one.name not in old.absent)
+    count = sum(
+        axis.width > 0 for axis, one in zip(wide.axes, space.parameters, strict=True) if one.name not in old.absent
+    )
     asked = wide.inputs(wide.codes(space.sobol(_SAMPLES, seed))).numpy() * units
     seen = wide.inputs(wide.codes(old.settings)).numpy() * units
     distances, _ = cKDTree(seen).query(asked)
@@ -99,9 +101,9 @@ def _along(values: Float64[ndarray, " n"], one: Numeric) -> tuple[float, str]:
     widths = np.diff(edges) / (high - low)
     widest = int(widths.argmax())
     count = np.histogram(inside, bins=_BINS, range=(low, high))[0]
-    levels = len(np.unique(inside))
-    covered = float((count > 0).mean()) if levels > _BINS else float(1 - widths[widths > _GAP].sum())
-    if widths[widest] < _GAP or (levels <= _BINS and 0 < widest < len(widths) - 1):
+    distinct = len(np.unique(inside))
+    covered = float((count > 0).mean()) if distinct > _BINS else float(1 - widths[widths > _GAP].sum())
+    if widths[widest] < _GAP or (distinct <= _BINS and 0 < widest < len(widths) - 1):
         return covered, ""
     first, last = one.unscale(edges[widest]), one.unscale(edges[widest + 1])
     return covered, f"nothing from {first:.4g} to {last:.4g}"

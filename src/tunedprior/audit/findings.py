@@ -10,7 +10,7 @@ from tunedprior.audit.coverage import Coverage
 from tunedprior.audit.faults import Fault, Rejected
 from tunedprior.audit.inspection import Inspection
 from tunedprior.audit.prediction import Influences, SelfPrediction
-from tunedprior.audit.rehearsed import Rehearsal
+from tunedprior.audit.rehearsals import Rehearsal
 from tunedprior.problem.goals import Goal
 
 
@@ -92,7 +92,7 @@ class Audit:
     @cached_property
     def verdict(self) -> str:
         """Whether to use it, in a sentence or two."""
-        return wording.verdict(self.faults, self.used, self.rows, self.coverage, self.prediction, self.rehearsal)
+        return wording.verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
 
     @cached_property
     def next_step(self) -> str:

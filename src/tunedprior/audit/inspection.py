@@ -90,7 +90,10 @@ def inspected(
     old = _learnt(sheet, direction, others)
     left_out, places = _left_out(old.report.findings), sheet.where(range(len(sheet)))
     rejected += [Rejected(row, reason) for row, reason in left_out.items()]
-    notes += [*copy_notes, *(one.text for one in old.report.findings if one.kind in _NOTED and not _is_known(one, faults))]
+    notes += [
+        *copy_notes,
+        *(one.text for one in old.report.findings if one.kind in _NOTED and not _is_known(one, faults)),
+    ]
     related, where = _for_relations(old, space, [row for row in places if row not in left_out], faults)
     advance("comparing rows with each other")
     if related is not None:
@@ -100,7 +103,13 @@ def inspected(
         aside = [k for k, place in enumerate(places) if place not in compared]
         faults += contradictory(sheet.without(aside), related.unexplained(seed))
     return replace(
-        whole, faults=in_order(faults), notes=tuple(notes), rejected=tuple(rejected), sheet=sheet, old=old, related=related
+        whole,
+        faults=in_order(faults),
+        notes=tuple(notes),
+        rejected=tuple(rejected),
+        sheet=sheet,
+        old=old,
+        related=related,
     )
 
 
@@ -130,9 +139,7 @@ def _learnt(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OldDataWarning)
         warnings.simplefilter("ignore", SpaceWarning)
-        return read_old_data(
-            replace(sheet.read, table=blank), sheet.space, sheet.target, direction, others=others
-        )
+        return read_old_data(replace(sheet.read, table=blank), sheet.space, sheet.target, direction, others=others)
 
 
 def _left_out(findings: Iterable[Finding]) -> dict[str, str]:

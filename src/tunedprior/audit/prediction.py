@@ -112,7 +112,8 @@ def influences(related: Related, logarithm: bool, seed: int) -> Influences:
     variance = float(base.var()) or 1.0
     single = [fitted(k) for k in range(len(names))]
     totals = {
-        name: min(1.0, float(np.mean((base - one) ** 2) / (2 * variance))) for name, one in zip(names, single, strict=True)
+        name: min(1.0, float(np.mean((base - one) ** 2) / (2 * variance)))
+        for name, one in zip(names, single, strict=True)
     }
     first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[: _most_inputs(_MOST_PAIRS)]
     pairs = {

@@ -7,15 +7,16 @@ from numpy import ndarray
 from tunedprior.audit.faults import Fault, places
 from tunedprior.audit.sheet import Sheet
 from tunedprior.checks import listed
-from tunedprior.problem.mixed_units import CONVERSIONS, mixed_units
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.suspicions import Units, isolated, other_units, reach_of, sentinels
+from tunedprior.problem.unit_mixtures import CONVERSIONS, mixed_units
 
 _FEW = 0.02  # the part of the rows that may be slips; more of them are how old data was
 # A column that overlaps the space as it is must be off by more than this factor to be blamed.
 _CLEAR = 50.0
 # A response above 0 is far off if it is beyond all others by so many times their range, as it is and in logarithms.
 _FAR_OFF, _FAR_OFF_IN_LOGARITHMS = 1.0, 0.5
+_FEW_ROWS, _FAR_OFF_IN_FEW = 50, 1.5
 
 
 def odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault], list[str]]:
@@ -74,6 +75,9 @@ def odd_responses(sheet: Sheet) -> list[Fault]:
 def _far_off(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which values lie so far from all others that they are slips; a third of that will do if logarithms say so too."""
     found = isolated(values)
+    if len(values) < _FEW_ROWS and (values > 0).all():  # of a few rows one is often the only one in the tail
+        few: Bool[ndarray, " n"] = found & isolated(np.log(values), _FAR_OFF_IN_FEW)
+        return few
     if (values > 0).all():
         found |= isolated(values, _FAR_OFF) & isolated(np.log(values), _FAR_OFF_IN_LOGARITHMS)
     return found

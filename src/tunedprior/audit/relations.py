@@ -12,8 +12,8 @@ from tunedprior.audit.faults import Fault, places
 from tunedprior.audit.ridge import LeftOut, Ridge, Spectrum, is_clearly_better, tuned_weights
 from tunedprior.audit.sheet import Sheet
 from tunedprior.problem.box import Box
-from tunedprior.problem.mixed_units import mixed_units
 from tunedprior.problem.old_data import OldTable
+from tunedprior.problem.unit_mixtures import mixed_units
 
 _SHIFTS = (1, -1, 2, -2)
 _LEAST_ROWS = 20
@@ -64,7 +64,6 @@ class Related:
         """At most so many rows, drawn at random, in order."""
         return np.sort(np.random.default_rng(seed).permutation(len(self.response))[:most])
 
-
     def predicted(self, response: Float64[ndarray, " n"], seed: int) -> tuple[LeftOut, Float64[ndarray, " k"]]:
         """What rows are expected to be from others, if this were the response; and what it is in them."""
         few, many = self.rows(_ROWS_TO_TUNE, seed), self.rows(_MOST_ROWS, seed)
@@ -74,7 +73,7 @@ class Related:
     @property
     def can_be_compared(self) -> bool:
         """Whether there are rows enough, and anything varies."""
-        return len(self.response) >= _LEAST_ROWS and self.points.shape[1] > 0 and np.ptp(self.response) > 0
+        return len(self.response) >= _LEAST_ROWS and self.points.shape[1] > 0 and bool(np.ptp(self.response) > 0)
 
     def on_its_scale(self, seed: int) -> Float64[ndarray, " n"]:
         """The response, or its logarithm if that is predicted better."""
@@ -160,7 +159,7 @@ def changing_response(sheet: Sheet, related: Related, places_of: tuple[str, ...]
             )
             return [Fault("sign of the response", (sheet.target,), where, said, "Give all results the same sign.")]
     found = mixed_units(response) if (response > 0).all() else None
-    if found is None or found.offset:
+    if found is None:
         return []
     gain = _gain(related, np.log(response), np.log(found.mended(response)), seed)
     if gain is None:
@@ -173,9 +172,7 @@ def changing_response(sheet: Sheet, related: Related, places_of: tuple[str, ...]
     return [Fault("units of the response", (sheet.target,), where, said, "Convert these results.")]
 
 
-def _gain(
-    related: Related, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int
-) -> str | None:
+def _gain(related: Related, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int) -> str | None:
     """In words by how much better the mended response is explained; None if it is not, clearly."""
     (before, told), (after, told_then) = related.predicted(response, seed), related.predicted(mended, seed)
     if not is_clearly_better(after, before, told_then, told):

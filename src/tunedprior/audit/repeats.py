@@ -10,7 +10,7 @@ _MOST_BY_CHANCE = 0.05  # expected number of equal results among repeats, per re
 _LEAST_COPIES = 2
 # Repeats contradict each other if they differ by this part of the range of most responses, and by so many times what
 # repeats (or, where there are few, predictions) usually differ by.
-_PART_OF_THE_RANGE, _TIMES_THE_SPREAD, _TIMES_THE_ERROR = 0.5, 6.0, 4.0
+_PART_OF_THE_RANGE, _TIMES_THE_SPREAD, _TIMES_THE_ERROR = 0.65, 6.0, 4.0
 _FEW_GROUPS = 5
 _MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more are a noisy response
 

@@ -93,7 +93,8 @@ def _covariances(
     one: Float64[ndarray, "n d"], other: Float64[ndarray, "m d"], lengthscale: float
 ) -> Float64[ndarray, "n m"]:
     squares = (one**2).sum(1)[:, None] + (other**2).sum(1)[None, :] - 2 * one @ other.T
-    return 1.0 + np.exp(-np.maximum(squares, 0.0) / (2 * lengthscale**2))
+    found: Float64[ndarray, "n m"] = 1.0 + np.exp(-np.maximum(squares, 0.0) / (2 * lengthscale**2))
+    return found
 
 
 def tuned_weights(
@@ -115,7 +116,8 @@ def tuned_weights(
                 error = Spectrum.of(points * tried[of_group], 1.0).left_out(response).unexplained
                 if error < best * (1 - _WORTH_IT):
                     best, weights = error, tried
-    return weights[of_group]
+    found: Float64[ndarray, " d"] = weights[of_group]
+    return found
 
 
 def is_clearly_better(

@@ -75,7 +75,7 @@ def _range(sheet: Sheet, name: str, parameter: Numeric | None) -> tuple[float, f
     else:
         ends = list(np.quantile(values, (0.02, 0.98))) if len(values) else [-np.inf, np.inf]
         log = min(ends) > 0 and max(ends) > 100 * min(ends)
-    low, high = min(ends), max(ends)
+    low, high = float(min(ends)), float(max(ends))
     if not np.isfinite([low, high]).all():
         return low, high
     if log:

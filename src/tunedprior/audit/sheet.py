@@ -109,7 +109,7 @@ class Sheet:
         count = int(np.isfinite(values).sum())
         return count > _MOSTLY * (count + len(wrong))
 
-    def where(self, rows: Sequence[int] | Bool[ndarray, " n"]) -> tuple[str, ...]:
+    def where(self, rows: Sequence[int] | Int64[ndarray, " k"] | Bool[ndarray, " n"]) -> tuple[str, ...]:
         """Where these rows stand in the file or table."""
         chosen = np.flatnonzero(rows) if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
         return tuple(self.read.where(int(row)) for row in chosen)

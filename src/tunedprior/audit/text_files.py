@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def _by_line(raw: bytes, text: str) -> tuple[str, list[Fault]]:
     garbled = [k for k, kind in enumerate(kinds) if kind == "garbled"]
     if len(count) < 2 and not garbled:
         return text, []
-    decode = {
+    decode: dict[str, Callable[[bytes], str]] = {
         "plain": lambda line: line.decode("utf-8"),
         "UTF-8": lambda line: line.decode("utf-8"),
         "cp1252": lambda line: line.decode("cp1252", "replace"),
@@ -144,7 +144,7 @@ def _mended(
         return None
     rows, lines = found.rows[header.first :], found.lines[header.first :]
     known = matched(header.fields, names)
-    if not known and _is_data(header.fields):
+    if not known and _is_data(header.fields, rows):
         said = f"The first line of {origin} holds values ({listed(header.fields)}), not the names of the columns."
         remedy = f"Write a line with the columns' names above it: {listed(names)} in the order of the columns."
         return Opened(None, origin, (*faults, Fault("no header", (), (f"line {found.lines[0]}",), said, remedy)))
@@ -180,14 +180,15 @@ def _mended(
     faults += of_numbers
     if not faults:
         return None
-    said = (*read.said, "Numbers have decimal commas.") if commas else read.said
-    return Opened(replace(read, table=table, said=said), origin, tuple(faults), tuple(rejected))
+    sentences = (*read.said, "Numbers have decimal commas.") if commas else read.said
+    return Opened(replace(read, table=table, said=sentences), origin, tuple(faults), tuple(rejected))
 
 
-def _is_data(cells: Sequence[str]) -> bool:
-    """Whether a line holds values: some numbers, and more of them than names have."""
-    numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells)
-    return numbers > 0 and 2 * numbers >= len([cell for cell in cells if not is_blank(cell)])
+def _is_data(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line holds values: there are numbers in it, as there are below each of them."""
+    places = [k for k, cell in enumerate(first) if _NUMBER.fullmatch(cell)]
+    below = [row[k] for row in rows for k in places if k < len(row) and not is_blank(row[k])]
+    return bool(places) and 2 * sum(bool(_NUMBER.fullmatch(cell)) for cell in below) >= len(below)
 
 
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
@@ -236,10 +237,11 @@ def _uneven(
         found.append(Fault("cut-off line", (), (where,), said, "Copy or export the file again, as a whole."))
     others = uneven[:-1] if cut else uneven
     if others:
-        where = [f"line {lines[k]}" for k in others]
+        rows_named = tuple(f"line {lines[k]}" for k in others)
+        first, rest = places(rows_named)[:1].upper(), places(rows_named)[1:]
         said = (
-            f"{places(where)[:1].upper()}{places(where)[1:]} {'has' if len(where) == 1 else 'have'} another number of "
-            f"cells than the header, {len(header)}: cells are missing or too many, and those after them are shifted."
+            f"{first}{rest} {'has' if len(rows_named) == 1 else 'have'} another number of cells than the header, "
+            f"{len(header)}: cells are missing or too many, and those after them are shifted."
         )
-        found.append(Fault("uneven lines", (), tuple(where), said, "Mend these lines; until then they are left out."))
+        found.append(Fault("uneven lines", (), rows_named, said, "Mend these lines; until then they are left out."))
     return found

@@ -6,7 +6,7 @@ from tunedprior.audit.coverage import Coverage
 from tunedprior.audit.faults import Fault
 from tunedprior.audit.inspection import Inspection
 from tunedprior.audit.prediction import Influences, SelfPrediction
-from tunedprior.audit.rehearsed import Rehearsal
+from tunedprior.audit.rehearsals import Rehearsal
 from tunedprior.checks import listed
 from tunedprior.problem.goals import Goal, Target
 
@@ -74,7 +74,9 @@ def mattering(found: Influences | None, prediction: SelfPrediction | None) -> tu
         return ()
     inputs = [f"{name} {_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
     rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
-    said = [f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."]
+    said = [
+        f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
+    ]
     if rest:
         said.append(f"Next to nothing depends on {listed(rest)}.")
     pairs = [f"{' with '.join(pair)} {_percent(share)}" for pair, share in found.pairs.items() if share >= _LEAST_SHARE]
@@ -92,10 +94,10 @@ def helped(found: Rehearsal | None) -> tuple[str, ...]:
     if soon is not None and soon < found.trials:
         how = f" It got as far after {soon} trial{'s' if soon > 1 else ''} as without it after {found.trials}."
     said = (
-        f"On the old data itself, with one half to learn from and the other to search, {_percent(found.with_old[-1])} of "
-        f"the range was missed after {found.trials} trials with old data, {_percent(found.without[-1])} without, and "
-        f"{_percent(found.at_random[-1])} at random ({found.repeats} campaigns each, {found.better} of them better with "
-        f"old data).{how}"
+        "On the old data itself, with one half to learn from and the other to search, "
+        f"{_percent(found.with_old[-1])} of the range was missed after {found.trials} trials with old data, "
+        f"{_percent(found.without[-1])} without, and {_percent(found.at_random[-1])} at random ({found.repeats} "
+        f"campaigns each, {found.better} of them better with old data).{how}"
     )
     bound = "That is the most it can do: the new response may differ from the old one."
     return (said, bound)
@@ -104,7 +106,6 @@ def helped(found: Rehearsal | None) -> tuple[str, ...]:
 def verdict(
     faults: Sequence[Fault],
     used: int,
-    rows: int,
     coverage: Coverage | None,
     prediction: SelfPrediction | None,
     rehearsal: Rehearsal | None,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import gcd
 from typing import Any
 
@@ -23,10 +23,10 @@ _RESPONSES = ("y", "response", "result", "objective", "target")
 _PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
 _DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
 _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
-_MOST_LEVELS, _MOST_STEPS = 8, 200
+_MOST_LEVELS = 8
 _LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
 _MOST_CHOICES = 60
-_DIGITS = 9
+_DIGITS, _DIGITS_OF_ENDS = 15, 5
 _COMMENT_AT = 44
 _HEAD = """\
 # What may be set and what is wanted, drafted from {origin} ({rows:,} rows).
@@ -79,14 +79,14 @@ class _Line:
 
 
 def drafted(data: Any, target: str | None = None) -> Draft:
-    """Draft a space file that `read_space_file` takes, whatever the columns are called.
+    r"""Draft a space file that `read_space_file` takes, whatever the columns are called.
 
     Args:
         data: Whatever `files.read_table` reads.
         target: The column of the response; guessed if left out: one that is called y, or the last.
 
     >>> old = {"heat [°C]": [20, 40, 60], "gas": ["air", "argon", "air"], "y": [0.1, 0.3, 0.2]}
-    >>> print(drafted(old).text.split("a choice\\n")[1])
+    >>> print(drafted(old).text.split("a choice\n")[1])
     parameters:
       heat: 20 to 60 step 20                      # °C; 3 values in old data
       gas: [air, argon]                           # 2 choices in old data
@@ -104,7 +104,9 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     first = read_table(data, [] if target is None else [target], _WHAT)
     columns = [str(name) for name in first.table.columns]
     if target is not None and target not in columns:
-        raise InputError(f"There is no column {shown(target)} for the response; there are {listed(map(repr, columns))}.")
+        raise InputError(
+            f"There is no column {shown(target)} for the response; there are {listed(map(repr, columns))}."
+        )
     if len(columns) < 2 or len(first) == 0:
         raise InputError(
             f"{_WHAT} must have a column for each setting, one for the response, and rows; {first.origin} has "
@@ -170,7 +172,7 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
         known = values[np.isfinite(values)]
         distinct = np.unique(known)
         if len(distinct) == 1:
-            return _Line(name, "", f"{of_unit}{distinct[0]:.{_DIGITS}g} in every row")
+            return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
         if _counts_rows(values):
             return _Line(name, "", "it counts the rows")
         return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data")
@@ -190,18 +192,20 @@ def _counts_rows(values: Float64[ndarray, " n"]) -> bool:
 
 
 def _range(distinct: Float64[ndarray, " n"]) -> str:
-    """A grid, levels, or a range."""
+    """A grid, levels, or a range, whose ends are rounded outwards."""
     decimals = [Decimal(_number(value)) for value in distinct]
-    low, high = _number(distinct[0]), _number(distinct[-1])
     step = _step(decimals)
-    if step is not None and (decimals[-1] - decimals[0]) / step <= _MOST_STEPS and len(distinct) > 2:
-        if (decimals[-1] - decimals[0]) / step < 2 * len(distinct):
-            return f"{low} to {high} step {_number(float(step))}"
-    if len(distinct) <= _MOST_LEVELS:
+    if len(distinct) > 2 and step is not None and (decimals[-1] - decimals[0]) / step < 2 * len(distinct):
+        return f"{_number(distinct[0])} to {_number(distinct[-1])} step {_number(float(step))}"
+    if len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or all(one == int(one) for one in distinct)):
         return f"[{', '.join(_number(value) for value in distinct)}]"
-    if distinct[0] > 0 and distinct[-1] > _LOG * distinct[0]:
-        return f"{low} to {high} log"
-    return f"{low} to {high}"
+    low, high = _rounded(decimals[0], ROUND_FLOOR), _rounded(decimals[-1], ROUND_CEILING)
+    return f"{low} to {high} log" if distinct[0] > 0 and distinct[-1] > _LOG * distinct[0] else f"{low} to {high}"
+
+
+def _rounded(value: Decimal, way: str) -> str:
+    places = value.adjusted() - _DIGITS_OF_ENDS + 1
+    return _number(float(value.quantize(Decimal(1).scaleb(places), rounding=way)))
 
 
 def _step(decimals: Sequence[Decimal]) -> Decimal | None:

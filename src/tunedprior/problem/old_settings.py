@@ -12,12 +12,12 @@ from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank, numbers
 from tunedprior.problem.imputation import stand_in
-from tunedprior.problem.mixed_units import mixed_units
 from tunedprior.problem.old_gaps import OldGaps
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.parameters import Categorical, Numeric, position_among
 from tunedprior.problem.space import Space
 from tunedprior.problem.suspicions import other_units, reach_of, sentinels
+from tunedprior.problem.unit_mixtures import mixed_units
 
 
 class OldSettings:
@@ -156,7 +156,6 @@ class OldSettings:
             inside = reach.holds(np.log(values) if parameter.log else values)
         said = f"far outside the search space ({low:g} to {high:g}) and left out"
         rows.leave_out("far outside", name, ~inside & known, said, values)
-
 
     def _leave_out_mixed_units(self, values: Float64[ndarray, " n"], parameter: Numeric) -> None:
         """Rows whose number is in other units than that of most."""

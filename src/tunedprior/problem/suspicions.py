@@ -11,8 +11,8 @@ from numpy import ndarray
 from tunedprior.problem.parameters import Numeric
 
 # Numbers that people and instruments write for "not measured".
-_SENTINELS = (-9999.0, -999.0, -99.0, -99999.0, -9998.0, -999.25, 999.0, 9999.0, 99999.0, 999999.0, 1e20, -1e20, 1e30)
-_SENTINELS += (-1e30, 1e38, -1e38)
+_BELOW = (-99.0, -999.0, -999.25, -9998.0, -9999.0, -99999.0, -1e20, -1e30, -1e38)
+_SENTINELS = (*_BELOW, 999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30, 1e38)
 _TUKEY = 1.5  # quartiles and so many interquartile ranges beyond them hold the bulk of a column
 # Old values may lie beyond the search space by its width and theirs, but theirs counts up to so many times its own.
 _WIDEST = 10.0

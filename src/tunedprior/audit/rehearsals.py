@@ -48,7 +48,7 @@ class Rehearsal:
     @property
     def ratio(self) -> float:
         """What was missed with old data over what was missed without, on average over the trials."""
-        return float(np.mean(self.with_old) / max(np.mean(self.without), 1e-12))
+        return float(np.mean(self.with_old)) / max(float(np.mean(self.without)), 1e-12)
 
     @property
     def as_far_after(self) -> int | None:
@@ -70,11 +70,11 @@ def rehearsed(
     """
     names = [one.name for one in space.parameters if one.name not in old.absent]
     table = old.settings[names].assign(**{_RESPONSE: old.response})
-    every = table.groupby(names, sort=False, as_index=False, dropna=False)[_RESPONSE].mean()
+    every: pd.DataFrame = table.groupby(names, sort=False, dropna=False)[_RESPONSE].mean().reset_index()
     if len(every) < 2 * _LEAST_ROWS or np.ptp(every[_RESPONSE]) == 0:
         return None
-    here = {one.name: _described(one, every) for one in space.parameters if one.name in names}
-    here = {name: one for name, one in here.items() if one is not None}
+    described = {one.name: _described(one, every) for one in space.parameters if one.name in names}
+    here = {name: one for name, one in described.items() if one is not None}
     if not here:
         return None
     curves: dict[str, list[Float64[ndarray, " t"]]] = {"with": [], "without": [], "random": []}

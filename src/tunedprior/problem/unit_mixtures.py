@@ -1,6 +1,5 @@
 """A column of which some rows are in other units than the rest."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
@@ -10,8 +9,8 @@ from numpy import ndarray
 
 from tunedprior.problem.parameters import Numeric
 
-#: How a number in other units becomes one in the right units: (x - offset)·factor, and words for it. Not °F, which would
-#: explain too much: the ranges of °F and °C overlap.
+#: How a number in other units becomes one in the right units: (x - offset)·factor, and words for it. Not °F, which
+#: would explain too much: the ranges of °F and °C overlap.
 CONVERSIONS = (
     *((0.0, 1 / factor, f"{factor:,} times too large") for factor in (1_000_000, 1000, 100, 10)),
     *((0.0, float(factor), f"{factor:,} times too small") for factor in (1_000_000, 1000, 100, 10)),
@@ -72,21 +71,21 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
         parameter: What the space says of it; None if the column is not in the space, such as a response. Then the
             smaller part is the one in other units.
     """
-    zero = values == 0  # in any unit
-    sign = -1.0 if (values[~zero] < 0).all() else 1.0
+    nonzero = values != 0  # 0 is 0 in all units that differ by a factor
+    sign = -1.0 if (values[nonzero] < 0).all() else 1.0
+    parameter = parameter if sign > 0 else _negative(parameter)
     best: tuple[float, MixedUnits] | None = None
-    for counted in {(~zero).tobytes(): ~zero, np.ones(len(values), dtype=bool).tobytes(): zero | True}.values():
-        without_zeros = not counted.all() or not zero.any()
-        for found in _parts(np.flatnonzero(counted), sign * values, parameter if sign > 0 else _negative(parameter)):
-            for offset, factor, words in CONVERSIONS:
-                if (offset == 0 and not without_zeros) or (offset != 0 and (not counted.all() or sign < 0)):
-                    continue
-                one = _converted(found, sign * values, offset, factor, parameter if sign > 0 else _negative(parameter))
-                if one is None or (best is not None and one >= best[0]):
-                    continue
-                rows = np.zeros(len(values), dtype=bool)
-                rows[found.odd] = True
-                best = one, MixedUnits(rows, words, offset, factor)
+    for offset, factor, words in CONVERSIONS:
+        if (offset and sign < 0) or (parameter is None and 1 / _CLEAR < factor < _CLEAR):
+            continue  # no temperature; a tenth is what responses may well be
+        counted = np.arange(len(values)) if offset else np.flatnonzero(nonzero)
+        for found in _parts(counted, sign * values, parameter):
+            distance = _converted(found, sign * values, offset, factor, parameter)
+            if distance is None or (best is not None and distance >= best[0]):
+                continue
+            rows = np.zeros(len(values), dtype=bool)
+            rows[found.odd] = True
+            best = distance, MixedUnits(rows, words, offset, factor)
     return None if best is None else best[1]
 
 
@@ -99,24 +98,27 @@ class _Parts:
     inside: bool
 
 
-def _parts(rows: Int64[ndarray, " n"], values: Float64[ndarray, " a"], parameter: Numeric | None) -> Iterator[_Parts]:
+def _parts(rows: Int64[ndarray, " r"], values: Float64[ndarray, " a"], parameter: Numeric | None) -> list[_Parts]:
     """The ways to cut a column in two where one part may be in other units."""
     order = rows[np.argsort(values[rows], kind="stable")]
     ordered = values[order]
+    found = []
     for cut in _gaps(ordered):
         lower, upper = order[:cut], order[cut:]
         if min(len(lower), len(upper)) < max(_LEAST_ROWS, _LEAST_PART * len(rows)):
             continue
         if parameter is None:
             odd, usual = (lower, upper) if len(lower) < len(upper) else (upper, lower)
-            yield _Parts(odd, usual, inside=False)
+            if _stands_out(ordered, cut, odd is lower):
+                found.append(_Parts(odd, usual, inside=False))
             continue
         fits = _fit(values[lower], parameter), _fit(values[upper], parameter)
         odd, usual = (lower, upper) if fits[1] >= fits[0] else (upper, lower)
         if min(fits) <= _MOST_FITTING and _stands_out(ordered, cut, odd is lower):
-            yield _Parts(odd, usual, inside=False)
+            found.append(_Parts(odd, usual, inside=False))
         elif odd is lower and _is_the_only_gap(ordered, cut):
-            yield _Parts(odd, usual, inside=True)
+            found.append(_Parts(odd, usual, inside=True))
+    return found
 
 
 def _converted(
@@ -150,7 +152,9 @@ def _is_the_only_gap(ordered: Float64[ndarray, " n"], cut: int) -> bool:
     if ordered[0] <= 0:
         return False
     ratios = np.diff(np.log(ordered))
-    return bool(ratios[cut - 1] > log(_RATIO) and ratios[cut - 1] > _WIDER * np.delete(ratios, cut - 1).max(initial=0.0))
+    return bool(
+        ratios[cut - 1] > log(_RATIO) and ratios[cut - 1] > _WIDER * np.delete(ratios, cut - 1).max(initial=0.0)
+    )
 
 
 def _negative(parameter: Numeric | None) -> Numeric | None:
