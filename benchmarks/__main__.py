@@ -19,6 +19,7 @@ from benchmarks.studies import (
     sharing,
     trust,
 )
+from benchmarks.studies.audits import command as audits
 from benchmarks.studies.goals import command as goals
 from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed import command as speed
@@ -42,6 +43,7 @@ _BENCHMARKS = {
     "speed": speed,
     "shell": shell,
     "workers": workers,
+    "audit": audits,
     "demo": demo,
     "gallery": gallery,
 }

@@ -56,7 +56,7 @@ __all__ = [
 
 
 # Packages that can be used without importing them by name.
-_PACKAGES = ("average", "beliefs", "campaign", "kernels", "machines", "models", "plots", "problem")
+_PACKAGES = ("audit", "average", "beliefs", "campaign", "kernels", "machines", "models", "plots", "problem")
 
 
 def __getattr__(name: str) -> Any:

@@ -41,14 +41,17 @@ class Code(IntEnum):
     NOTICED = 3
 
 
-def say(data: Mapping[str, Any], *shown: RenderableType) -> None:
-    """Print `data` as JSON if the command was given `--json`, or else what is shown to people."""
+def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:
+    """Print `data` as JSON if the command was given `--json`, or else what is shown to people.
+
+    Without `wrap`, long lines stay as they are: what is printed may be the text of a file.
+    """
     if _speaking["json"]:
         sys.stdout.write(json.dumps(_plain(data), ensure_ascii=False, indent=2) + "\n")
         return
     console = Console(highlight=False)
     for one in shown:
-        console.print(one)
+        console.print(one, soft_wrap=not wrap)
 
 
 def complain(message: str, kind: str) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from tunedprior.cli.commands.auditing import audit
 from tunedprior.cli.commands.beginning import new
+from tunedprior.cli.commands.drafting import space
 from tunedprior.cli.commands.exchanging import export, import_
 from tunedprior.cli.commands.explaining import explain
 from tunedprior.cli.commands.looking import best, front, status, trust
@@ -50,7 +52,7 @@ def tunedprior() -> None:
 
 _BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
 for panel, commands in {
-    _BEGIN: (new,),
+    _BEGIN: (space, audit, new),
     _WORK: (suggest, record, undo, amend, cancel, serve),
     _SEE: (status, best, front, trust, explain, report),
     _FILES: (export, import_, run),

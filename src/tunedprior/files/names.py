@@ -45,18 +45,23 @@ def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None
         )
 
 
+def name_and_unit(text: str) -> tuple[str, str]:
+    """The name in a header and its unit: "Temp [°C]", "Temp (°C)" and "Temp / °C" are ("Temp", "°C")."""
+    text = text.strip().strip("'\"").strip()
+    bracketed = _IN_BRACKETS.fullmatch(text)
+    if bracketed and bracketed[1]:
+        return bracketed[1], (bracketed[2] or bracketed[3] or "").strip()
+    slashed = _AFTER_A_SLASH.fullmatch(text)
+    if slashed and is_unit(slashed[2]):
+        return slashed[1], slashed[2]
+    return text, ""
+
+
 def _alike(text: str, name: str) -> bool:
     (one, unit), (other, other_unit) = _without_unit(text), _without_unit(name)
     return one == other and bool(one) and not (unit and other_unit and unit != other_unit)
 
 
 def _without_unit(text: str) -> tuple[str, str]:
-    """The name in small letters, and its unit: "temp [°C]", "Temp (°C)" and "temp / °C" are ("temp", "°C")."""
-    text = text.strip().strip("'\"").strip()
-    bracketed = _IN_BRACKETS.fullmatch(text)
-    if bracketed and bracketed[1]:
-        return bracketed[1].casefold(), (bracketed[2] or bracketed[3] or "").strip()
-    slashed = _AFTER_A_SLASH.fullmatch(text)
-    if slashed and is_unit(slashed[2]):
-        return slashed[1].casefold(), slashed[2]
-    return text.casefold(), ""
+    name, unit = name_and_unit(text)
+    return name.casefold(), unit

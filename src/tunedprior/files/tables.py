@@ -33,7 +33,7 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     Args:
         source: A `pandas.DataFrame`; the path of a text file (CSV and its relatives, also compressed), an Excel,
             OpenDocument or Parquet file; an open file; a list of dicts; a dict of columns; a structured NumPy array;
-            a `pandas.Series` that is one row; an Optuna `Study`.
+            a `pandas.Series` that is one row; an Optuna `Study`; a `ReadTable`, which is what comes out.
         names: The columns that are hoped for, the response last. They help to find the header and the separator, and
             columns that differ in capitals or units alone get these names. None of them has to be there.
         what: What the table is, for messages: "Old data", "The history".
@@ -50,6 +50,8 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     ("The separator is ';'.", "Column 'Temp [°C]' is taken for 'temp'.", 'Numbers have decimal commas.')
     """
     names = list(names)
+    if isinstance(source, ReadTable):
+        return source
     if isinstance(source, pd.DataFrame):
         return from_frame(source, names, what, "the table")
     if isinstance(source, str | os.PathLike):

@@ -16,8 +16,8 @@ class Finding:
 
     Attributes:
         kind: What kind of thing: `"read"`, `"absent"`, `"extra columns"`, `"unknown category"`, `"constant"`,
-            `"blank"`, `"sentinel"`, `"far outside"`, `"no overlap"`, `"other units"`, `"not above 0"` or
-            `"isolated response"`.
+            `"blank"`, `"sentinel"`, `"far outside"`, `"no overlap"`, `"other units"`,
+            `"part in other units"`, `"not above 0"` or `"isolated response"`.
         column: The column it is about; "" if about none in particular.
         rows: Where, as the file or table has it ("line 7").
         text: A sentence.

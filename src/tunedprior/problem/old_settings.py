@@ -17,6 +17,7 @@ from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.parameters import Categorical, Numeric, position_among
 from tunedprior.problem.space import Space
 from tunedprior.problem.suspicions import other_units, reach_of, sentinels
+from tunedprior.problem.unit_mixtures import mixed_units
 
 
 class OldSettings:
@@ -130,6 +131,7 @@ class OldSettings:
             said = "left out, as its scale is logarithmic and they are not above 0"
             rows.leave_out("not above 0", name, values <= 0, said, values)
         known = ~np.isnan(values)
+        self._leave_out_mixed_units(values, parameter)
         seen = values[known & rows.kept]
         if len(seen) == 0:
             return
@@ -140,7 +142,7 @@ class OldSettings:
         )
         if (units and reach.apart) or not reach.meets:
             # What is learnt from a wrong column misleads, and the user can put it right.
-            kind, why = ("other units", f"; {units}") if units and reach.apart else ("no overlap", ", far apart")
+            kind, why = ("other units", f"; {units.text}") if units and reach.apart else ("no overlap", ", far apart")
             said = f"{ranges}{why}. Nothing is learnt from it until the column is corrected, or the space is."
             rows.note(kind, name, said)
             rows.kept[:] = False
@@ -149,11 +151,21 @@ class OldSettings:
             said = f"{ranges}, which do not meet: what was learnt there helps less. Check the units of {name!r}."
             rows.note("no overlap", name, said)
         elif units:
-            rows.note("other units", name, f"{ranges}; {units}. Check the units of {name!r}.")
+            rows.note("other units", name, f"{ranges}; {units.text}. Check the units of {name!r}.")
         with np.errstate(invalid="ignore", divide="ignore"):
             inside = reach.holds(np.log(values) if parameter.log else values)
         said = f"far outside the search space ({low:g} to {high:g}) and left out"
         rows.leave_out("far outside", name, ~inside & known, said, values)
+
+    def _leave_out_mixed_units(self, values: Float64[ndarray, " n"], parameter: Numeric) -> None:
+        """Rows whose number is in other units than that of most."""
+        kept = self._rows.kept & ~np.isnan(values)
+        found = mixed_units(values[kept], parameter)
+        if found is not None:
+            odd = np.zeros(len(values), dtype=bool)
+            odd[kept] = found.rows
+            said = f"{found.words} and left out"
+            self._rows.leave_out("part in other units", parameter.name, odd, said, values)
 
 
 def _advice(columns: list[Any], all_missing: bool) -> str:

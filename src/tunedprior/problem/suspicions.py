@@ -1,5 +1,6 @@
 """What is suspicious in a column of old data: values far off, other units, sentinels."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf, log, log10
 
@@ -10,7 +11,8 @@ from numpy import ndarray
 from tunedprior.problem.parameters import Numeric
 
 # Numbers that people and instruments write for "not measured".
-_SENTINELS = (-9999.0, -999.0, -99999.0, -9998.0, 9999.0, 99999.0, 999999.0, 1e20, -1e20, 1e30, -1e30, 1e38, -1e38)
+_BELOW = (-99.0, -999.0, -999.25, -9998.0, -9999.0, -99999.0, -1e20, -1e30, -1e38)
+_SENTINELS = (*_BELOW, 999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30, 1e38)
 _TUKEY = 1.5  # quartiles and so many interquartile ranges beyond them hold the bulk of a column
 # Old values may lie beyond the search space by its width and theirs, but theirs counts up to so many times its own.
 _WIDEST = 10.0
@@ -19,6 +21,8 @@ _ISOLATED = 3.0
 _FEW = 0.02  # the part of the rows that may be isolated; more of them are a feature of the response
 # Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
 _MATCHING, _DIFFERENT = 0.2, 0.3
+# What two ranges share when units are converted, if units are the reason why they did not meet, or were far apart.
+_SHARED_IF_NEAR, _SHARED_IF_FAR = 0.7, 0.5
 #: Units that people mix up, besides those that are powers of ten apart: x is (x - offset)·factor in the space's.
 _MIXED_UP = (
     (273.15, 1.0, "K and °C"),
@@ -71,29 +75,63 @@ def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
     return Reach(low - width, high + width, meets, gap > 0)
 
 
-def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> str | None:
-    """Words for the units that would turn the old range into the search space's, if there are any; or None."""
+@dataclass(frozen=True, order=True)
+class Units:
+    """Other units that a column may be in.
+
+    Attributes:
+        mismatch: How far the converted range is from the space's, as a part of its width.
+        text: Words for them.
+        offset: A value in the space's units is (x - offset)·factor.
+        factor: See there.
+    """
+
+    mismatch: float
+    text: str
+    offset: float
+    factor: float
+
+
+def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Units | None:
+    """The units that would turn the old range into the search space's, if there are any; or None.
+
+    Where the two ranges do not meet, units that would make them overlap will do.
+    """
     low, high = parameter.low, parameter.high
     bulk = _bulk(np.log(values) if parameter.log else values)
     first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
-    if high <= low or last <= first:
+    if high <= low or values.max() <= values.min():
         return None
     if min(_mismatch(first, last, parameter), _mismatch(values.min(), values.max(), parameter)) < _DIFFERENT:
         return None
-    fitting = []
+    reach = reach_of(np.log(values) if parameter.log else values, parameter)
+    enough = _SHARED_IF_NEAR if reach.meets else _SHARED_IF_FAR
+    fitting, meeting = [], []
+    ends = {(first, last), (float(values.min()), float(values.max()))}  # a skewed column has its tail shut out
     for offset, factor, units in _MIXED_UP:
-        mismatch = _mismatch((first - offset) * factor, (last - offset) * factor, parameter)
-        if mismatch < _MATCHING:
-            said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
-            fitting.append((mismatch, said))
+        said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
+        found = Units(_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
+        fitting += [found] if found.mismatch < _MATCHING else []
+        meeting += [found] if _most_shared(ends, offset, factor, parameter) > enough else []
     size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
     if size > 0 and wanted > 0:
-        power = round(log10(wanted / size))
-        mismatch = _mismatch(10.0**power * first, 10.0**power * last, parameter)
-        if power and mismatch < _DIFFERENT:
+        for power in {round(log10(wanted / size)), round(log10(wanted / max(abs(values.min()), abs(values.max()))))}:
             said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
-            fitting.append((mismatch, said))
-    return min(fitting)[1] if fitting else None
+            found = Units(_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
+            fitting += [found] if power and found.mismatch < _DIFFERENT else []
+            meeting += [found] if power and _most_shared(ends, 0.0, 10.0**power, parameter) > enough else []
+    if not fitting and reach.apart:
+        fitting = meeting
+    return min(fitting) if fitting else None
+
+
+def range_mismatch(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
+    """How far the range of old values is from the parameter's, as a part of its width: that of all, or of the bulk."""
+    if parameter.high <= parameter.low or (parameter.log and values.min() <= 0):
+        return inf
+    bulk = _bulk(np.log(values) if parameter.log else values)
+    first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
+    return min(_mismatch(first, last, parameter), _mismatch(float(values.min()), float(values.max()), parameter))
 
 
 def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
@@ -104,6 +142,8 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
         return np.zeros(len(values), dtype=bool)
     reach = max(float(np.ptp(others)), 1.0)
     apart = (values < others.min() - reach) | (values > others.max() + reach)
+    if others.min() >= 0:  # nothing else is below 0
+        apart |= values < 0
     found: Bool[ndarray, " n"] = marked & apart
     return found
 
@@ -130,6 +170,23 @@ def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
     spread = _TUKEY * (third - first)
     bulk: Float64[ndarray, " k"] = values[(first - spread <= values) & (values <= third + spread)]
     return bulk
+
+
+def _best_mismatch(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
+    return min(_mismatch((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
+
+
+def _most_shared(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
+    return max(_shared((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
+
+
+def _shared(first: float, last: float, parameter: Numeric) -> float:
+    """The length that a range shares with the parameter's, as a part of the longer of the two, on its scale."""
+    if parameter.log and first <= 0:
+        return 0.0
+    low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
+    first, last = parameter.scale(first), parameter.scale(last)
+    return max(0.0, min(high, last) - max(low, first)) / max(high - low, last - first)
 
 
 def _mismatch(first: float, last: float, parameter: Numeric) -> float:

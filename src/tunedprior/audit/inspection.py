@@ -1,0 +1,172 @@
+"""Everything that can be wrong with old data, looked for in turn, and what is left to learn from."""
+
+import warnings
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tunedprior.audit.column_checks import not_numbers, row_numbers, spellings, swapped_columns
+from tunedprior.audit.faults import Fault, Rejected, in_order
+from tunedprior.audit.range_checks import odd_ranges, odd_responses
+from tunedprior.audit.relations import Related, changing_response, slipped
+from tunedprior.audit.repeats import contradictory, copied
+from tunedprior.audit.row_checks import misplaced
+from tunedprior.audit.sheet import Sheet
+from tunedprior.audit.text_files import opened
+from tunedprior.errors import OldDataWarning, SpaceWarning
+from tunedprior.problem.goals import Goal
+from tunedprior.problem.old_data import OldTable, read_old_data
+from tunedprior.problem.old_data_report import Finding
+from tunedprior.problem.parameters import Numeric
+from tunedprior.problem.space import Space
+
+# Findings that say how old data differs, which is nobody's fault.
+_NOTED = ("absent", "extra columns", "unknown category", "constant", "blank")
+# Faults of rows that would drown everything else, and are left aside when the settings are compared with the response.
+_LEFT_ASIDE = ("far off", "copied rows", "sentinel")
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What was found.
+
+    Attributes:
+        origin: The name of the file, or "the table" and the like.
+        rows: How many rows there are, with those that cannot be read.
+        said: How it was read.
+        faults: What is most likely a mistake, in the order in which it is to be mended.
+        notes: What is unusual.
+        rejected: Rows that are not used.
+        sheet: The table as far as it can be read; None if it makes no sense.
+        old: What is learnt from; None if nothing can be.
+        related: Its settings as points, without rows that are far off.
+    """
+
+    origin: str
+    rows: int
+    said: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    sheet: Sheet | None = None
+    old: OldTable | None = None
+    related: Related | None = None
+
+
+def inspected(
+    data: Any,
+    space: Space,
+    target: str,
+    direction: Goal,
+    others: Collection[str],
+    seed: int,
+    advance: Callable[[str], object],
+) -> Inspection:
+    """Look for every fault."""
+    numeric = [one.name for one in space.parameters if isinstance(one, Numeric)]
+    advance("reading")
+    found = opened(data, [*space.names, target], [*numeric, target])
+    if found.table is None:
+        return Inspection(found.origin, 0, faults=in_order(found.faults), rejected=found.rejected)
+    read, faults, rejected = found.table, list(found.faults), list(found.rejected)
+    rows = len(read) + len(rejected)
+    named = set(map(str, read.table.columns))
+    if target not in named or not named & set(space.names):
+        read_old_data(read, space, target, direction)  # says what is missing
+    sheet = Sheet(read, space, target)
+    advance("looking for faults")
+    sheet, more, lost = _structure(sheet)
+    faults, rejected = faults + more, rejected + lost
+    whole = Inspection(found.origin, rows, read.said, in_order(faults), (), tuple(rejected), sheet)
+    if not sheet.is_numeric(target) and not sheet.labels and len(sheet):
+        return whole
+    claimed = frozenset(name for one in faults if one.kind == "swapped columns" for name in one.columns)
+    more, notes = odd_ranges(sheet, claimed)
+    copies, copy_notes, _ = copied(sheet)
+    faults += [*more, *odd_responses(sheet), *row_numbers(sheet), *spellings(sheet), *copies]
+    old = _learnt(sheet, direction, others)
+    left_out, places = _left_out(old.report.findings), sheet.where(range(len(sheet)))
+    rejected += [Rejected(row, reason) for row, reason in left_out.items()]
+    notes += [
+        *copy_notes,
+        *(one.text for one in old.report.findings if one.kind in _NOTED and not _is_known(one, faults)),
+    ]
+    related, where = _for_relations(old, space, [row for row in places if row not in left_out], faults)
+    advance("comparing rows with each other")
+    if related is not None:
+        of_rows = slipped(sheet, related, seed)
+        faults += of_rows or changing_response(sheet, related, where, seed)
+        compared = set(where)
+        aside = [k for k, place in enumerate(places) if place not in compared]
+        faults += contradictory(sheet.without(aside), related.unexplained(seed))
+    return replace(
+        whole,
+        faults=in_order(faults),
+        notes=tuple(notes),
+        rejected=tuple(rejected),
+        sheet=sheet,
+        old=old,
+        related=related,
+    )
+
+
+def _structure(sheet: Sheet) -> tuple[Sheet, list[Fault], list[Rejected]]:
+    """The table without rows whose cells are in the wrong places or no numbers."""
+    faults = swapped_columns(sheet)
+    rejected: list[Rejected] = []
+    swapped = {name for one in faults for name in one.columns}
+    if not faults:
+        more, rows = misplaced(sheet)
+        faults += more
+        reasons = {row: one.kind for one in more for row in one.rows}
+        rejected += [Rejected(row, reasons[row]) for row in sheet.where(rows)]
+        sheet = sheet.without(rows)
+    columns = [one.name for one in sheet.numeric if one.name not in swapped]
+    columns += [] if sheet.labels else [sheet.target]
+    more, rows = not_numbers(sheet, columns)
+    faults += more
+    rejected += [Rejected(row, "not a number") for row in sheet.where(rows)]
+    return sheet.without(rows), faults, rejected
+
+
+def _learnt(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
+    """What would be learnt from; columns of numbers that hold text are left out."""
+    text = [one.name for one in sheet.numeric if not sheet.is_numeric(one.name)]
+    blank = sheet.table.assign(**{name: pd.Series([None] * len(sheet), dtype=object) for name in text})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OldDataWarning)
+        warnings.simplefilter("ignore", SpaceWarning)
+        return read_old_data(replace(sheet.read, table=blank), sheet.space, sheet.target, direction, others=others)
+
+
+def _left_out(findings: Iterable[Finding]) -> dict[str, str]:
+    """The rows that are left out, and why."""
+    return {
+        row: f"{one.column!r}: {one.kind}" if one.column else one.kind
+        for one in findings
+        if one.rows and "left out" in one.text
+        for row in one.rows
+    }
+
+
+def _is_known(finding: Finding, faults: Iterable[Fault]) -> bool:
+    """Whether a fault says the same."""
+    same = {"unknown category": ("spelling", "swapped columns"), "absent": ("not a number",)}
+    return any(one.kind in same.get(finding.kind, ()) and finding.column in one.columns for one in faults)
+
+
+def _for_relations(
+    old: OldTable, space: Space, places: list[str], faults: Iterable[Fault]
+) -> tuple[Related | None, tuple[str, ...]]:
+    """The rows that settings and responses can be compared in, and where they stand."""
+    if len(old) < 2 or len(places) != len(old):
+        return None, ()
+    aside = {row for one in faults if one.kind in _LEFT_ASIDE for row in one.rows}
+    kept = np.array([place not in aside for place in places], dtype=bool)
+    kept = kept if kept.sum() >= 2 else np.ones(len(kept), dtype=bool)
+    settings = old.settings[kept].reset_index(drop=True)
+    left = replace(old, settings=settings, response=old.response[kept], doubtful=old.doubtful[kept])
+    return Related.of(left, space), tuple(place for place, one in zip(places, kept, strict=True) if one)

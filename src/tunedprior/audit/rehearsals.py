@@ -1,0 +1,161 @@
+"""Whether old data can help: a short campaign on the old data itself, with one half of it and without."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from numpy import ndarray
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.simulation import simulate
+from tunedprior.problem.goals import Goal, Target
+from tunedprior.problem.old_data import OldTable
+from tunedprior.problem.parameters import Categorical, Parameter
+from tunedprior.problem.space import Setting, Space
+
+#: Trials of a campaign, and how often it is begun anew.
+TRIALS, REPEATS = 8, 5
+_MOST_ROWS = 80  # in either half
+_LEAST_ROWS = 10
+_DRAWS = 200
+_RESPONSE = "response"
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Campaigns on the settings of one half of old data, with the other half as old data and without.
+
+    Attributes:
+        trials: How many settings each campaign tried.
+        repeats: How many campaigns there were of each kind.
+        with_old: What was missed after each trial, on average: 0 is the best of that half, 1 its worst.
+        without: The same without old data.
+        at_random: The same for settings at random.
+        better: In how many of the campaigns less was missed with old data, on average over the trials.
+    """
+
+    trials: int
+    repeats: int
+    with_old: tuple[float, ...]
+    without: tuple[float, ...]
+    at_random: tuple[float, ...]
+    better: int
+
+    @property
+    def ratio(self) -> float:
+        """What was missed with old data over what was missed without, on average over the trials."""
+        return float(np.mean(self.with_old)) / max(float(np.mean(self.without)), 1e-12)
+
+    @property
+    def as_far_after(self) -> int | None:
+        """After how many trials with old data one is as far as without it in the end; None if after none."""
+        return next((k for k, missed in enumerate(self.with_old, 1) if missed <= self.without[-1] + 1e-12), None)
+
+
+def rehearsed(
+    old: OldTable, space: Space, direction: Goal, seed: int, advance: Callable[[], object] = lambda: None
+) -> Rehearsal | None:
+    """Run the campaigns; None if there are too few settings, or nothing varies.
+
+    Args:
+        old: What was read.
+        space: What may be set; the campaigns are among old settings.
+        direction: Which way is better, or a target.
+        seed: Of the halves.
+        advance: Called after each campaign.
+    """
+    names = [one.name for one in space.parameters if one.name not in old.absent]
+    table = old.settings[names].assign(**{_RESPONSE: old.response})
+    every: pd.DataFrame = table.groupby(names, sort=False, dropna=False)[_RESPONSE].mean().reset_index()
+    if len(every) < 2 * _LEAST_ROWS or np.ptp(every[_RESPONSE]) == 0:
+        return None
+    described = {one.name: _described(one, every) for one in space.parameters if one.name in names}
+    here = {name: one for name, one in described.items() if one is not None}
+    if not here:
+        return None
+    curves: dict[str, list[Float64[ndarray, " t"]]] = {"with": [], "without": [], "random": []}
+    for repeat in range(REPEATS):
+        rng = np.random.default_rng([seed, repeat])
+        order = rng.permutation(len(every))
+        half = min(len(every) // 2, _MOST_ROWS)
+        first, pool = (every.iloc[rows].reset_index(drop=True) for rows in (order[:half], order[half : 2 * half]))
+        responses = pool[_RESPONSE].to_numpy(dtype=np.float64)
+        scale = _Scale.of(responses, direction)
+        if scale.best == scale.worst or np.ptp(first[_RESPONSE]) == 0:
+            continue
+        for kind, old_half in (("with", first), ("without", None)):
+            curves[kind].append(scale.missed(_campaign(here, old_half, pool, direction, repeat)))
+            advance()
+        draws = np.array([rng.permutation(scale.missed(responses))[:TRIALS] for _ in range(_DRAWS)])
+        curves["random"].append(np.minimum.accumulate(draws, axis=1).mean(0))
+    if not curves["with"]:
+        return None
+    trials = min(len(one) for some in curves.values() for one in some)
+    mean = {name: tuple(np.mean([one[:trials] for one in some], axis=0).tolist()) for name, some in curves.items()}
+    better = sum(bool(one.mean() < other.mean()) for one, other in zip(curves["with"], curves["without"], strict=True))
+    return Rehearsal(trials, len(curves["with"]), mean["with"], mean["without"], mean["random"], better)
+
+
+def _described(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
+    """What the old rows span; None for what never varies."""
+    column = table[one.name]
+    if column.nunique(dropna=False) < 2:
+        return None
+    if isinstance(one, Categorical):
+        return CategoricalDistribution(list(dict.fromkeys(map(str, column))))
+    return FloatDistribution(float(column.min()), float(column.max()), log=one.log)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """How far responses are from the best of some: 0 is the best, 1 the worst."""
+
+    direction: Goal
+    best: float
+    worst: float
+
+    @classmethod
+    def of(cls, response: Float64[ndarray, " n"], direction: Goal) -> "_Scale":
+        distances = _distances(response, direction)
+        return cls(direction, float(distances.min()), float(distances.max()))
+
+    def missed(self, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+        """For each response."""
+        return (_distances(response, self.direction) - self.best) / (self.worst - self.best)
+
+
+def _distances(response: Float64[ndarray, " n"], direction: Goal) -> Float64[ndarray, " n"]:
+    if isinstance(direction, Target):
+        return np.maximum(np.maximum(direction.low - response, response - direction.upper), 0.0)
+    return -response if direction == "maximize" else response
+
+
+def _campaign(
+    space: Mapping[str, BaseDistribution], first: pd.DataFrame | None, pool: pd.DataFrame, direction: Goal, seed: int
+) -> Float64[ndarray, " t"]:
+    """The best response after each trial among the settings of the pool."""
+    names = list(space)
+    pool = _plain(pool, space).drop_duplicates(names).reset_index(drop=True)
+    responses = dict(zip(pool[names].itertuples(index=False, name=None), pool[_RESPONSE], strict=True))
+
+    def respond(setting: Setting) -> float:
+        return float(responses[tuple(setting[name] for name in names)])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what old data is like is said elsewhere
+        old = None if first is None else _plain(first, space)
+        optimizer = Optimizer(dict(space), old, direction, seed=seed, target=_RESPONSE)
+        return np.array(simulate(optimizer, respond, min(TRIALS, len(pool)), candidates=pool[names]))
+
+
+def _plain(table: pd.DataFrame, space: Mapping[str, BaseDistribution]) -> pd.DataFrame:
+    """The settings and the response alone, categories as text."""
+    columns = {
+        name: table[name].map(str) if isinstance(one, CategoricalDistribution) else table[name].astype(float)
+        for name, one in space.items()
+    }
+    return pd.DataFrame({**columns, _RESPONSE: table[_RESPONSE]})

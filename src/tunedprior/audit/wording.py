@@ -1,0 +1,161 @@
+"""What an audit found, in words."""
+
+from collections.abc import Sequence
+
+from tunedprior.audit.coverage import Coverage
+from tunedprior.audit.faults import Fault
+from tunedprior.audit.inspection import Inspection
+from tunedprior.audit.prediction import Influences, SelfPrediction
+from tunedprior.audit.rehearsals import Rehearsal
+from tunedprior.checks import listed
+from tunedprior.problem.goals import Goal, Target
+
+# Below this part of the variance, and this much better than the more frequent label, settings say next to nothing.
+_LITTLE, _HARDLY_BETTER = 0.1, 0.03
+_GOOD, _FAIR = 0.7, 0.4
+_FEW_ROWS = 8
+_HELPS, _HINDERS = 0.9, 1.1
+_NEAR_NOTHING = 0.02
+_SHOWN_INPUTS, _SHOWN_PAIRS = 5, 3
+_LEAST_SHARE = 0.02  # of the variance: what matters less is not named
+
+
+def reading(origin: str, rows: int, used: int, target: str, found: Inspection) -> tuple[str, ...]:
+    """What was read and how, and how many rows are left."""
+    if found.sheet is None:
+        return (f"{origin} cannot be read as a table until it is mended.",)
+    kind = "pass and fail" if found.sheet.labels else "numbers"
+    used_words = {rows: "all of them are used", 0: "none is used"}.get(used, f"{used:,} are used")
+    head = f"{origin}: {rows:,} row{'s' if rows != 1 else ''}, {used_words}; the response {target!r} is {kind}."
+    reasons: dict[str, list[str]] = {}
+    for one in found.rejected:
+        reasons.setdefault(one.reason, []).append(one.row)
+    rejected = (f"Not used ({len(some):,}), {reason}: {listed(some)}." for reason, some in reasons.items())
+    return (head, *found.said, *rejected)
+
+
+def covered(coverage: Coverage | None) -> tuple[str, ...]:
+    """How much of the space old data has seen."""
+    if coverage is None:
+        return ()
+    head = f"{_percent(coverage.share)} of the new space has an old row nearby"
+    outside = "" if coverage.inside > 0.995 else f"; {_percent(1 - coverage.inside)} of the old rows lie outside of it"
+    gaps = (f"{name!r}: {gap} in old data." for name, gap in coverage.gaps.items())
+    return (f"{head}{outside}.", *gaps)
+
+
+def predicted(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
+    """How well old data predicts itself."""
+    if found is None:
+        return ()
+    if found.correct is not None:
+        right, usual = found.correct
+        said = (
+            f"Rows that were set aside are predicted right in {_percent(right)} of the cases, where the more frequent "
+            f"answer alone would be in {_percent(usual)} ({found.rows} rows, cross-validated)."
+        )
+        return (said,)
+    word = "well" if found.explained >= _GOOD else "fairly" if found.explained >= _FAIR else "poorly"
+    word = "not at all" if found.explained < _LITTLE else word
+    error = f"by a factor of {found.error:.3g}" if found.logarithm else f"by {found.error:.3g}"
+    scale = " (its logarithm is predicted, as that works better)" if found.logarithm else ""
+    said = (
+        f"Rows that were set aside are predicted {word}: the others explain {_percent(max(0.0, found.explained))} of "
+        f"the variance of {target!r}{scale}, and are off {error} ({found.rows} rows, cross-validated)."
+    )
+    if found.noise is None:
+        return (said,)
+    return (said, f"Repeats of the same setting differ by a standard deviation of {found.noise:.3g}.")
+
+
+def mattering(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
+    """Which inputs and pairs matter; nothing if there is nothing that they could matter for."""
+    if found is None or not found.inputs or prediction is None or _says_nothing(prediction):
+        return ()
+    inputs = [f"{name} {_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
+    rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
+    said = [
+        f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
+    ]
+    if rest:
+        said.append(f"Next to nothing depends on {listed(rest)}.")
+    pairs = [f"{' with '.join(pair)} {_percent(share)}" for pair, share in found.pairs.items() if share >= _LEAST_SHARE]
+    if pairs:
+        said.append(f"Together, and not each for itself, act {', '.join(pairs[:_SHOWN_PAIRS])}.")
+    return tuple(said)
+
+
+def helped(found: Rehearsal | None) -> tuple[str, ...]:
+    """What the campaigns on the old data itself gave."""
+    if found is None:
+        return ()
+    soon = found.as_far_after
+    how = ""
+    if soon is not None and soon < found.trials:
+        how = f" It got as far after {soon} trial{'s' if soon > 1 else ''} as without it after {found.trials}."
+    said = (
+        "On the old data itself, with one half to learn from and the other to search, "
+        f"{_percent(found.with_old[-1])} of the range was missed after {found.trials} trials with old data, "
+        f"{_percent(found.without[-1])} without, and {_percent(found.at_random[-1])} at random ({found.repeats} "
+        f"campaigns each, {found.better} of them better with old data).{how}"
+    )
+    bound = "That is the most it can do: the new response may differ from the old one."
+    return (said, bound)
+
+
+def verdict(
+    faults: Sequence[Fault],
+    used: int,
+    coverage: Coverage | None,
+    prediction: SelfPrediction | None,
+    rehearsal: Rehearsal | None,
+) -> str:
+    """Whether to use it."""
+    blamed = listed(dict.fromkeys(_blame(one) for one in faults))
+    if used == 0:
+        return f"It cannot help as it is: {blamed}." if faults else "It cannot help: there is no row to learn from."
+    if faults:
+        return f"Use it, but mend it first: {blamed}."
+    if used < _FEW_ROWS:
+        return f"Use it, and do not expect much: there are {used} rows to learn from."
+    if prediction is None:
+        return "It cannot help: the response, or the settings, never vary."
+    if coverage is not None and coverage.share < _NEAR_NOTHING and coverage.inside < _NEAR_NOTHING:
+        return "It can hardly help: none of the old rows is near the new space."
+    if _says_nothing(prediction):
+        return (
+            "It can hardly help: its settings say next to nothing about its response. Using it does little harm, as it "
+            "is trusted only as far as new results bear it out."
+        )
+    if rehearsal is not None and rehearsal.ratio > _HINDERS and prediction.explained < _FAIR:
+        return "Use it, and do not expect much: on the old data itself it did not help."
+    if rehearsal is not None and rehearsal.ratio < _HELPS:
+        return f"Use it: on the old data itself, {_percent(1 - rehearsal.ratio)} less was missed with it than without."
+    return "Use it: its settings explain its response."
+
+
+def next_step(faults: Sequence[Fault], used: int, origin: str, target: str, direction: Goal) -> str:
+    """The one thing to do next."""
+    if faults:
+        return f"{faults[0].remedy} Then audit it again."
+    if used == 0:
+        return "Add rows with settings and a response, or begin without old data."
+    goal = f"--{direction} {target}"
+    if isinstance(direction, Target):
+        ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
+        goal = f"--target {target}={'..'.join(f'{end:g}' for end in ends)}"
+    return f"Begin: tunedprior new campaign.db --space space.yaml --old {origin} {goal}"
+
+
+def _says_nothing(found: SelfPrediction) -> bool:
+    if found.correct is not None:
+        return found.correct[0] < found.correct[1] + _HARDLY_BETTER
+    return found.explained < _LITTLE
+
+
+def _blame(fault: Fault) -> str:
+    return f"{fault.kind} in {listed(fault.columns)}" if fault.columns else fault.kind
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.0f} %"

@@ -1,0 +1,36 @@
+"""`tunedprior space`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tunedprior.cli.arguments import Force
+from tunedprior.cli.output import AsJson, say
+
+
+def space(
+    old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write; else it is shown.")] = None,
+    target: Annotated[str | None, typer.Option("--target", help="The column of the response.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a space file from old data: ranges, grids and choices, with comments, to be edited."""
+    from tunedprior.desk.space_drafts import drafted
+    from tunedprior.errors import InputError
+    from tunedprior.files.atomic import write_atomically
+
+    if output is not None and output.exists() and not force:
+        raise InputError(f"{str(output)!r} is there already. Name another file, or replace it with --force.")
+    draft = drafted(old, target)
+    found = {"target": draft.target, "parameters": draft.parameters, "left_out": draft.left_out}
+    if output is None:
+        say({"space": draft.text, **found}, Text(draft.text.rstrip("\n")), wrap=False)
+        return
+    write_atomically(output, draft.text.encode())
+    said = Text(f"{output} has {len(draft.parameters)} parameters, and the response is {draft.target!r}.")
+    left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
+    following = Text(f"Edit it, then: tunedprior audit {old} --space {output}")
+    say({"file": str(output), **found}, said, *left_out, following)

@@ -1,0 +1,226 @@
+"""A first space file, drafted from old data, to be edited."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import gcd
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from numpy import ndarray
+
+from tunedprior.checks import listed, shown
+from tunedprior.errors import InputError
+from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.names import name_and_unit
+from tunedprior.files.tables import read_table
+
+_WHAT = "Old data"
+_RESPONSES = ("y", "response", "result", "objective", "target")
+_PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
+_DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
+_LONGEST_KEY = 100  # YAML takes longer ones only in its long form
+_MOST_LEVELS = 8
+_LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
+_MOST_CHOICES = 60
+_DIGITS, _DIGITS_OF_ENDS = 15, 5
+_COMMENT_AT = 44
+_HEAD = """\
+# What may be set and what is wanted, drafted from {origin} ({rows:,} rows).
+# Ranges are those of old data: change them to what may be set now.
+# A line that begins with # is left out.
+#   20 to 90          anything between        20 to 90 step 5   a grid
+#   0.1 to 10 log     a logarithmic scale     [A, B, C]         a choice
+"""
+_TAIL = """
+# What results must be, and what settings must be:
+# requirements:
+#   purity: ">= 0.95"
+# constraints:
+#   - acid + salt <= 1
+"""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted space file.
+
+    Attributes:
+        text: What it says.
+        target: The column that is taken for the response.
+        parameters: The names of what may be set.
+        left_out: Columns that are no settings, each with the reason.
+    """
+
+    text: str
+    target: str
+    parameters: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A parameter in the file; without a description, it is left out."""
+
+    name: str
+    description: str
+    comment: str
+
+    @property
+    def text(self) -> str:
+        if not self.description:
+            return f"  # {_one_line(self.name)}: left out: {_one_line(self.comment)}"
+        key = in_yaml(self.name)
+        start = f"  ? {key}\n  : " if len(key) > _LONGEST_KEY else f"  {key}: "
+        return f"{start}{self.description}".ljust(_COMMENT_AT) + f"  # {_one_line(self.comment)}"
+
+
+def drafted(data: Any, target: str | None = None) -> Draft:
+    r"""Draft a space file that `read_space_file` takes, whatever the columns are called.
+
+    Args:
+        data: Whatever `files.read_table` reads.
+        target: The column of the response; guessed if left out: one that is called y, or the last.
+
+    >>> old = {"heat [°C]": [20, 40, 60], "gas": ["air", "argon", "air"], "y": [0.1, 0.3, 0.2]}
+    >>> print(drafted(old).text.split("a choice\n")[1])
+    parameters:
+      heat: 20 to 60 step 20                      # °C; 3 values in old data
+      gas: [air, argon]                           # 2 choices in old data
+    <BLANKLINE>
+    goals:
+      y: maximize                                 # or minimize, or target 500
+    <BLANKLINE>
+    # What results must be, and what settings must be:
+    # requirements:
+    #   purity: ">= 0.95"
+    # constraints:
+    #   - acid + salt <= 1
+    <BLANKLINE>
+    """
+    first = read_table(data, [] if target is None else [target], _WHAT)
+    columns = [str(name) for name in first.table.columns]
+    if target is not None and target not in columns:
+        raise InputError(
+            f"There is no column {shown(target)} for the response; there are {listed(map(repr, columns))}."
+        )
+    if len(columns) < 2 or len(first) == 0:
+        raise InputError(
+            f"{_WHAT} must have a column for each setting, one for the response, and rows; {first.origin} has "
+            f"{len(columns)} columns and {len(first)} rows."
+        )
+    # Once more with all names, so that decimal commas are understood. What is no file can be read a second time too.
+    read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
+    chosen = target if target is not None else _response(columns)
+    names = _without_units(columns)
+    lines = [_line(names[name][0], names[name][1], read.table[name]) for name in columns if name != chosen]
+    kept = tuple(one.name for one in lines if one.description)
+    if not kept:
+        reasons = listed(f"{one.name!r} ({one.comment})" for one in lines)
+        raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
+    goal, unit = names[chosen]
+    comment = f"{unit}; " * bool(unit) + "or minimize, or target 500"
+    goals = f"\ngoals:\n{_Line(goal, 'maximize', comment).text}\n"
+    head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
+    text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
+    return Draft(text, goal, kept, {one.name: one.comment for one in lines if not one.description})
+
+
+def in_yaml(text: str) -> str:
+    """Text as a space file has it: bare if that is safe, or between quotes."""
+    if _PLAIN.fullmatch(text) and text.isprintable():
+        return text
+    escaped = "".join(
+        letter
+        if letter.isprintable() and letter not in '"\\' and ord(letter) < 0xD800
+        else f"\\{letter}"
+        if letter in '"\\'
+        else f"\\U{ord(letter):08x}"
+        for letter in text
+    )
+    return f'"{escaped}"'
+
+
+def _response(columns: Sequence[str]) -> str:
+    for wanted in _RESPONSES:
+        found = [name for name in columns if name_and_unit(name)[0].casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+    return columns[-1]
+
+
+def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """For each column its name and its unit; a name that would be there twice stays as it is."""
+    found = {name: name_and_unit(name) for name in columns}
+    bare = [name.casefold() for name, _ in found.values()]
+    return {
+        column: (name, unit) if unit and name and bare.count(name.casefold()) == 1 else (column, "")
+        for column, (name, unit) in found.items()
+    }
+
+
+def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
+    cells = [cell for cell in column if not is_blank(cell)]
+    of_unit = f"{unit}; " if unit else ""
+    if not cells:
+        return _Line(name, "", "blank in every row")
+    values, wrong = numbers(column)
+    if not wrong:
+        known = values[np.isfinite(values)]
+        distinct = np.unique(known)
+        if len(distinct) == 1:
+            return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
+        if _counts_rows(values):
+            return _Line(name, "", "it counts the rows")
+        return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data")
+    texts = list(dict.fromkeys(str(cell).strip() for cell in cells))
+    if all(_DATE.fullmatch(text) for text in texts):
+        return _Line(name, "", "dates")
+    if len(texts) == 1:
+        return _Line(name, "", f"{texts[0][:40]!r} in every row")
+    if len(texts) > _MOST_CHOICES or (len(texts) == len(column) and len(texts) > _MOST_LEVELS):
+        return _Line(name, "", f"{len(texts):,} different texts, as of names or notes")
+    return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
+
+
+def _counts_rows(values: Float64[ndarray, " n"]) -> bool:
+    steps = np.diff(values)
+    return len(values) > _MOST_LEVELS and bool((steps == 1).all()) and values[0] in (0.0, 1.0)
+
+
+def _range(distinct: Float64[ndarray, " n"]) -> str:
+    """A grid, levels, or a range, whose ends are rounded outwards."""
+    decimals = [Decimal(_number(value)) for value in distinct]
+    step = _step(decimals)
+    if len(distinct) > 2 and step is not None and (decimals[-1] - decimals[0]) / step < 2 * len(distinct):
+        return f"{_number(distinct[0])} to {_number(distinct[-1])} step {_number(float(step))}"
+    if len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or all(one == int(one) for one in distinct)):
+        return f"[{', '.join(_number(value) for value in distinct)}]"
+    low, high = _rounded(decimals[0], ROUND_FLOOR), _rounded(decimals[-1], ROUND_CEILING)
+    return f"{low} to {high} log" if distinct[0] > 0 and distinct[-1] > _LOG * distinct[0] else f"{low} to {high}"
+
+
+def _rounded(value: Decimal, way: str) -> str:
+    places = value.adjusted() - _DIGITS_OF_ENDS + 1
+    return _number(float(value.quantize(Decimal(1).scaleb(places), rounding=way)))
+
+
+def _step(decimals: Sequence[Decimal]) -> Decimal | None:
+    """The largest step of a grid that holds all of the numbers."""
+    places = max(0, *(-int(one.as_tuple().exponent) for one in decimals))
+    if places > _DIGITS:
+        return None
+    whole = [int((one - decimals[0]).scaleb(places)) for one in decimals]
+    return Decimal(gcd(*whole)).scaleb(-places) if any(whole) else None
+
+
+def _number(value: float) -> str:
+    return f"{value:.{_DIGITS}g}"
+
+
+def _one_line(text: str) -> str:
+    """A comment: in one line, of letters that any reader takes."""
+    return "".join(letter if letter.isprintable() and ord(letter) < 0xD800 else " " for letter in text)

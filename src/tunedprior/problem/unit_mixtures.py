@@ -1,0 +1,201 @@
+"""A column of which some rows are in other units than the rest."""
+
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int64
+from numpy import ndarray
+
+from tunedprior.problem.parameters import Numeric
+
+#: How a number in other units becomes one in the right units: (x - offset)·factor, and words for it. Not °F, which
+#: would explain too much: the ranges of °F and °C overlap.
+CONVERSIONS = (
+    *((0.0, 1 / factor, f"{factor:,} times too large") for factor in (1_000_000, 1000, 100, 10)),
+    *((0.0, float(factor), f"{factor:,} times too small") for factor in (1_000_000, 1000, 100, 10)),
+    (273.15, 1.0, "K instead of °C"),
+    (-273.15, 1.0, "°C instead of K"),
+    (0.0, 1 / 60, "60 times too large (seconds and minutes, or minutes and hours)"),
+    (0.0, 60.0, "60 times too small (minutes and seconds, or hours and minutes)"),
+    (0.0, 1 / 3600, "3,600 times too large (seconds and hours)"),
+    (0.0, 3600.0, "3,600 times too small (hours and seconds)"),
+)
+# Rows that there must be of each kind; a single one is an outlier.
+_LEAST_ROWS = 3
+_LEAST_PART = 0.02
+# How far beyond the space a value is in other units: a part of the width, or a ratio.
+_BEYOND, _RATIO = 0.25, 3.0
+# How far the distributions of the two kinds may differ, when units are put right: Kolmogorov and Smirnov's distance.
+_ALIKE = 0.45
+_ALIKE_IF_DOUBTFUL = 0.2  # for small factors, and where the space has a place for both parts
+_CRITICAL = 1.36  # times √(1/n + 1/m): what chance does in one case of twenty
+_NEVER_ALIKE = 0.6
+_WIDER = 1.5  # times any other gap is what lies between two units
+_MOST_GAPS = 12
+# Parts of the rows in other units, and of all rows when they are converted, that fit into the space.
+_MOST_FITTING, _ALL_FITTING = 0.1, 0.95
+# Values that are too small may lie in the space all the same. Then the factor must be large, and levels several.
+_CLEAR, _LEAST_DISTINCT = 59.0, 4
+
+
+@dataclass(frozen=True, eq=False)
+class MixedUnits:
+    """Which values are in other units, and in words in which.
+
+    Attributes:
+        rows: Where the values are in other units.
+        words: Such as "1,000 times too large".
+        offset: The right value is (x - offset)·factor.
+        factor: See there.
+    """
+
+    rows: Bool[ndarray, " n"]
+    words: str
+    offset: float
+    factor: float
+
+    def mended(self, values: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+        """The values in the right units."""
+        return np.where(self.rows, (values - self.offset) * self.factor, values)
+
+
+def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None) -> MixedUnits | None:
+    """The rows of a column that would be like all others if they were in other units; None if there are none.
+
+    Sorted, the values fall into two parts at a gap. The part that the space has no place for is in other units if some
+    conversion gives it the other part's distribution.
+
+    Args:
+        values: The column, without NaN.
+        parameter: What the space says of it; None if the column is not in the space, such as a response. Then the
+            smaller part is the one in other units.
+    """
+    nonzero = values != 0  # 0 is 0 in all units that differ by a factor
+    sign = -1.0 if (values[nonzero] < 0).all() else 1.0
+    parameter = parameter if sign > 0 else _negative(parameter)
+    best: tuple[float, MixedUnits] | None = None
+    for offset, factor, words in CONVERSIONS:
+        if (offset and sign < 0) or (parameter is None and 1 / _CLEAR < factor < _CLEAR):
+            continue  # no temperature; a tenth is what responses may well be
+        counted = np.arange(len(values)) if offset else np.flatnonzero(nonzero)
+        for found in _parts(counted, sign * values, parameter):
+            distance = _converted(found, sign * values, offset, factor, parameter)
+            if distance is None or (best is not None and distance >= best[0]):
+                continue
+            rows = np.zeros(len(values), dtype=bool)
+            rows[found.odd] = True
+            best = distance, MixedUnits(rows, words, offset, factor)
+    return None if best is None else best[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Two parts of a column, and whether the space has a place for both."""
+
+    odd: Int64[ndarray, " k"]
+    usual: Int64[ndarray, " m"]
+    inside: bool
+
+
+def _parts(rows: Int64[ndarray, " r"], values: Float64[ndarray, " a"], parameter: Numeric | None) -> list[_Parts]:
+    """The ways to cut a column in two where one part may be in other units."""
+    order = rows[np.argsort(values[rows], kind="stable")]
+    ordered = values[order]
+    found = []
+    for cut in _gaps(ordered):
+        lower, upper = order[:cut], order[cut:]
+        if min(len(lower), len(upper)) < max(_LEAST_ROWS, _LEAST_PART * len(rows)):
+            continue
+        if parameter is None:
+            odd, usual = (lower, upper) if len(lower) < len(upper) else (upper, lower)
+            if _stands_out(ordered, cut, odd is lower):
+                found.append(_Parts(odd, usual, inside=False))
+            continue
+        fits = _fit(values[lower], parameter), _fit(values[upper], parameter)
+        odd, usual = (lower, upper) if fits[1] >= fits[0] else (upper, lower)
+        if min(fits) <= _MOST_FITTING and _stands_out(ordered, cut, odd is lower):
+            found.append(_Parts(odd, usual, inside=False))
+        elif odd is lower and _is_the_only_gap(ordered, cut):
+            found.append(_Parts(odd, usual, inside=True))
+    return found
+
+
+def _converted(
+    found: _Parts, values: Float64[ndarray, " n"], offset: float, factor: float, parameter: Numeric | None
+) -> float | None:
+    """How alike the two parts are when one is converted (0: the same); None if they are not, or the space says no."""
+    mended, usual = (values[found.odd] - offset) * factor, values[found.usual]
+    if found.inside and not (factor >= _CLEAR and min(map(_distinct, (mended, usual))) >= _LEAST_DISTINCT):
+        return None
+    if parameter is not None and _fit(np.concatenate([mended, usual]), parameter) < _ALL_FITTING:
+        return None
+    distance = _distance(mended, usual)
+    chance = _CRITICAL * np.sqrt(1 / len(mended) + 1 / len(usual))
+    doubtful = found.inside or (factor != 1.0 and 1 / _CLEAR < factor < _CLEAR)
+    bound = _ALIKE_IF_DOUBTFUL if doubtful else min(max(_ALIKE, chance), _NEVER_ALIKE)
+    return None if distance > bound else distance
+
+
+def _stands_out(ordered: Float64[ndarray, " n"], cut: int, odd_is_lower: bool) -> bool:
+    """Whether the gap at the cut is wider than all in the usual part, as a difference or as a ratio."""
+    usual = ordered[cut:] if odd_is_lower else ordered[:cut]
+    if ordered[cut] - ordered[cut - 1] > _WIDER * np.diff(usual).max(initial=0.0):
+        return True
+    if ordered[cut - 1] <= 0 or usual[0] <= 0:
+        return False
+    return bool(np.log(ordered[cut] / ordered[cut - 1]) > _WIDER * np.diff(np.log(usual)).max(initial=0.0))
+
+
+def _is_the_only_gap(ordered: Float64[ndarray, " n"], cut: int) -> bool:
+    """Whether the values above and below are further apart than any others, as ratios."""
+    if ordered[0] <= 0:
+        return False
+    ratios = np.diff(np.log(ordered))
+    return bool(
+        ratios[cut - 1] > log(_RATIO) and ratios[cut - 1] > _WIDER * np.delete(ratios, cut - 1).max(initial=0.0)
+    )
+
+
+def _negative(parameter: Numeric | None) -> Numeric | None:
+    return None if parameter is None else replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
+
+
+def _distinct(values: Float64[ndarray, " n"]) -> int:
+    return len(np.unique(values))
+
+
+def _gaps(ordered: Float64[ndarray, " n"]) -> list[int]:
+    """Where the sorted values may be cut in two: at the widest gaps, as differences and as ratios."""
+    differences = np.diff(ordered)
+    cuts = list(np.argsort(-differences, kind="stable")[:_MOST_GAPS])
+    positive = ordered > 0
+    if positive.sum() > 1:
+        ratios = np.where(positive[:-1], np.diff(np.log(np.where(positive, ordered, 1.0))), -np.inf)
+        cuts += list(np.argsort(-ratios, kind="stable")[:_MOST_GAPS])
+    return sorted({int(cut) + 1 for cut in cuts if differences[cut] > 0})
+
+
+def _fit(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
+    """The part of the values that the space has a place for, or nearly."""
+    low, high = parameter.low, parameter.high
+    if parameter.log:
+        return float(((values >= low / _RATIO) & (values <= high * _RATIO)).mean())
+    beyond = _BEYOND * (high - low)
+    inside = (values >= low - beyond) & (values <= high + beyond)
+    if low > 0 and high > _RATIO * low:  # far below the least on a logarithmic scale
+        inside &= values >= low / _RATIO
+    return float(inside.mean())
+
+
+def _distance(one: Float64[ndarray, " n"], other: Float64[ndarray, " m"]) -> float:
+    """Kolmogorov and Smirnov's: how far apart two distributions are, from 0 to 1; rounding does not count."""
+    one, other = (np.round(values, 12 - _digits(values)) for values in (one, other))
+    every = np.concatenate([one, other])
+    below = [np.searchsorted(np.sort(values), every * (1 + 1e-9) + 1e-300, side="right") for values in (one, other)]
+    return float(np.abs(below[0] / len(one) - below[1] / len(other)).max())
+
+
+def _digits(values: Float64[ndarray, " n"]) -> int:
+    size = float(np.abs(values).max(initial=0.0))
+    return int(np.floor(np.log10(size))) if size > 0 else 0

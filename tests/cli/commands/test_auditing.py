@@ -1,0 +1,104 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tunedprior.audit import rehearsals
+from tunedprior.cli.output import Code
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsals, "TRIALS", 2)
+    monkeypatch.setattr(rehearsals, "REPEATS", 1)
+
+
+@pytest.fixture
+def old(shell) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"heat": rng.integers(4, 19, 40) * 5, "flow": rng.uniform(0, 1, 40).round(3)})
+    table["gas"] = rng.choice(["air", "argon"], 40)
+    table["yield"] = (np.sin(table["heat"] / 20) * table["flow"] + (table["gas"] == "air")).round(4)
+    table.to_csv(shell.folder / "old.csv", index=False)
+    return table
+
+
+@pytest.mark.usefixtures("old")
+def test_a_sound_file(shell) -> None:
+    said = shell("audit", "old.csv", "--space", "space.yaml")
+    for part in (
+        "What was read",
+        "old.csv: 40 rows",
+        "How well it predicts itself",
+        "On the old data itself",
+        "Verdict",
+    ):
+        assert part in said
+    assert "tunedprior new campaign.db --space space.yaml --old old.csv --maximize yield" in " ".join(said.split())
+    assert "Faults" not in said
+
+
+def test_a_faulty_file_has_an_exit_code_of_its_own(shell, old) -> None:
+    old.assign(heat=old["heat"] + 273.15).to_csv("old.csv", index=False)
+    said = shell("audit", "old.csv", "--space", "space.yaml", "--quick", code=Code.NOTICED)
+    assert "other units" in said
+    assert "°C" in said
+    found = shell.json("audit", "old.csv", "--space", "space.yaml", "--quick", code=Code.NOTICED)
+    assert [(one["kind"], one["columns"]) for one in found["faults"]] == [("other units", ["heat"])]
+    assert found["used"] == 0
+    assert found["next_step"].startswith("Convert the column 'heat'")
+
+
+@pytest.mark.usefixtures("old")
+def test_json(shell) -> None:
+    found = shell.json("audit", "old.csv", "--space", "space.yaml", "--minimize")
+    assert found["direction"] == "minimize"
+    assert found["rehearsal"]["trials"] == 2
+    assert [one["name"] for one in found["ranges"]] == ["heat", "flow", "gas"]
+    assert 0 <= found["coverage"]["share"] <= 1
+
+
+def test_another_response(shell, old) -> None:
+    assert "purity is missing" in shell(
+        "audit", "old.csv", "--space", "space.yaml", "--target", "purity", code=Code.REFUSED
+    )
+    renamed = old.rename(columns={"yield": "purity [bold]"})
+    renamed.to_csv("old.csv", index=False)
+    said = shell("audit", "old.csv", "--space", "space.yaml", "--target", "purity [bold]", "--quick")
+    assert "purity [bold]" in said
+
+
+@pytest.mark.usefixtures("old")
+def test_several_goals(shell) -> None:
+    text = (shell.folder / "space.yaml").read_text() + "  cost: minimize\n"
+    (shell.folder / "space.yaml").write_text(text)
+    assert "--target" in shell("audit", "old.csv", "--space", "space.yaml", code=Code.REFUSED)
+    assert shell.json("audit", "old.csv", "--space", "space.yaml", "--target", "yield", "--quick")["notes"] == []
+
+
+def test_a_file_that_is_not_there(shell) -> None:
+    assert "nothing.csv" in shell("audit", "nothing.csv", "--space", "space.yaml", code=Code.REFUSED)
+    assert "tunedprior space" in shell("audit", "old.csv", "--space", "nothing.yaml", code=Code.REFUSED)
+
+
+@pytest.mark.usefixtures("old")
+def test_a_draft_and_its_audit(shell) -> None:
+    assert "heat: 20 to 90 step 5" in shell("space", "old.csv")
+    said = shell("space", "old.csv", "-o", "drafted.yaml", "--target", "yield")
+    assert "tunedprior audit old.csv --space drafted.yaml" in said
+    assert shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick")["faults"] == []
+
+
+@pytest.mark.usefixtures("old")
+def test_a_draft_replaces_nothing(shell) -> None:
+    before = (shell.folder / "space.yaml").read_text()
+    assert "--force" in shell("space", "old.csv", "-o", "space.yaml", code=Code.REFUSED)
+    assert (shell.folder / "space.yaml").read_text() == before
+    found = shell.json("space", "old.csv", "-o", "space.yaml", "--force")
+    assert found["parameters"] == ["heat", "flow", "gas"]
+    assert (shell.folder / "space.yaml").read_text() != before
+
+
+def test_long_lines_of_a_draft_are_not_broken(shell) -> None:
+    choices = [f"catalyst {k} of the second kind" for k in range(12)] * 2
+    pd.DataFrame({"kind": choices, "y": np.arange(24.0)}).to_csv("many.csv", index=False)
+    assert max(map(len, shell("space", "many.csv").splitlines())) > 300

@@ -1,0 +1,140 @@
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tunedprior.desk.space_drafts import drafted, in_yaml
+from tunedprior.desk.space_file import space_from_text
+from tunedprior.errors import InputError
+from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.tables import read_table
+from tunedprior.problem.parameters import Categorical, Numeric
+
+ROWS = 12
+NAMES = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12),
+    st.sampled_from(
+        ["yes", "no", "null", "~", "a: b", "# x", "- z", "'q'", '"', "{", "[1]", "? ", "*a", "&b", "1.5", "é"]
+    ),
+).filter(lambda name: name.strip() == name != "")
+COLUMNS = st.one_of(
+    st.lists(st.floats(-1e6, 1e6), min_size=ROWS, max_size=ROWS),
+    st.lists(st.integers(-50, 50), min_size=ROWS, max_size=ROWS),
+    st.lists(st.sampled_from([0.1, 0.2, 0.5]), min_size=ROWS, max_size=ROWS),
+    st.lists(st.floats(1e-9, 1e9), min_size=ROWS, max_size=ROWS),
+    st.lists(NAMES, min_size=ROWS, max_size=ROWS),
+    st.lists(
+        st.sampled_from(["THF", "#1", "a, b", "no", "yes: no", "'", "\\", "1", "2"]), min_size=ROWS, max_size=ROWS
+    ),
+)
+
+
+def read_back(text: str) -> Any:
+    return space_from_text(text, "space.yaml")
+
+
+@settings(max_examples=60)
+@given(st.lists(NAMES, min_size=1, max_size=3, unique_by=lambda name: name.casefold()), st.data())
+def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], data: st.DataObject) -> None:
+    columns = {name: data.draw(COLUMNS) for name in names}
+    target = data.draw(NAMES.filter(lambda name: name.casefold() not in {one.casefold() for one in names}))
+    table = pd.DataFrame({**columns, target: range(ROWS)})
+    try:
+        draft = drafted(table, target)
+    except InputError:  # nothing varies, or two names are the same but for spaces
+        assume(False)
+    found = read_back(draft.text)
+    assert tuple(found.parameters) == draft.parameters
+    assert list(found.goals) == [draft.target]
+    assert set(found.space.names) == set(draft.parameters)
+    read = read_table(table, [*found.parameters, draft.target], "Old data").table
+    for one in found.space.parameters:
+        assert one.name in read.columns
+        cells = read[one.name] if isinstance(one, Categorical) else numbers(read[one.name])[0]
+        if isinstance(one, Numeric) and one.count is None:
+            assert all(one.low <= cell <= one.high for cell in cells if not is_blank(cell))
+        assert one.count is None or all(one.allows(cell) for cell in cells if not is_blank(cell))
+
+
+def test_what_is_drafted() -> None:
+    old = pd.DataFrame(
+        {
+            "run": range(1, 41),
+            "date": [f"2024-01-{1 + k % 28:02}" for k in range(40)],
+            "Temp [°C]": [20 + 5 * (k % 8) for k in range(40)],
+            "rate": [10.0 ** (-5 + k / 8) for k in range(40)],
+            "flow": [0.31 + 0.117 * k**1.1 for k in range(40)],
+            "level": [1, 2, 5, 50] * 10,
+            "gas": ["air", "N2: dry"] * 20,
+            "pressure": [1.0] * 40,
+            "note": [f"sample {k}" for k in range(40)],
+            "yield / %": range(40),
+        }
+    )
+    draft = drafted(old)
+    found = read_back(draft.text)
+    assert found.parameters == {
+        "Temp": (20, 55, 5),
+        "rate": (1e-5, found.parameters["rate"][1], "log"),
+        "flow": (0.31, found.parameters["flow"][1]),
+        "level": [1, 2, 5, 50],
+        "gas": ["air", "N2: dry"],
+    }
+    assert found.goals == {"yield": "maximize"}
+    assert draft.left_out == {
+        "run": "it counts the rows",
+        "date": "dates",
+        "pressure": "1 in every row",
+        "note": "40 different texts, as of names or notes",
+    }
+    assert "# °C; 8 values in old data" in draft.text
+    assert set(found.parameters) <= set(read_table(old, [*found.parameters, "yield"], "Old data").table.columns)
+
+
+def test_units_stay_where_names_would_be_the_same() -> None:
+    old = {"T [°C]": [1.0, 2.0, 3.5], "T [K]": [4.0, 5.0, 7.5], "y": [1, 2, 3]}
+    assert drafted(old).parameters == ("T [°C]", "T [K]")
+
+
+@pytest.mark.parametrize(
+    ("columns", "target"),
+    [(["a", "Y", "b"], "Y"), (["a", "b", "c"], "c"), (["response", "a"], "response"), (["a", "y (%)", "b"], "y")],
+)
+def test_the_response_is_guessed(columns: list[str], target: str) -> None:
+    old = pd.DataFrame({name: [0.1 * k, 0.3, 0.7] for k, name in enumerate(columns)})
+    assert drafted(old).target == target
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    path.write_text("heat;y\n20,5;1\n21,5;2\n22,5;3\n")
+    assert read_back(drafted(path).text).parameters == {"heat": (20.5, 22.5, 1)}
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        ({"a": [1.0, 1.0], "y": [1.0, 2.0]}, "no column that can be a setting"),
+        ({"y": [1.0, 2.0]}, "1 columns and 2 rows"),
+        ({"a": [], "y": []}, "0 rows"),
+    ],
+)
+def test_what_cannot_be_drafted(old: dict[str, list[float]], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        drafted(old)
+    with pytest.raises(InputError, match="no column 'z'"):
+        drafted({"a": [1.0, 2.0], "y": [1.0, 2.0]}, "z")
+
+
+def test_a_very_long_name() -> None:
+    name = "x" * 2000
+    assert read_back(drafted({name: [1.0, 2.0, 4.5], "y": [1, 2, 3]}).text).parameters == {name: [1, 2, 4.5]}
+
+
+def test_text_in_yaml() -> None:
+    assert in_yaml("heat rate") == "heat rate"
+    assert in_yaml('a"b') == '"a\\"b"'
+    assert in_yaml("\u2028") == '"\\U00002028"'
