@@ -85,3 +85,8 @@ def test_isolated_responses() -> None:
     assert np.flatnonzero(isolated(np.append(-30.0, ordinary))).tolist() == [0]
     assert not isolated(np.concatenate([ordinary, [50.0, 51.0, 52.0]])).any()  # too many to be mistakes
     assert not isolated(np.append(np.zeros(60), 1.0)).any()  # a needle in a haystack
+
+
+def test_one_value_far_off_is_not_another_unit() -> None:
+    values = np.append(np.linspace(10, 1000, 60), 93_000.0)
+    assert other_units(values, Numeric("pressure", 10.0, 1000.0)) is None

@@ -35,7 +35,7 @@ from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks audit --pairs FOLDER"
 CLEAN, SPOILED = "audit_clean", "audit_spoiled"
-_SEEDS = tuple(range(100, 110))
+_SEEDS = tuple(range(200, 205))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

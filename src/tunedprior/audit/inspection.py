@@ -99,6 +99,7 @@ def inspected(
     if related is not None:
         of_rows = slipped(sheet, related, seed)
         faults += of_rows or changing_response(sheet, related, where, seed)
+    if related is not None and not any(one.kind == "shifted rows" for one in faults):  # which makes repeats differ
         compared = set(where)
         aside = [k for k, place in enumerate(places) if place not in compared]
         faults += contradictory(sheet.without(aside), related.unexplained(seed))

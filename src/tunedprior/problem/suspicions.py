@@ -100,22 +100,24 @@ def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Units | N
     low, high = parameter.low, parameter.high
     bulk = _bulk(np.log(values) if parameter.log else values)
     first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
+    # A slip is no range; but a skewed column has its tail shut out of the bulk.
+    usual = values[~isolated(values)]
+    ends = {(first, last), (float(usual.min()), float(usual.max()))}
     if high <= low or values.max() <= values.min():
         return None
-    if min(_mismatch(first, last, parameter), _mismatch(values.min(), values.max(), parameter)) < _DIFFERENT:
+    if _best_mismatch({*ends, (float(values.min()), float(values.max()))}, 0.0, 1.0, parameter) < _DIFFERENT:
         return None
     reach = reach_of(np.log(values) if parameter.log else values, parameter)
     enough = _SHARED_IF_NEAR if reach.meets else _SHARED_IF_FAR
     fitting, meeting = [], []
-    ends = {(first, last), (float(values.min()), float(values.max()))}  # a skewed column has its tail shut out
     for offset, factor, units in _MIXED_UP:
         said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
         found = Units(_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
         fitting += [found] if found.mismatch < _MATCHING else []
         meeting += [found] if _most_shared(ends, offset, factor, parameter) > enough else []
-    size, wanted = max(abs(first), abs(last)), max(abs(low), abs(high))
-    if size > 0 and wanted > 0:
-        for power in {round(log10(wanted / size)), round(log10(wanted / max(abs(values.min()), abs(values.max()))))}:
+    sizes, wanted = {max(map(abs, pair)) for pair in ends} - {0.0}, max(abs(low), abs(high))
+    if wanted > 0:
+        for power in {round(log10(wanted / size)) for size in sizes}:
             said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
             found = Units(_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
             fitting += [found] if power and found.mismatch < _DIFFERENT else []
