@@ -56,4 +56,3 @@ def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.plots.pair_effects._FINE", 5)
     monkeypatch.setattr("tunedprior.plots.old_lessons._FINE", 7)
     monkeypatch.setattr("tunedprior.plots.old_lessons._AVERAGED", 12)
-    monkeypatch.setattr("tunedprior.plots.old_lessons._COMPARED", 64)

@@ -88,7 +88,7 @@ def test_what_is_known_is_on_the_page() -> None:
     cells = page.of("td")
     assert "<i>burst</i>" in cells
     assert {"withdrawn", "cancelled", "pending", "failed", "complete"} <= set(cells)
-    assert any("plain optimisation would have suggested" in text for text in page.of("p"))
+    assert any(text.startswith("Plain optimisation, without old data, would have suggested") for text in page.of("li"))
     assert any(text.startswith("Old data explains") for text in page.of("p"))
 
 
@@ -119,12 +119,12 @@ def test_the_page_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "99" not in page.of("td")
 
 
-def test_reasons_are_those_of_explain_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_those_of_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     class Explained:
         def __init__(self, *about: object) -> None:
             self.sentences = [f"About {about}.", "because <of> this"]
 
-    monkeypatch.setattr("tunedprior.Optimizer.explain", lambda _, *about: Explained(*about), raising=False)
+    monkeypatch.setattr("tunedprior.Optimizer.explain", lambda _, *about: Explained(*about))
     opt = CAMPAIGNS["suggested_and_failed"]()
     page = Page(report_html(opt, shadow=False))
     assert f"About ({opt.trials.pending[0].id},)." in page.of("p")

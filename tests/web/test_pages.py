@@ -210,7 +210,7 @@ def test_why_is_a_page(lab) -> None:
 
 def test_why_is_said_where_there_is_an_explanation(lab, monkeypatch: pytest.MonkeyPatch) -> None:
     explained = SimpleNamespace(sentences=["Trial 1 is <promising>."])
-    monkeypatch.setattr(Optimizer, "explain", lambda *_: explained, raising=False)
+    monkeypatch.setattr(Optimizer, "explain", lambda *_: explained)
     ada = lab.ada
     (number,) = ada.ask()
     assert "Trial 1 is <promising>." in ada.open(f"/trials/{number}/why").page.words
@@ -223,8 +223,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         drawn.append(optimizer.target)
         return "<script>let own = 1;</script>"
 
-    for module in ("thinking", "showing"):
-        monkeypatch.setattr(f"tunedprior.web.{module}.report_writer", lambda: draw)
+    monkeypatch.setattr("tunedprior.web.thinking.report_html", draw)
     ada = looked_at.ada.open()
     assert "Report" in ada.page.words
     for _ in range(2):
@@ -233,7 +232,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         assert reply.headers["content-security-policy"].startswith("sandbox allow-scripts")
     assert drawn == ["yield"]  # once, while nothing changes
     for module in ("thinking", "showing"):
-        monkeypatch.setattr(f"tunedprior.web.{module}.report_writer", lambda: None)
+        monkeypatch.setattr(f"tunedprior.web.{module}.can_draw", lambda: False)
     assert "Report" not in ada.open().page.words
     assert ada.open("/report").status == 404
 

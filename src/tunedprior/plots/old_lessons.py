@@ -15,6 +15,8 @@ from tunedprior.average.old_sets import OldSet
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
+from tunedprior.lessons.domains import Domain
+from tunedprior.lessons.sensitivity import sensitivity_of
 from tunedprior.numerics.isolation import computing
 from tunedprior.plots.along_inputs import is_points, places, room_for, scale_of, values_along
 from tunedprior.plots.pictures import BLUE, PURPLE, SKY, Band, Bars, Curve, Dots, Layer, Panel, Picture, Scale
@@ -24,7 +26,7 @@ from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.parameters import Parameter
 from tunedprior.problem.space import Setting, Space
 
-_AVERAGED, _COMPARED = 48, 2048  # settings all over the space: for curves, and for importance
+_AVERAGED = 48  # settings all over the space, for curves
 _FINE = 31  # values along a continuous input
 _MOST = (0.1, 0.9)  # quantiles between which most settings lie
 _SEED = 0
@@ -92,19 +94,14 @@ def _of_prior(prior: WeightPrior, response: Objective) -> Lesson:
 def importance(lesson: Lesson, space: Space) -> dict[str, float]:
     """For each input, the share of g's variance over the space that is lost if the input is not known.
 
-    E[(g(x) - g(x with input i drawn again))²] / E[(g(x) - g(x'))²]: with its part in interactions, so shares may add up
-    to more than 1.
+    Total Sobol indices, as `opt.explain()` has them: with its part in interactions, so shares may add up to more than
+    1. They are those of the box, as an input that constraints bind to others could not be left out by itself.
     """
-    free = Space(space.parameters)  # inputs are drawn one by one, so constraints are left aside
-    these = free.sobol(_COMPARED, _SEED)
-    others = [these[row] for row in np.random.default_rng(_SEED).permutation(len(these))]
-    g = lesson.at(these)
-    twice = float(((g - lesson.at(others)) ** 2).mean())  # the variance, of the same pairs
-    found = {}
-    for one in space.parameters:
-        mixed = [{**this, one.name: other[one.name]} for this, other in zip(these, others, strict=True)]
-        found[one.name] = float(((g - lesson.at(mixed)) ** 2).mean() / twice) if twice > 0 else 0.0
-    return found
+    free = Space(space.parameters)
+    with computing():
+        found = sensitivity_of(lesson.learnt, Domain.of_space(free, lesson.box))
+    shares = dict(zip((side.name for side in found.domain.sides), found.total.tolist(), strict=True))
+    return {one.name: shares.get(one.name, 0.0) for one in space.parameters}
 
 
 def learnt_picture(standing: Standing) -> Picture:

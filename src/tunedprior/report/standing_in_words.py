@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -106,35 +105,26 @@ def what_next(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
     return make
 
 
-def _reasons(opt: Any, trial: Trial) -> tuple[str, ...]:
-    """Why a setting was suggested; at least what plain optimisation would have suggested instead."""
+def _reasons(opt: Optimizer, trial: Trial) -> tuple[str, ...]:
+    """Why a setting was suggested."""
     try:
-        if hasattr(opt, "explain"):
-            return tuple(opt.explain(trial.id).sentences)
-        shadow = opt.shadow(trial.setting)
+        return tuple(opt.explain(trial.id).sentences)
     except InputError as error:
         return (f"Trial {trial.id}: {error}",)
-    if shadow.distance == 0:
-        return (f"Trial {trial.id}: plain optimisation would have suggested the same.",)
-    return (
-        f"Trial {trial.id}: plain optimisation would have suggested {in_short(shadow.setting, opt.space)} instead.",
-    )
 
 
-def taught(opt: Any, standing: Standing) -> Callable[[Part], Part]:
+def taught(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
     """What the old data taught, as a picture and in words."""
 
     def make(part: Part) -> Part:
         picture = learnt_picture(standing)
-        if not hasattr(opt, "explain"):
-            return replace(part, picture=picture, sentences=picture.sentences)
         # The same and more, in words; the last ones say how to read the picture.
         return replace(part, picture=picture, sentences=picture.sentences[-HOW_TO_READ:], lists=(_told(opt),))
 
     return make
 
 
-def _told(opt: Any) -> tuple[str, ...]:
+def _told(opt: Optimizer) -> tuple[str, ...]:
     try:
         return ("In words:", *opt.explain().sentences)
     except InputError as error:

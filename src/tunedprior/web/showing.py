@@ -12,7 +12,7 @@ from tunedprior.web import claims, views
 from tunedprior.web.complaints import MistypedError, OvertakenError, status_of
 from tunedprior.web.entries import Entry, Field, ResultForm
 from tunedprior.web.shared import SharedCampaign, version_of
-from tunedprior.web.thinking import MOST, Insight, Thinker, report_writer
+from tunedprior.web.thinking import MOST, Insight, Thinker, can_draw
 
 #: Draws a template.
 Draw = Callable[..., HTMLResponse]
@@ -52,7 +52,7 @@ class Pages:
             insight=insight,
             is_suggesting=self.thinker.is_suggesting,
             people=sorted({str(one.extra[campaign.who]) for one in history.trials if campaign.who in one.extra}),
-            has_report=report_writer() is not None,
+            has_report=can_draw(),
             **content,
         )
 

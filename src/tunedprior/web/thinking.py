@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from importlib.util import find_spec
 from threading import Condition, RLock, Thread
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from tunedprior.campaign.advice import Recommendation
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.problem.trials import History, settings_of
+from tunedprior.report import report_html
 from tunedprior.web import claims
 from tunedprior.web.complaints import NotThereError
 from tunedprior.web.shared import version_of
@@ -144,14 +144,13 @@ class Thinker:
 
     def report(self) -> str:
         """The campaign as one page with pictures, of this moment; the same as before while nothing changed."""
-        write = report_writer()
-        if write is None:
+        if not can_draw():
             raise NotThereError("Nothing is installed that draws reports.")
 
         def draw(optimizer: Optimizer) -> str:
             version = version_of(optimizer.trials)
             if self._report is None or self._report[0] != version:
-                self._report = version, write(optimizer)
+                self._report = version, report_html(optimizer)
             return self._report[1]
 
         return self._with(draw)
@@ -160,9 +159,8 @@ class Thinker:
         """Why a suggestion was made, in sentences; none if there is no telling."""
 
         def explain(optimizer: Optimizer) -> list[str]:
-            trial = next((one for one in optimizer.trials.pending if one.id == number), None)
-            found: Any = getattr(optimizer, "explain", None)
-            return [] if trial is None or found is None else list(found(number).sentences)
+            is_open = any(one.id == number for one in optimizer.trials.pending)
+            return list(optimizer.explain(number).sentences) if is_open else []
 
         return self._with(explain)
 
@@ -237,12 +235,9 @@ class Thinker:
             self._news.notify_all()
 
 
-def report_writer() -> Callable[[Optimizer], str] | None:
-    """What writes a campaign as one page that needs nothing else; None where it, or what it draws with, is missing."""
-    if find_spec("tunedprior.report") is None or find_spec("plotly") is None:
-        return None
-    found: Callable[[Optimizer], str] = import_module("tunedprior.report").report_html
-    return found
+def can_draw() -> bool:
+    """Whether what draws the report is installed."""
+    return find_spec("plotly") is not None
 
 
 def _suggested(optimizer: Optimizer, form: str, count: int) -> Asked:
