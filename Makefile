@@ -36,6 +36,9 @@ imports: $(INSTALLED)
 # What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
 PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_tutorials.py)
 
+# Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
+unit test-integrations: export OMP_NUM_THREADS := 1
+
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
 	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser $(addprefix --ignore=,$(PEOPLE))

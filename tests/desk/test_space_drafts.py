@@ -36,7 +36,7 @@ def read_back(text: str) -> Any:
     return space_from_text(text, "space.yaml")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(NAMES, min_size=1, max_size=3, unique_by=lambda name: name.casefold()), st.data())
 def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], data: st.DataObject) -> None:
     columns = {name: data.draw(COLUMNS) for name in names}
@@ -55,7 +55,8 @@ def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], da
         assert one.name in read.columns
         cells = read[one.name] if isinstance(one, Categorical) else numbers(read[one.name])[0]
         if isinstance(one, Numeric) and one.count is None:
-            assert all(one.low <= cell <= one.high for cell in cells if not is_blank(cell))
+            near = 1e-9 * (one.high - one.low)  # a draft has the digits that people read
+            assert all(one.low - near <= cell <= one.high + near for cell in cells if not is_blank(cell))
         assert one.count is None or all(one.allows(cell) for cell in cells if not is_blank(cell))
 
 

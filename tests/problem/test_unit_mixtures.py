@@ -75,3 +75,11 @@ def test_such_rows_are_not_learnt_from() -> None:
     with pytest.warns(OldDataWarning, match="1,000 times too large and left out in 20 of 60 rows"):
         read = read_old_data(old, Space((HEAT,)))
     assert read.response.tolist() == VALUES[~ODD].tolist()
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_one_more_power_of_ten_is_another_level_and_no_other_unit(log: bool) -> None:
+    values = 10.0 ** np.random.default_rng(0).integers(0, 5, 40)  # 1 to 10,000, and the space ends at 1,000
+    assert mixed_units(values, Numeric("wait", 1.0, 1000.0, log=log)) is None
+    spread = np.exp(np.random.default_rng(0).uniform(0, np.log(3e4), 60))
+    assert mixed_units(spread, Numeric("wait", 1.0, 1000.0, log=log)) is None

@@ -32,6 +32,7 @@ _ALIKE_IF_DOUBTFUL = 0.2  # for small factors, and where the space has a place f
 _CRITICAL = 1.36  # times √(1/n + 1/m): what chance does in one case of twenty
 _NEVER_ALIKE = 0.6
 _WIDER = 1.5  # times any other gap is what lies between two units
+_POWERS = 100.0  # the largest over the least value of a column that is spread over powers of ten
 _MOST_GAPS = 12
 # Parts of the rows in other units, and of all rows when they are converted, that fit into the space.
 _MOST_FITTING, _ALL_FITTING = 0.1, 0.95
@@ -138,11 +139,19 @@ def _converted(
 
 
 def _stands_out(ordered: Float64[ndarray, " n"], cut: int, odd_is_lower: bool) -> bool:
-    """Whether the gap at the cut is wider than all in the usual part, as a difference or as a ratio."""
-    usual = ordered[cut:] if odd_is_lower else ordered[:cut]
-    if ordered[cut] - ordered[cut - 1] > _WIDER * np.diff(usual).max(initial=0.0):
+    """Whether the gap at the cut is wider than all in the usual part, as a difference or as a ratio.
+
+    Of values that span powers of ten, as a ratio: from 1,000 to 10,000 it is as far as from 10 to 100. And one value
+    beside several is one more level of the column, not another unit.
+    """
+    usual, odd = (ordered[cut:], ordered[:cut]) if odd_is_lower else (ordered[:cut], ordered[cut:])
+    if _distinct(odd) == 1 and _distinct(usual) > 2:
+        return False
+    positive = ordered[cut - 1] > 0 and usual[0] > 0
+    spans = positive and usual[-1] > _POWERS * usual[0]
+    if not spans and ordered[cut] - ordered[cut - 1] > _WIDER * np.diff(usual).max(initial=0.0):
         return True
-    if ordered[cut - 1] <= 0 or usual[0] <= 0:
+    if not positive:
         return False
     return bool(np.log(ordered[cut] / ordered[cut - 1]) > _WIDER * np.diff(np.log(usual)).max(initial=0.0))
 
