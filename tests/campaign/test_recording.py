@@ -187,3 +187,23 @@ def test_undoing_a_run_that_nobody_asked_for(opt: Optimizer) -> None:
     assert opt.undo().again is None
     assert not opt.trials.pending
     assert opt.trials.set_aside[0].note == "by hand; taken back"
+
+
+def test_numbers_that_were_sorted_apart_from_their_settings(opt: Optimizer) -> None:
+    table = sheet(opt, 1.5, 2.5)
+    table["trial"] = [2, 1]
+    with pytest.raises(InputError, match="has the number of trial 2 and the settings of trial 1"):
+        opt.record(table)
+
+
+def test_the_number_of_another_result(opt: Optimizer) -> None:
+    opt.record(sheet(opt, 1.5))
+    table = sheet(opt, 2.5)
+    table["trial"] = 1
+    with pytest.raises(InputError, match=r"recorded already, at heat=.*\. Is the number right|settings of trial 2"):
+        opt.record(table)
+
+
+def test_runs_without_a_number_may_be_refused(opt: Optimizer) -> None:
+    with pytest.raises(InputError, match="has no trial's number"):
+        opt.record([{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}], own=False)

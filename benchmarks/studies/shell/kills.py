@@ -132,7 +132,7 @@ def _next_command(opt: Optimizer, ledger: Ledger, rng: random.Random, folder: Pa
         rows = [(rng.uniform(20, 90), rng.random(), round(rng.uniform(0, 100), 9)) for _ in range(3)]
         lines = "".join(f"{heat!r},{flow!r},{y!r}\n" for heat, flow, y in rows)
         (folder / "results.csv").write_text("heat,flow,y\n" + lines)
-        return ["record", CAMPAIGN, "results.csv"], [y for _, _, y in rows]
+        return ["record", CAMPAIGN, "results.csv", "--own"], [y for _, _, y in rows]
     if kind == "amend" and ledger.told:
         return ["amend", CAMPAIGN, str(rng.choice(list(ledger.told))), f"y={value}"], [value]
     if kind == "undo" and ledger.told:
@@ -156,8 +156,8 @@ def _note(ledger: Ledger, words: list[str], values: list[float], answer: dict | 
     if words[0] == "amend" and "trial" in answer:
         ledger.told[answer["trial"]] = values[0]
         ledger.acknowledged += 1
-    if "taken_back" in answer:
-        ledger.told.pop(answer["taken_back"], None)
+    for one in answer.get("taken_back", []):
+        ledger.told.pop(one["trial"], None)
 
 
 def _learn(ledger: Ledger, there: Mapping[int, float], killed: set[float]) -> int:

@@ -85,7 +85,7 @@ class Notebook:
         self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
         warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester.aims)
 
-    def record(self, results: Any, *, as_run: bool = False, skip_recorded: bool = False) -> Recorded:
+    def record(self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True) -> Recorded:
         """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
 
         Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
@@ -96,10 +96,11 @@ class Notebook:
             results: A table, or a file with one (CSV in any dialect, Excel).
             as_run: Whether settings are taken as they are, on the grid or not.
             skip_recorded: Whether rows that are recorded already, with the same results, are passed over.
+            own: Whether rows without a trial's number are taken, as runs that nobody suggested.
         """
         read = read_table(results, self._columns.names, "The table of results")
         suggester, before = self._suggester, self._history
-        sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, before, as_run, skip_recorded)
+        sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, before, as_run, skip_recorded, own)
         run, recorded = sheet.read(read, self._direction)
         if run is None:
             return recorded

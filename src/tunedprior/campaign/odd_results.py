@@ -19,8 +19,7 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], aims: Aim
     """Name those of the new results that look like slips; they are taken all the same."""
     for said in slips_among(before, new, aims):
         warn(
-            f"{said} If it is a slip, or was not measured: amend(trial, value), amend(trial, failed=True) or "
-            "withdraw(trial).",
+            f"{said} If it is a slip, or was not measured, amend the trial or take it back.",
             OddResultWarning,
         )
 

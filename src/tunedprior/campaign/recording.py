@@ -65,6 +65,7 @@ class ResultSheet:
         history: What was told so far.
         as_run: Whether settings that the space does not offer are taken all the same, as they were run.
         skip_recorded: Whether rows that were recorded before, with the same results, are passed over.
+        own: Whether rows without a trial's number are taken, as runs that nobody suggested.
     """
 
     columns: Columns
@@ -73,6 +74,7 @@ class ResultSheet:
     history: History
     as_run: bool = False
     skip_recorded: bool = False
+    own: bool = True
 
     def read(self, given: ReadTable, direction: str) -> tuple[Run | None, Recorded]:
         """What is to be told (None if nothing is new), and what is not; an `InputError` names rows that are wrong."""
@@ -127,10 +129,32 @@ class ResultSheet:
     def _wrong(self, found: Mapping[int, Trial]) -> dict[int, str]:
         problems: dict[int, str] = {}
         for row, trial in found.items():
-            wrong = self._not_open(trial) or self._recorded_before(trial) or self._not_offered(trial)
+            wrong = (
+                self._not_suggested(trial)
+                or self._not_open(trial)
+                or self._of_another(trial)
+                or self._recorded_before(trial)
+                or self._not_offered(trial)
+            )
             if wrong:
                 problems[row] = wrong
         return problems
+
+    def _not_suggested(self, trial: Trial) -> str:
+        if trial.id or self.own:
+            return ""
+        return "has no trial's number. Give it that of its suggestion, or say that these are runs of your own (--own)"
+
+    def _of_another(self, trial: Trial) -> str:
+        """Whether the row has the number of one trial and the settings of another, as when one column was sorted."""
+        known = {one.id: one for one in (*self.history.pending, *self.history.told)}
+        named = known.get(trial.id)
+        if named is None or any(same_setting(one, trial.setting) for one in (named.setting, named.suggested)):
+            return ""
+        for one in self.history.pending:
+            if same_setting(one.setting, trial.setting):
+                return f"has the number of trial {trial.id} and the settings of trial {one.id}. Correct one of the two"
+        return ""
 
     def _not_open(self, trial: Trial) -> str:
         """Why nothing can be told of the trial's number."""
@@ -150,8 +174,11 @@ class ResultSheet:
             return ""
         if _same_result(there, trial):
             return (
-                f"trial {there.id} is recorded already, with the same result. Remove the row, or skip what is recorded"
+                f"trial {there.id} is recorded already, with the same result. Remove the row, or pass over what is "
+                "recorded (--skip-recorded)"
             )
+        if not same_setting(there.setting, trial.setting):
+            return f"trial {there.id} is recorded already, at {in_words(there.setting)}. Is the number right?"
         return (
             f"trial {there.id} is recorded already, with another result ({_told(there)}). Amend trial {there.id} if "
             "that is wrong"

@@ -39,6 +39,8 @@ class Code(IntEnum):
     REFUSED = 2
     #: It went well, and there is something to look at: faults in old data, or nothing left to try.
     NOTICED = 3
+    #: Ctrl-C.
+    STOPPED = 130
 
 
 def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:
@@ -65,9 +67,11 @@ def complain(message: str, kind: str) -> None:
 @contextmanager
 def notes_for_people() -> Iterator[None]:
     """Show our own warnings as notes on stderr, without lines of code, and no one else's."""
+    said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if category.__module__.startswith("tunedprior"):
+        if category.__module__.startswith("tunedprior") and str(message) not in said:
+            said.add(str(message))
             Console(stderr=True, highlight=False).print(f"[yellow]Note:[/] {escape(str(message))}")
 
     with warnings.catch_warnings():

@@ -35,6 +35,19 @@ class _Commands(TyperGroup):
             except TunedPriorError as error:
                 complain(str(error), type(error).__name__)
                 raise typer.Exit(Code.REFUSED) from error
+            except OSError as error:
+                said = f"{error.filename!r}: {error.strerror}" if error.filename else str(error)
+                complain(f"{said}. Is the place there, and may you write to it?", type(error).__name__)
+                raise typer.Exit(Code.REFUSED) from error
+            except KeyboardInterrupt as stop:
+                complain("Stopped. What was recorded before stays; see: tunedprior status", "Interrupted")
+                raise typer.Exit(Code.STOPPED) from stop
+            except Exception as error:
+                if type(error).__name__ != "StorageInternalError":  # Optuna's, which is not to be imported for this
+                    raise
+                reason = str(error.__cause__ or error).splitlines()[0]
+                complain(f"The campaign's database cannot be read or written now: {reason}", type(error).__name__)
+                raise typer.Exit(Code.REFUSED) from error
 
 
 app = typer.Typer(

@@ -1,12 +1,17 @@
 """What a campaign is begun with, as people type it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.priors import UNINFORMED
 from tunedprior.checks import listed
 from tunedprior.desk.space_file import goal_from_text
 from tunedprior.errors import InputError
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Goal
+from tunedprior.problem.parameters import Description
 
 
 def goals_of(
@@ -58,6 +63,32 @@ def old_data_of(given: Sequence[str]) -> dict[str, str] | None:
             raise InputError(f"There are two old data sets called {name!r} ({listed(given)}). Write NAME=FILE.")
         found[name] = path
     return found or None
+
+
+def refuse_useless(
+    sets: Mapping[str, str],
+    parameters: Mapping[str, Description],
+    constraints: Sequence[str],
+    options: Mapping[str, Any],
+) -> None:
+    """An `InputError` for old data of which no row can be used, before anything is begun.
+
+    Args:
+        sets: The files, by name.
+        parameters: What may be set.
+        constraints: What must hold.
+        options: The goals, as for `Optimizer`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all of it is said again when it is learnt from
+        report = Optimizer(parameters, sets, constraints=constraints, prior=UNINFORMED, **options).old_data_report
+    for one in report.sets:
+        if one.used == 0:
+            why = " ".join(finding.text for finding in one.findings) or "It has no rows."
+            raise InputError(
+                f"Nothing can be learnt from {sets.get(one.name, one.name)!r}: {why} See: tunedprior audit. To begin "
+                "without it, leave it out, or add --anyway."
+            )
 
 
 def _target(text: str) -> tuple[str, Goal]:

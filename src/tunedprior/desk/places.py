@@ -1,6 +1,10 @@
 """Where a campaign lies: a file, which is an SQLite database, or the URL of a database."""
 
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from shlex import quote
 
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError
@@ -24,20 +28,50 @@ def reached(where: str, name: str | None = None) -> Optimizer:
         where: The file, or the URL of a database.
         name: What the campaign is called; None if there is one only.
     """
-    refuse_other_files(where)
     if "://" not in where and not Path(where).exists():
-        raise InputError(f"There is no campaign {where!r}. Begin one with: tunedprior new {where} --space space.yaml")
+        raise InputError(
+            f"There is no campaign {where!r}. Begin one with: tunedprior new {quote(where)} --space space.yaml"
+        )
+    refuse_other_files(where)
     return Optimizer.load(url_of(where)) if name is None else Optimizer.load(url_of(where), name=name)
 
 
-def refuse_other_files(where: str) -> None:
-    """An `InputError` for a file that is there and is no SQLite database."""
+def refuse_other_files(where: str, is_new: bool = False) -> None:
+    """An `InputError` for a file that is there and holds no campaigns, or that cannot be written.
+
+    Args:
+        where: The file; a URL is left to the database.
+        is_new: Whether a campaign is to be begun there: then it may be empty.
+    """
     path = Path(where)
     if "://" in where or not path.exists():
         return
     if path.is_dir():
         raise InputError(f"{where!r} is a folder; a campaign is a file, such as {str(path / 'campaign.db')!r}.")
+    if path.stat().st_size == 0 and is_new:
+        return
+    if path.stat().st_size == 0:
+        raise InputError(f"{where!r} is empty, so it is no campaign. Was it cut off when it was copied?")
     with path.open("rb") as file:
         beginning = file.read(16)
-    if beginning and beginning != b"SQLite format 3\x00":
+    if beginning != b"SQLite format 3\x00":
         raise InputError(f"{where!r} is no campaign: campaigns are SQLite databases, such as campaign.db.")
+    if not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK):
+        raise InputError(f"{where!r} or its folder is read-only. Copy it to where you may write, or ask its owner.")
+    if not _holds_studies(path):
+        raise InputError(f"{where!r} is a database of another program, and holds no campaign.")
+
+
+def _holds_studies(path: Path) -> bool:
+    """Whether there are Optuna's tables; looking changes nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)) as database:
+            found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchone()
+    except sqlite3.OperationalError:  # somebody else is at work on it
+        return True
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{str(path)!r} is damaged ({error}). Go on from a copy of it; or begin anew, and take over what "
+            "`tunedprior export` wrote with `tunedprior import`."
+        ) from error
+    return found is not None

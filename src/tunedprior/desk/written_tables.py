@@ -1,5 +1,6 @@
 """Tables written for people, as CSV or Excel files."""
 
+import os
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -27,6 +28,8 @@ def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
         raise InputError(f"A table is written as .csv or .xlsx; got {path.name!r}.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"There is no folder {str(path.parent)!r} to write to. Make it first, or name another.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise InputError(f"{str(path)!r} cannot be written: the file or its folder is read-only. Name another place.")
     if path.exists() and not overwrite:
         raise InputError(f"{path.name} is there already, and may hold results. Name another file, or use --force.")
 
@@ -39,5 +42,8 @@ def _workbook(table: pd.DataFrame) -> bytes:
         sheet = writer.sheets["Sheet1"]
         for column, name in zip(sheet.columns, table.columns, strict=True):
             longest = max([len(str(name)), *(len(str(cell.value or "")) for cell in column)])
+            for cell in column[1:]:
+                if isinstance(cell.value, str):
+                    cell.data_type = "s"  # a note that begins with = is no formula
             sheet.column_dimensions[column[0].column_letter].width = min(40, longest + 3)
     return stream.getvalue()

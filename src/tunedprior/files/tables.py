@@ -95,7 +95,7 @@ def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) 
         if path.is_dir():
             raise InputError(f"{what} must be a table; {given!r} is a folder. Name a file in it.")
         if not path.is_file():
-            raise InputError(f"{what} must be {_KINDS}; there is no file {_short(given)}.{_advice(given)}")
+            raise InputError(f"{what}: there is no file {_short(given)}.{_advice(given)}")
         refuse_large(path.stat().st_size, path.name)
         data = path.read_bytes()
     except InputError:

@@ -51,7 +51,7 @@ def test_one_run_typed(campaign) -> None:
     campaign("amend", "a.db", "1", "--failed")
     assert "Taken back" in campaign("undo", "a.db")
     undone = campaign.json("undo", "a.db", "--trial", "1")
-    assert (undone["taken_back"], undone["open_again"]) == (1, 4)
+    assert [(one["trial"], one["open_again"]) for one in undone["taken_back"]] == [(1, 4)]
     history = Optimizer.load("sqlite:///a.db").trials
     assert [(one.id, one.value, one.setting["heat"]) for one in history.told] == [(2, 2.5, 30)]
 
@@ -172,3 +172,56 @@ def test_notes_are_for_people_and_on_stderr(shell) -> None:
     assert "Note: old (old.csv, 10 of 10 rows used): The separator is ';'." in said
     assert ".py" not in said
     assert shell.json("new", "b.db", "--space", "space.yaml", "--old", "old.csv")["name"] == "campaign"
+
+
+def test_a_file_of_results_needs_numbers_unless_they_are_own_runs(campaign) -> None:
+    (campaign.folder / "old.csv").write_text(OLD)
+    said = campaign("record", "a.db", "old.csv", code=Code.REFUSED)
+    assert "10 rows that cannot be taken" in " ".join(said.split())
+    assert "runs of your own (--own)" in " ".join(said.split())
+    campaign("record", "a.db", "old.csv", "--own", "--as-run")
+    assert len(campaign.json("undo", "a.db", "-n", "10")["taken_back"]) == 10
+    assert campaign.json("status", "a.db")["results"] == 0
+    assert "there are 0" in campaign("undo", "a.db", "-n", "2", code=Code.REFUSED)
+
+
+def test_a_result_far_from_all_others_is_taken_and_noticed(campaign) -> None:
+    for heat in range(20, 50, 5):
+        campaign("record", "a.db", f"heat={heat}", "flow=0.5", "gas=air", f"yield={heat}")
+    said = campaign("record", "a.db", "heat=60", "flow=0.5", "gas=air", "yield=20500", code=Code.NOTICED)
+    assert "far from all others" in said
+
+
+def test_old_data_of_which_nothing_can_be_used_is_refused_before_anything_is_made(shell) -> None:
+    rows = "".join(f"{20_000_000 + i},0.5,air,{i}\n" for i in range(12))
+    (shell.folder / "old.csv").write_text("heat,flow,gas,yield\n" + rows)
+    said = shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=Code.REFUSED)
+    assert "Nothing can be learnt from 'old.csv'" in " ".join(said.split())
+    assert not (shell.folder / "a.db").exists()
+    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway")
+
+
+def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tunedprior.desk.written_tables.write_atomically", full)
+    said = campaign("suggest", "a.db", "-o", "next.csv", code=Code.NOTICED)
+    assert "argon" in said or "air" in said
+    assert "suggest a.db --open -o" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "a.db"), KeyboardInterrupt()])
+def test_trouble_of_the_computer_is_told_in_words(campaign, monkeypatch: pytest.MonkeyPatch, error) -> None:
+    def raises(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tunedprior.desk.places.reached", raises)
+    code = Code.STOPPED if isinstance(error, KeyboardInterrupt) else Code.REFUSED
+    assert campaign.json("status", "a.db", code=code)["error"]["message"]
+
+
+def test_more_than_there_is(shell) -> None:
+    (shell.folder / "space.yaml").write_text("parameters:\n  gas: [air, argon]\ngoals: {y: maximize}\n")
+    shell("new", "a.db", "--space", "space.yaml")
+    assert "the space has 2 in all" in shell("suggest", "a.db", "-n", "500", code=Code.REFUSED)

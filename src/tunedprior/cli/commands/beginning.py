@@ -1,6 +1,7 @@
 """`tunedprior new`."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,9 @@ def new(
     noise: Annotated[
         float | None, typer.Option("--noise", help="The standard deviation of repeats, where it is known.")
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Begin also if nothing can be learnt from a file of old data.")
+    ] = False,
     name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = "campaign",
     seed: Annotated[int, typer.Option(help="What makes suggestions repeatable.")] = 0,
     as_json: AsJson = False,
@@ -42,13 +46,13 @@ def new(
     """Begin a campaign: learn from old data, and make the database that keeps it all."""
     from tunedprior.campaign.kept_campaign import KeptCampaign
     from tunedprior.campaign.optimizer import Optimizer
-    from tunedprior.desk.beginnings import goals_of, old_data_of, requirements_of
+    from tunedprior.desk.beginnings import goals_of, old_data_of, refuse_useless, requirements_of
     from tunedprior.desk.places import refuse_other_files, url_of
     from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
     from tunedprior.studies.opening import opened
 
-    refuse_other_files(campaign)
+    refuse_other_files(campaign, is_new=True)
     read = read_space_file(space)
     goals = goals_of(read.goals, maximize, minimize, target)
     is_there = "://" in campaign or Path(campaign).exists()
@@ -62,9 +66,12 @@ def new(
         options = {"objectives": goals, "log": log}
     elif set(log) - set(goals):
         raise InputError(f"--log must name a response ({next(iter(goals))}); got {', '.join(log)}.")
+    sets = old_data_of(old)
+    if sets and not anyway:
+        refuse_useless(sets, read.parameters, read.constraints, options)
     begun = Optimizer(
         read.parameters,
-        old_data_of(old),
+        sets,
         seed=seed,
         requirements={**read.requirements, **requirements_of(requirement)} or None,
         constraints=[*read.constraints, *constraint],
@@ -92,5 +99,5 @@ def new(
                 or "none",
             }
         ),
-        Text(f"Next: tunedprior suggest {campaign}", style="bold"),
+        Text(f"Next: tunedprior suggest {quote(campaign)}", style="bold"),
     )

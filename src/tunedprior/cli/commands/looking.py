@@ -58,9 +58,12 @@ def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None
 def front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best trade-offs so far."""
     from tunedprior.desk.places import reached
+    from tunedprior.problem.history_table import Columns
 
-    table = reached(campaign, name).front
-    rows: list[dict[str, Any]] = [{str(key): cell for key, cell in row.items()} for row in table.to_dict("records")]
+    opt = reached(campaign, name)
+    columns = Columns.of(opt.space, opt.suggester.aims)
+    shown = [columns.trial, *columns.parameters, columns.response, *columns.others.values()]
+    rows: list[dict[str, Any]] = [{str(key): row[key] for key in shown} for row in opt.front.to_dict("records")]
     say({"front": rows}, table_of(rows) if rows else "There is no result yet that meets what is required.")
 
 
@@ -77,5 +80,19 @@ def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
         data[response or "trust"] = {"sentences": one.sentences, "relations": relations}
         shown += [Text(response, style="bold")] if response else []
         shown += map(Text, one.sentences)
-        shown.append(table_of([{str(key): cell for key, cell in row.items()} for row in relations]))
+        shown.append(table_of([_relation(row) for row in relations]))
     say(data, *shown)
+
+
+def _relation(row: dict[Any, Any]) -> dict[str, Any]:
+    """A row of what old data explains, as people read it."""
+
+    def short(number: float) -> float | None:
+        return None if number != number else float(f"{number:.3g}")
+
+    return {
+        "old data": row["old data"],
+        "explains": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
+        "new per unit of old": short(row["slope"]),
+        "rise together": "" if row["positive"] != row["positive"] else f"{100 * row['positive']:.0f} % sure",
+    }

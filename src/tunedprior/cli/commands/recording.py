@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name, Note
-from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.output import AsJson, Code, say, warned_of
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
@@ -21,13 +21,16 @@ def record(
     failed: Failed = False,
     note: Note = "",
     as_run: Annotated[bool, typer.Option("--as-run", help="Take settings that are off the grid as they are.")] = False,
+    own: Annotated[
+        bool, typer.Option("--own", help="The file's rows without a trial's number are runs of your own.")
+    ] = False,
     skip_recorded: Annotated[bool, typer.Option("--skip-recorded", help="Pass over what is recorded already.")] = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Record what came of experiments: a whole file, or one run. What is wrong is refused as a whole."""
     from tunedprior.desk.places import reached
-    from tunedprior.errors import InputError
+    from tunedprior.errors import InputError, OddResultWarning
     from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name)
@@ -37,7 +40,8 @@ def record(
             "--trial, --failed and --note are for one run, typed as name=value; a file has columns for them."
         )
     given = results[0] if is_file else [_typed_run(opt, results, trial, failed, note)]
-    done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded)
+    with warned_of(OddResultWarning) as odd:
+        done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file)
     best = None if opt.suggester.aims.has_front else opt.best
     rows = [
         {"trial": one.id, "state": one.state, "values": _values(one, opt), "setting": dict(one.setting)}
@@ -59,6 +63,8 @@ def record(
         },
         *map(Text, lines),
     )
+    if odd:
+        raise typer.Exit(Code.NOTICED)
 
 
 def amend(
@@ -74,6 +80,7 @@ def amend(
     from tunedprior.desk.places import reached
     from tunedprior.desk.typed_values import typed
     from tunedprior.problem.cells import as_number, as_value_of
+    from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name)
     responses = {one.target: one for one in opt.suggester.aims.responses}
@@ -91,7 +98,7 @@ def amend(
     right = opt.trials.told_as(trial)
     say(
         {"trial": trial, "state": right.state, "values": _values(right, opt), "setting": right.setting},
-        Text(str(right)),
+        Text(f"Trial {trial} is now: {in_words(_values(right, opt)) or 'failed'} at {in_words(right.setting)}"),
     )
 
 
@@ -100,20 +107,35 @@ def undo(
     trial: Annotated[
         int | None, typer.Option("--trial", help="Take back this result, instead of the one recorded last.")
     ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Take back so many, the last ones.")] = 1,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Take back the result that was recorded last; its suggestion is open again."""
     from tunedprior.desk.places import reached
+    from tunedprior.errors import InputError
+    from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name)
-    undone = opt.undo(trial)
-    again = None if undone.again is None else undone.again.trial
-    reopened = "" if again is None else f" Its suggestion is open again as trial {again}."
-    say(
-        {"taken_back": undone.trial.id, "values": _values(undone.trial, opt), "open_again": again},
-        Text(f"Taken back: {undone.trial}.{reopened}"),
-    )
+    if trial is not None and count > 1:
+        raise InputError("--trial names one result, and -n counts from the last. Give one of the two.")
+    if count > max(1, len(opt.trials)):
+        raise InputError(f"{count} results are to be taken back, and there are {len(opt.trials)}.")
+    undone = [opt.undo(trial) for _ in range(count)]
+    lines = []
+    for one in undone:
+        told = in_words(_values(one.trial, opt)) or "failed"
+        reopened = "" if one.again is None else f" Its suggestion is open again as trial {one.again.trial}."
+        lines.append(f"Taken back: trial {one.trial.id}, {told} at {in_words(one.trial.setting)}.{reopened}")
+    rows = [
+        {
+            "trial": one.trial.id,
+            "values": _values(one.trial, opt),
+            "open_again": None if one.again is None else one.again.trial,
+        }
+        for one in undone
+    ]
+    say({"taken_back": rows}, *map(Text, lines))
 
 
 def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:

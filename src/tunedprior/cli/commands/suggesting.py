@@ -1,6 +1,7 @@
 """`tunedprior suggest` and `tunedprior cancel`."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -31,27 +32,36 @@ def suggest(
     from tunedprior.desk.places import reached
     from tunedprior.desk.suggestion_sheets import sheet_of
     from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
-    from tunedprior.errors import ExhaustedWarning
+    from tunedprior.errors import ExhaustedWarning, InputError, TunedPriorError
 
     if output is not None:
         refuse_to_overwrite(output, force)  # before anything is suggested
     opt = reached(campaign, name)
     before = opt.pending
+    size = opt.space.size
+    if size is not None and count > size:
+        raise InputError(f"{count} settings are asked for, and the space has {size} in all.")
     with warned_of(ExhaustedWarning) as exhausted:
         asked: list[Any] = list(before) if is_open else opt.ask(n=count, candidates=candidates)
+    unwritten: Exception | None = None
     if output is not None:
-        write_table(sheet_of(asked, opt), output, force)
+        try:
+            write_table(sheet_of(asked, opt), output, force)
+        except (OSError, TunedPriorError) as error:
+            unwritten = error  # after what was suggested has been shown: it is in the campaign already
     rows = [{"trial": one.trial, **one} for one in asked]
     still = "" if is_open or not before else _still_open(len(before), campaign)
-    where = "--name " + name + " " if name else ""
-    done = f"Fill in {output.name}, then: tunedprior record {campaign} {where}{output}" if output else ""
-    by_hand = f"Then: tunedprior record {campaign} {where}--trial {asked[0].trial} {opt.target}=…" if asked else ""
+    place = quote(campaign) + (f" --name {quote(name)}" if name else "")
+    done = f"Fill in {output.name}, then: tunedprior record {place} {quote(str(output))}" if output else ""
+    if unwritten is not None:
+        done = f"It could not be written into {output}: {unwritten} Try: tunedprior suggest {place} --open -o next.xlsx"
+    by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quote(opt.target)}=…" if asked else ""
     say(
         {"suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked], "open": len(opt.pending)},
         table_of(rows) if rows else "Nothing is open.",
         *(Text(line) for line in (still, done or by_hand) if line),
     )
-    if exhausted:
+    if exhausted or unwritten is not None:
         raise typer.Exit(Code.NOTICED)
 
 
@@ -71,4 +81,4 @@ def cancel(
 
 def _still_open(count: int, campaign: str) -> str:
     what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
-    return f"{what} no result yet (tunedprior suggest {campaign} --open)."
+    return f"{what} no result yet (tunedprior suggest {quote(campaign)} --open)."

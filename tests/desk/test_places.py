@@ -1,0 +1,60 @@
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tunedprior import Optimizer
+from tunedprior.desk.places import reached, refuse_other_files
+from tunedprior.errors import InputError
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    path = tmp_path / "Kampagne größe.db"
+    Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}").tell({"x": 0.5}, 1.0)
+    return path
+
+
+def test_a_campaign_is_found_whatever_its_file_is_called(campaign: Path) -> None:
+    assert reached(str(campaign)).best.value == 1.0
+
+
+def test_an_empty_file_stays_empty(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.touch()
+    with pytest.raises(InputError, match="is empty, so it is no campaign"):
+        reached(str(path))
+    assert path.stat().st_size == 0
+    refuse_other_files(str(path), is_new=True)
+
+
+def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE songs (name TEXT)")
+    before = path.read_bytes()
+    for is_new in (False, True):
+        with pytest.raises(InputError, match="of another program"):
+            refuse_other_files(str(path), is_new=is_new)
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_campaign(campaign: Path) -> None:
+    campaign.write_bytes(campaign.read_bytes()[:5000])
+    with pytest.raises(InputError, match=r"is damaged .*tunedprior import"):
+        reached(str(campaign))
+
+
+def test_a_campaign_that_cannot_be_written(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunedprior.desk.places.os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(InputError, match="is read-only"):
+        reached(str(campaign))
+
+
+def test_somebody_else_at_work_is_waited_for(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr("tunedprior.desk.places.sqlite3.connect", lambda *_, **__: connect(campaign, timeout=0.01))
+    with closing(connect(campaign)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        refuse_other_files(str(campaign))
