@@ -85,7 +85,7 @@ def what_next(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
     def make(part: Part) -> Part:
         pending = standing.history.pending
         if not pending:
-            said = "Nothing is under way. Ask for the next setting: tunedprior suggest, or opt.ask()."
+            said = "Nothing is under way. Ask for the next setting with: tunedprior suggest"
             return replace(part, sentences=(said,))
         names, settings = standing.space.names, [one.setting for one in pending]
         expected = []
