@@ -77,7 +77,7 @@ def inspected(
     if target not in named or not named & set(space.names):
         read_old_data(read, space, target, direction)  # says what is missing
     if rows == 0:
-        remedy = "See whether it is the right file and sheet, and whether it was saved whole."
+        remedy = "Add rows, or see whether it is the right file and sheet, and was saved whole."
         nothing = Fault("no rows", (), (), f"{found.origin} has a header, and no rows below it.", remedy)
         return Inspection(found.origin, 0, read.said, in_order([*faults, nothing]))
     sheet = Sheet(read, space, target)

@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.files.broken_cells import broken_cells
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decimals import with_points_in_text
 from tunedprior.files.dialect import header_place
 from tunedprior.files.grid import assembled
 from tunedprior.files.names import matched
 from tunedprior.files.packed import refuse_large
+from tunedprior.files.workbook_gaps import broken_cells
 
 _INSTALL = "pip install 'tunedprior[files]'"
 
