@@ -143,7 +143,9 @@ def test_small_and_odd_tables(old: dict[str, Any], space: dict[str, Any]) -> Non
 
 def test_nothing_to_learn_from() -> None:
     found = quick({"a": [], "y": []}, {"a": (0.0, 1.0)})
-    assert found.verdict == "It cannot help: there is no row to learn from."
+    assert [one.kind for one in found.faults] == ["no rows"]
+    assert found.verdict.startswith("It cannot help as it is: ")
+    assert "no rows" in found.verdict
     assert found.next_step.startswith("Add rows")
 
 

@@ -167,7 +167,6 @@ CLEAN: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "two levels": lambda old: old.assign(heat=np.where(old["heat"] > 50, 80.0, 30.0)),
     "decades": lambda old: old.assign(flow=10.0 ** (old.index % 4) / 400),
     "one row": lambda old: old.iloc[:1],
-    "no row": lambda old: old.iloc[:0],
     "three rows": lambda old: old.iloc[:3],
     "a response that never varies": lambda old: old.assign(y=1.0),
     "names in other capitals": lambda old: old.rename(columns={"heat": "Heat [°C]"}),

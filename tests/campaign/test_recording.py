@@ -1,3 +1,4 @@
+from datetime import datetime
 from math import isnan
 from pathlib import Path
 
@@ -66,6 +67,21 @@ WRONG = [
     ({"trial": "one"}, "row 0: trial is 'one'"),
     ({"flow": 77.0}, "row 0: .*flow"),
     ({"flow": None}, "row 0: flow is blank"),
+    ({"y": "#DIV/0!"}, "row 0: y is '#DIV/0!', an error of the spreadsheet: write a number, failed, or leave it blank"),
+    ({"y": "#N/A"}, "row 0: y is '#N/A', an error of the spreadsheet"),
+    ({"heat": "#WERT!"}, "row 0: heat is '#WERT!', an error of the spreadsheet"),
+    ({"gas": "#REF!"}, "row 0: gas is '#REF!', an error of the spreadsheet"),
+    ({"y": "=A2+1"}, "row 0: y is '=A2\\+1', a formula without its value: open the file in a spreadsheet program"),
+    (
+        {"y": datetime(2026, 5, 20)},
+        r"row 0: y is a date \(20 May 2026\): spreadsheets make dates of numbers such as 20\.5",
+    ),
+    ({"heat": "20.05.2026"}, r"row 0: heat is a date \(20\.05\.2026\): .*; write it again as a number"),
+    *(
+        ({"y": cell}, f"row 0: y is '{cell}', which is no number: write a number, failed, or leave it blank")
+        for cell in ("20 %", "<0.5", "n.a.", "-")
+    ),
+    ({"trial": "Summe", "flow": None}, "row 0: trial is 'Summe', which is no trial's number: remove the row if it is"),
 ]
 
 
@@ -78,6 +94,25 @@ def test_a_wrong_row_refuses_the_whole_table(opt: Optimizer, change: dict[str, o
         opt.record(table)
     assert len(opt.trials) == 0
     assert len(opt.trials.pending) == 2
+
+
+def test_a_total_below_numbers_and_results_alone(opt: Optimizer) -> None:
+    opt.ask()
+    with pytest.raises(InputError, match="trial is 'Mittelwert', which is no trial's number: remove the row if it is"):
+        opt.record([{"trial": 1, "y": 3.0}, {"trial": "Mittelwert", "y": 3.0}])
+
+
+def test_a_workbook_with_decimal_commas_as_text_and_an_error(opt: Optimizer, tmp_path: Path) -> None:
+    table = sheet(opt, "20,5", "=1/0").astype(object)
+    table["flow"] = ["0,5", "0,25"]
+    path = tmp_path / "next.xlsx"
+    table.to_excel(path, index=False)
+    with pytest.raises(InputError, match=r"row 3: y is '=1/0', a formula without its value"):
+        opt.record(path, as_run=True)
+    table.loc[1, "y"] = None
+    table.to_excel(path, index=False)
+    opt.record(path, as_run=True)
+    assert [(trial.value, trial.setting["flow"]) for trial in opt.trials.told] == [(20.5, 0.5)]
 
 
 def test_what_was_run_off_the_grid_is_taken_on_request(opt: Optimizer) -> None:

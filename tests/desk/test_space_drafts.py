@@ -109,6 +109,52 @@ def test_the_response_is_guessed(columns: list[str], target: str) -> None:
     assert drafted(old).target == target
 
 
+def lab_book(rows: int = 96, **columns: list[Any]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Nr": range(1, rows + 1),
+            "t_res": [60.0, 90.0, 150.0, 600.0] * (rows // 4),
+            "yield_pct": [20 + 0.37 * (k * 7 % rows) for k in range(rows)],
+            "Datum": pd.date_range("2024-01-01", periods=rows),
+            "Bemerkung": ["pump leaked"] + [None] * (rows - 1),
+            **columns,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["yield_pct", "Ausbeute [%]", "Ergebnis", "signal"])
+def test_remarks_are_neither_the_response_nor_settings(name: str) -> None:
+    draft = drafted(lab_book().rename(columns={"yield_pct": name}))
+    assert (draft.target, draft.parameters) == (name.removesuffix(" [%]"), ("t_res",))
+    because = "it is the last column of numbers" if name == "signal" else "of its name"
+    assert draft.why == f"{draft.target!r} is taken as the response because {because}; name another with --target."
+    assert draft.why in draft.text
+    assert draft.left_out["Bemerkung"] == "filled in in 1 of 96 rows"
+    assert "# Bemerkung: left out: filled in in 1 of 96 rows" in draft.text
+    assert drafted(lab_book(), "t_res").why == ""
+
+
+def test_free_text_in_few_rows_is_left_out() -> None:
+    some = [f"see page {k % 5}" if k % 4 == 0 else None for k in range(96)]
+    all_of_them = ["fine", "cloudy"] * 48
+    draft = drafted(lab_book(seen=some, Kommentar=all_of_them, gas=["air", "argon"] * 48))
+    assert draft.parameters == ("t_res", "gas")
+    assert draft.left_out["seen"] == "text in 24 of 96 rows, as of remarks"
+    assert draft.left_out["Kommentar"] == "text in 96 of 96 rows, as of remarks"
+
+
+def test_a_table_of_text_has_no_response() -> None:
+    with pytest.raises(InputError, match=r"no column that is likely to be the response.*--target"):
+        drafted({"gas": ["air", "argon"] * 5, "Bemerkung": ["fine", "cloudy"] * 5})
+
+
+def test_a_workbook_with_decimal_commas_as_text(tmp_path: Path) -> None:
+    texts = lab_book()[["t_res", "yield_pct"]].map(lambda number: f"{number:.1f}".replace(".", ","))
+    texts.to_excel(tmp_path / "old.xlsx", index=False)
+    draft = drafted(tmp_path / "old.xlsx")
+    assert read_back(draft.text).parameters == {"t_res": [60, 90, 150, 600]}
+
+
 def test_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "old.csv"
     path.write_text("heat;y\n20,5;1\n21,5;2\n22,5;3\n")

@@ -142,3 +142,16 @@ def test_the_fingerprint_is_that_of_the_content() -> None:
     other.loc[3, "y"] += 1e-9
     assert read_old_data(old, space).fingerprint == read_old_data(same, space).fingerprint
     assert read_old_data(old, space).fingerprint != read_old_data(other, space).fingerprint
+
+
+def test_what_a_spreadsheet_could_not_compute_is_named() -> None:
+    old = plant_data().astype(object)
+    old.loc[3, "y"] = "#N/A"
+    with pytest.warns(OldDataWarning, match="'y' is '#N/A', an error of the spreadsheet, in row 3: taken as blank"):
+        assert len(read_old_data(old, Space.parse(PLANT))) == len(old) - 1
+    old.loc[3, "y"] = "#DIV/0!"
+    with pytest.raises(InputError, match=r"row 3: '#DIV/0!'.* One is '#DIV/0!', an error of the spreadsheet"):
+        read_old_data(old, Space.parse(PLANT))
+    old.loc[3, "y"] = pd.Timestamp("2026-05-20")
+    with pytest.raises(InputError, match=r"One is a date \(20 May 2026\): spreadsheets make dates of numbers"):
+        read_old_data(old, Space.parse(PLANT))

@@ -12,7 +12,7 @@ import pandas as pd
 from tunedprior.audit.faults import Fault, places
 from tunedprior.audit.sheet import Sheet, is_choice
 from tunedprior.checks import listed, shown
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import DATE, is_blank
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.suspicions import range_mismatch
 
@@ -125,7 +125,7 @@ def _bare(text: str) -> str:
 def _is_date(cell: Any) -> bool:
     if not isinstance(cell, str):
         return hasattr(cell, "year")
-    return re.fullmatch(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*", cell) is not None
+    return DATE.fullmatch(cell) is not None
 
 
 def _are_swapped(sheet: Sheet, one: Parameter, other: Parameter) -> bool:

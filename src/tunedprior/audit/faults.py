@@ -6,6 +6,7 @@ from dataclasses import dataclass
 #: Every kind of fault, in the order in which they are to be mended: the first hide the others.
 KINDS = (
     "no header",
+    "no rows",
     "decimal commas among commas",
     "mixed encodings",
     "uneven lines",

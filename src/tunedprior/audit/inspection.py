@@ -76,6 +76,10 @@ def inspected(
     named = set(map(str, read.table.columns))
     if target not in named or not named & set(space.names):
         read_old_data(read, space, target, direction)  # says what is missing
+    if rows == 0:
+        remedy = "Add rows, or see whether it is the right file and sheet, and was saved whole."
+        nothing = Fault("no rows", (), (), f"{found.origin} has a header, and no rows below it.", remedy)
+        return Inspection(found.origin, 0, read.said, in_order([*faults, nothing]))
     sheet = Sheet(read, space, target)
     advance("looking for faults")
     sheet, more, lost = _structure(sheet)

@@ -101,6 +101,12 @@ class ResultSheet:
         pending = {trial.id: trial for trial in self.history.pending}
         numbers = [_whole(cell) for cell in table[columns.trial]]
         if missing and not all(number in pending for number in numbers):
+            for cell, number in zip(table[columns.trial], numbers, strict=True):
+                if number is None and not is_blank(cell):
+                    raise InputError(
+                        f"{_WHAT}: {columns.trial} is {cell!r}, which is no trial's number: remove the row if it is a "
+                        "total."
+                    )
             unknown = [str(number) for number in numbers if number is not None and number not in pending]
             if unknown:
                 raise InputError(

@@ -14,14 +14,33 @@ from numpy import ndarray
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.cells import DATE, is_blank, numbers
+from tunedprior.files.content import ReadTable
 from tunedprior.files.names import name_and_unit
 from tunedprior.files.tables import read_table
+from tunedprior.problem.cells import NOT_PASSED, PASSED
 
 _WHAT = "Old data"
-_RESPONSES = ("y", "response", "result", "objective", "target")
+_RESPONSES = ("y", "response", "result", "objective", "target", "yield", "ausbeute", "ergebnis", "value", "wert")
+_WORDS_OF_RESPONSES = frozenset({"yield", "ausbeute", "ergebnis", "response"})  # inside of longer names too
+_REMARKS = frozenset(
+    [
+        "remark",
+        "remarks",
+        "comment",
+        "comments",
+        "note",
+        "notes",
+        "bemerkung",
+        "bemerkungen",
+        "anmerkung",
+        "kommentar",
+        "notiz",
+        "notizen",
+    ]
+)
+_NEARLY_EMPTY = 0.1  # the part of the rows that is filled in
 _PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
-_DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
 _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
 _MOST_LEVELS = 8
 _LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
@@ -53,12 +72,14 @@ class Draft:
         target: The column that is taken for the response.
         parameters: The names of what may be set.
         left_out: Columns that are no settings, each with the reason.
+        why: Why that column is taken for the response; empty if it was named.
     """
 
     text: str
     target: str
     parameters: tuple[str, ...]
     left_out: dict[str, str]
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +104,8 @@ def drafted(data: Any, target: str | None = None) -> Draft:
 
     Args:
         data: Whatever `files.read_table` reads.
-        target: The column of the response; guessed if left out: one that is called y, or the last.
+        target: The column of the response; guessed if left out: one that is called y, yield or the like, or the
+            last that can be one.
 
     >>> old = {"heat [°C]": [20, 40, 60], "gas": ["air", "argon", "air"], "y": [0.1, 0.3, 0.2]}
     >>> print(drafted(old).text.split("a choice\n")[1])
@@ -92,6 +114,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
       gas: [air, argon]                           # 2 choices in old data
     <BLANKLINE>
     goals:
+      # 'y' is taken as the response because of its name; name another with --target.
       y: maximize                                 # or minimize, or target 500
     <BLANKLINE>
     # What results must be, and what settings must be:
@@ -114,7 +137,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
         )
     # Once more with all names, so that decimal commas are understood. What is no file can be read a second time too.
     read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
-    chosen = target if target is not None else _response(columns)
+    chosen, why = (target, "") if target is not None else _response(read)
     names = _without_units(columns)
     lines = [_line(names[name][0], names[name][1], read.table[name]) for name in columns if name != chosen]
     kept = tuple(one.name for one in lines if one.description)
@@ -123,10 +146,13 @@ def drafted(data: Any, target: str | None = None) -> Draft:
         raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
     goal, unit = names[chosen]
     comment = f"{unit}; " * bool(unit) + "or minimize, or target 500"
-    goals = f"\ngoals:\n{_Line(goal, 'maximize', comment).text}\n"
+    if why:
+        why = f"{_one_line(goal)!r} is taken as the response because {why}; name another with --target."
+    because = f"  # {_one_line(why)}\n" if why else ""
+    goals = f"\ngoals:\n{because}{_Line(goal, 'maximize', comment).text}\n"
     head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
     text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
-    return Draft(text, goal, kept, {one.name: one.comment for one in lines if not one.description})
+    return Draft(text, goal, kept, {one.name: one.comment for one in lines if not one.description}, why)
 
 
 def in_yaml(text: str) -> str:
@@ -144,12 +170,34 @@ def in_yaml(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _response(columns: Sequence[str]) -> str:
+def _response(read: ReadTable) -> tuple[str, str]:
+    """The column that is most likely the response, and why; never one of remarks, dates or next to nothing."""
+    able = [str(name) for name in read.table.columns if _can_be_response(read.table[name])]
+    bare = {name: name_and_unit(name)[0].casefold() for name in able}
     for wanted in _RESPONSES:
-        found = [name for name in columns if name_and_unit(name)[0].casefold() == wanted]
+        found = [name for name in able if bare[name] == wanted]
         if len(found) == 1:
-            return found[0]
-    return columns[-1]
+            return found[0], "of its name"
+    found = [name for name in able if _WORDS_OF_RESPONSES & set(re.split(r"[\W\d_]+", bare[name]))]
+    if len(found) == 1:
+        return found[0], "of its name"
+    if not able:
+        raise InputError(
+            f"{read.origin} has no column that is likely to be the response: all are text, or blank in most rows. Name "
+            "it with --target."
+        )
+    last = [name for name in able if not _counts_rows(numbers(read.table[name])[0])] or able
+    after = [str(name) for name in read.table.columns][list(read.table.columns).index(last[-1]) + 1 :]
+    return last[-1], f"it is the last{' column of numbers' if after else ''}"
+
+
+def _can_be_response(column: "pd.Series[Any]") -> bool:
+    """Whether it is filled in, in half of the rows at least, mostly with numbers, or with pass and fail."""
+    values, wrong = numbers(column)
+    measured = int(np.isfinite(values).sum())
+    measured += sum(str(column.iloc[row]).strip().casefold() in PASSED | NOT_PASSED for row in wrong)
+    filled = len(column) - sum(map(is_blank, column))
+    return 2 * filled >= len(column) and 2 * measured > filled
 
 
 def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -167,6 +215,8 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
     of_unit = f"{unit}; " if unit else ""
     if not cells:
         return _Line(name, "", "blank in every row")
+    if len(cells) < _NEARLY_EMPTY * len(column):
+        return _Line(name, "", f"filled in in {len(cells)} of {len(column):,} rows")
     values, wrong = numbers(column)
     if not wrong:
         known = values[np.isfinite(values)]
@@ -177,12 +227,15 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
             return _Line(name, "", "it counts the rows")
         return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data")
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells))
-    if all(_DATE.fullmatch(text) for text in texts):
+    if all(DATE.fullmatch(text) for text in texts):
         return _Line(name, "", "dates")
     if len(texts) == 1:
-        return _Line(name, "", f"{texts[0][:40]!r} in every row")
+        where = "in every row" if len(cells) == len(column) else "wherever it is filled in"
+        return _Line(name, "", f"{texts[0][:40]!r} {where}")
     if len(texts) > _MOST_CHOICES or (len(texts) == len(column) and len(texts) > _MOST_LEVELS):
         return _Line(name, "", f"{len(texts):,} different texts, as of names or notes")
+    if 2 * len(cells) < len(column) or name.strip().casefold() in _REMARKS:
+        return _Line(name, "", f"text in {len(cells):,} of {len(column):,} rows, as of remarks")
     return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
 
 

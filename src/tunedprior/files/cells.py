@@ -1,6 +1,8 @@
 """What a single cell of a table says: nothing, a number, or neither."""
 
+import re
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite, nan
@@ -11,10 +13,16 @@ import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
+from tunedprior.checks import shown
+
 #: How people and programs write that nothing was measured, in small letters.
 BLANK = frozenset(
     ["", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "missing", "not measured"]
 ).union("-?.–—", ["--"])
+
+_ERROR = re.compile(r"#[^\s#]{2,14}[!?]|#N/A|#N/?[VD]", re.IGNORECASE)
+#: A date, as text.
+DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
 
 
 def is_blank(cell: Any) -> bool:
@@ -26,6 +34,24 @@ def is_blank(cell: Any) -> bool:
     if not pd.api.types.is_scalar(cell):
         return False
     return bool(pd.isna(cell))
+
+
+def is_spreadsheet_error(cell: Any) -> bool:
+    """Whether the cell is what spreadsheets show where they could not compute: #DIV/0!, #N/A, #WERT!."""
+    return isinstance(cell, str) and _ERROR.fullmatch(cell.strip()) is not None
+
+
+def why_no_number(cell: Any) -> str:
+    """What a spreadsheet made of a number, and what to do: an error, a date, a formula; empty if it is nothing such."""
+    if is_spreadsheet_error(cell):
+        return f"{cell.strip()!r}, an error of the spreadsheet"
+    if isinstance(cell, str) and cell.startswith("="):
+        return f"{shown(cell)}, a formula without its value: open the file in a spreadsheet program and save it again"
+    dated = isinstance(cell, date) and not pd.isna(cell)
+    if not dated and not (isinstance(cell, str) and DATE.fullmatch(cell)):
+        return ""
+    day = f"{cell.day} {cell:%B %Y}" if dated else cell.strip()
+    return f"a date ({day}): spreadsheets make dates of numbers such as 20.5; write it again as a number"
 
 
 def numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], list[int]]:

@@ -3,12 +3,16 @@
 import re
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank
 from tunedprior.files.content import ReadTable
+
+#: What is said of a table whose numbers are written in that way.
+DECIMAL_COMMAS = "Numbers have decimal commas."
 
 _TAIL = r"(?:[eE][+-]?\d+)?\s*"
 _WITH_COMMA = re.compile(r"\s*[+\-−]?(?:\d+,\d*|,\d+)" + _TAIL)
@@ -24,6 +28,8 @@ _GROUPS = "|".join(
     )
 )
 _WITH_THOUSANDS = re.compile(rf"\s*[+\-−]?(?:{_GROUPS})\s*")
+_MAYBE_THOUSANDS = re.compile(r"\s*[+\-−]?[1-9]\d{0,2},\d{3}\s*")
+_KINDS = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
 # What every such number holds; found fast, because it begins with a character.
 _SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 
@@ -34,7 +40,37 @@ def with_decimal_points(read: ReadTable, names: Sequence[str], separator: str, w
     In files whose separator is a comma, commas inside numbers are refused. So are thousands separators, and decimal
     commas beside decimal points.
     """
-    columns = {name: read.table[name].tolist() for name in names if name in read.table.columns}
+    return _with_points(
+        read, {name: read.table[name].tolist() for name in names if name in read.table}, separator, what
+    )
+
+
+def with_points_in_text(read: ReadTable, names: Sequence[str], what: str) -> ReadTable:
+    """A sheet with 1.5 for the text 1,5 in the named columns, and with a sentence that says so.
+
+    Cells that are numbers stay, as does text that may have thousands separators: 1,234 and nothing else.
+    """
+    columns = {}
+    for name in names:
+        cells = [cell if isinstance(cell, str) else "" for cell in read.table[name]] if name in read.table else []
+        filled = [cell for cell in cells if not is_blank(cell)]
+        count = sum(any(kind.fullmatch(cell) for kind in _KINDS) for cell in filled)
+        if filled and 2 * count >= len(filled):
+            columns[name] = cells
+    commas = [cell for cells in columns.values() for cell in cells if _WITH_COMMA.fullmatch(cell)]
+    if all(_MAYBE_THOUSANDS.fullmatch(cell) for cell in commas):
+        return read
+    table, found = _with_points(read, columns, "", what)
+    for name, cells in columns.items() if found else ():  # numbers stand beside the text
+        mended = [new if old else was for new, old, was in zip(table[name], cells, read.table[name], strict=True)]
+        table = table.assign(**{name: pd.Series(mended, dtype=object)})
+    return replace(read, table=table, said=(*read.said, DECIMAL_COMMAS)) if found else read
+
+
+def _with_points(
+    read: ReadTable, columns: dict[str, list[str]], separator: str, what: str
+) -> tuple[pd.DataFrame, bool]:
+    columns = {name: list(cells) for name, cells in columns.items()}
     commas: dict[str, list[int]] = {}
     for name, cells in columns.items():
         if _all_plain(cells):
@@ -82,8 +118,7 @@ def _refuse_thousands(cells: Sequence[str], commas: bool, read: ReadTable, name:
     rows = _matching(_WITH_THOUSANDS, cells)
     if commas:
         rows = sorted({*rows, *_matching(_WITH_COMMA, cells)})
-    kinds = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
-    if not rows or not all(is_blank(cell) or any(kind.fullmatch(cell) for kind in kinds) for cell in cells):
+    if not rows or not all(is_blank(cell) or any(kind.fullmatch(cell) for kind in _KINDS) for cell in cells):
         return
     raise InputError(
         f"{what}: numbers must be written without thousands separators{', and with decimal points' if commas else ''}; "

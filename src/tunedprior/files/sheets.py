@@ -9,10 +9,12 @@ import pandas as pd
 
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.files.content import ReadTable
+from tunedprior.files.decimals import with_points_in_text
 from tunedprior.files.dialect import header_place
 from tunedprior.files.grid import assembled
 from tunedprior.files.names import matched
 from tunedprior.files.packed import refuse_large
+from tunedprior.files.workbook_gaps import broken_cells
 
 _INSTALL = "pip install 'tunedprior[files]'"
 
@@ -35,6 +37,11 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         raise FileFormatError(
             f"{origin!r} is not an Excel file that can be read, or is protected or damaged ({error}). Save it again."
         ) from error
+    broken = broken_cells(data)
+    for name, cells in broken.items():
+        for (row, column), text in cells.items():
+            if name in sheets and row < len(sheets[name]) and column < len(sheets[name][row]):
+                sheets[name][row][column] = text
     tables = {name: _filled(rows) for name, rows in sheets.items()}
     tables = {name: (rows, labels) for name, (rows, labels) in tables.items() if rows}
     if not tables:
@@ -46,9 +53,10 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
     if place:
         said.append(f"Rows before the header (row {labels[place]}) are skipped.")
     after = slice(place + 1, None)
-    return assembled(
+    read = assembled(
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
     )
+    return with_points_in_text(read, names, what)
 
 
 def _filled(rows: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[int]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
-from tunedprior.files.decimals import with_decimal_points
+from tunedprior.files.decimals import DECIMAL_COMMAS, with_decimal_points
 from tunedprior.files.dialect import header_of, separated
 from tunedprior.files.grid import assembled
 from tunedprior.files.records import read_records
@@ -34,7 +34,7 @@ def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Seq
         rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]
     read = assembled(fields, rows, lines, unit="line", names=names, what=what, origin=origin, said=[*told, *trailing])
     table, commas = with_decimal_points(read, names, separator, what)
-    return replace(read, table=table, said=(*read.said, "Numbers have decimal commas.")) if commas else read
+    return replace(read, table=table, said=(*read.said, DECIMAL_COMMAS)) if commas else read
 
 
 def _on_comments(lines: Sequence[int]) -> list[str]:

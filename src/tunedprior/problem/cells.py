@@ -7,6 +7,7 @@ from typing import Any
 
 from tunedprior.checks import shown
 from tunedprior.errors import InputError
+from tunedprior.files.cells import is_spreadsheet_error, why_no_number
 from tunedprior.problem.parameters import BLANKS, Categorical, Parameter, is_missing
 
 #: How people write true and false, in small letters.
@@ -22,11 +23,16 @@ NOT_PASSED = frozenset(
 
 def is_blank(cell: Any) -> bool:
     """Whether there is nothing in it, or what programs write for nothing."""
+    if is_spreadsheet_error(cell):  # something should be there, even if it is #N/A
+        return False
     return is_missing(cell) or (isinstance(cell, str) and cell.strip().casefold() in BLANKS)
 
 
 def as_number(cell: Any) -> float:
     """The finite number in a cell that is not blank; an `InputError` if it holds none."""
+    reason = why_no_number(cell)
+    if reason:
+        raise InputError(f"is {reason}")
     if isinstance(cell, str):
         try:
             number = float(cell if "_" not in cell else "")  # 1_000 is Python, and not a number in a table
@@ -42,6 +48,15 @@ def as_number(cell: Any) -> float:
     if not isfinite(number):
         raise InputError(f"is {cell if isinstance(cell, str) else shown(cell)}, which is not finite")
     return number
+
+
+def as_result(cell: Any, choices: str = "a number, failed, or leave it blank") -> float:
+    """The finite number in a cell for what came of a run; an `InputError` that says what can stand there."""
+    try:
+        return as_number(cell)
+    except InputError as error:
+        advice = "" if "write " in str(error) else f": write {choices}"
+        raise InputError(f"{error}{advice}") from None
 
 
 def as_flag(cell: Any) -> bool | None:
@@ -80,6 +95,8 @@ def as_value_of(parameter: Parameter, cell: Any) -> Any:
     if isinstance(parameter, Categorical):
         if parameter.allows(cell):
             return parameter.recognise(cell)
+        if is_spreadsheet_error(cell):
+            raise InputError(f"is {why_no_number(cell)}")
         if is_blank(cell):
             raise InputError("is blank")
         return cell

@@ -12,9 +12,18 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.checks import listed
+from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
-from tunedprior.problem.cells import as_flag, as_label, as_number, as_trial_number, as_value_of, is_blank, unified
+from tunedprior.problem.cells import (
+    as_flag,
+    as_label,
+    as_number,
+    as_result,
+    as_trial_number,
+    as_value_of,
+    is_blank,
+    unified,
+)
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting, Space
@@ -140,11 +149,12 @@ class _Reader:
         """The trial in a row, its number 0 if the row has none; an `InputError` that says what is wrong with it."""
         columns = self.columns
         self._check_direction(row.get(columns.direction))
+        number = _of(columns.trial, _trial_number, row.get(columns.trial))  # first: it tells totals from runs
         setting = self._setting(row, {name: name for name in columns.parameters})
         cell, written = row[columns.response], _of(columns.state, _state, row[columns.state])
         if STATES.get(str(cell).strip().casefold()) == FAILED and written in ("", PENDING, FAILED):
             cell, written = None, FAILED  # the word stands where the value would
-        value = None if is_blank(cell) else _of(columns.response, as_number, cell)
+        value = None if is_blank(cell) else _of(columns.response, as_result, cell)
         more = self._more(row)
         flag = _of(columns.asked, as_flag, row[columns.asked])
         state = self._state(written, next(iter(more.values()), None) if value is None else value, flag)
@@ -157,7 +167,7 @@ class _Reader:
             setting,
             nan if value is None else value,
             suggested,
-            _of(columns.trial, as_trial_number, row.get(columns.trial)) or 0,
+            number,
             is_pending=state == PENDING,
             note="" if is_missing(note) else str(note),
             extra={str(name): row[name] for name in columns.extra(row) if _is_filled(row[name])},
@@ -172,7 +182,9 @@ class _Reader:
         columns = self.columns
         labels = {name: column for name, column in columns.others.items() if name in columns.labels}
         numbers = {name: column for name, column in columns.others.items() if name not in columns.labels}
-        found = self._filled(row, numbers, as_number) | self._filled(row, labels, as_label)
+        found = self._filled(row, numbers, partial(as_result, choices="a number, or leave it blank")) | self._filled(
+            row, labels, as_label
+        )
         return {name: found[name] for name in columns.others if name in found}
 
     @staticmethod
@@ -235,6 +247,13 @@ def _of(column: str, read: Callable[[Any], Any], cell: Any) -> Any:
 
 def _is_filled(cell: Any) -> bool:
     return not (is_missing(cell) or (isinstance(cell, str) and cell == ""))
+
+
+def _trial_number(cell: Any) -> int:
+    """The number of a trial, 0 for a blank cell."""
+    if isinstance(cell, str) and any(map(str.isalpha, cell)) and not is_blank(cell):
+        raise InputError(f"is {shown(cell)}, which is no trial's number: remove the row if it is a total")
+    return as_trial_number(cell) or 0
 
 
 def _state(cell: Any) -> str:

@@ -110,6 +110,7 @@ def read_old_data(
         )
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
     rows = OldRows(read_table(data, [*space.names, target], what), what)
+    rows.note_errors([*space.names, target])
     found = OldSettings(rows, space, target, others)
     told = ~rows.table[target].map(is_blank).to_numpy(dtype=bool)
     settings = found.table(told)

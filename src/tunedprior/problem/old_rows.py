@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
-from tunedprior.files.cells import numbers
+from tunedprior.files.cells import is_blank, is_spreadsheet_error, numbers, why_no_number
 from tunedprior.files.content import ReadTable
 from tunedprior.problem.old_data_report import Finding
 
@@ -42,12 +42,26 @@ class OldRows:
         if wrong:
             cells = listed(shown(column.iloc[row]) for row in wrong)
             dates = pd.api.types.is_datetime64_any_dtype(column)
+            reasons = dict.fromkeys(why_no_number(column.iloc[row]) for row in wrong)
+            why = next((f" One is {reason}." for reason in reasons if reason), "")
             raise InputError(
                 f"{self.what}'s {column.name!r} must be numbers; {len(wrong)} of {len(column)} are "
                 f"{'dates' if dates else 'not'} ({self.named(wrong)}: {cells}). Correct them, or leave them blank."
+                + why
                 + advice
             )
         return values
+
+    def note_errors(self, names: Sequence[str]) -> None:
+        """Say where a spreadsheet could not look something up, which counts as blank: #N/A."""
+        for name in names:
+            column = self.table[name] if name in self.table else pd.Series(dtype=object)
+            lost = column.map(lambda cell: is_spreadsheet_error(cell) and is_blank(cell)).to_numpy(dtype=bool)
+            if lost.any():
+                said = (
+                    f"{name!r} is '#N/A', an error of the spreadsheet, in {listed(self.places(lost))}: taken as blank."
+                )
+                self.note("spreadsheet error", name, said, self.places(lost))
 
     def leave_out(
         self,

@@ -85,6 +85,9 @@ def test_a_draft_and_its_audit(shell) -> None:
     assert "heat: 20 to 90 step 5" in shell("space", "old.csv")
     said = shell("space", "old.csv", "-o", "drafted.yaml", "--target", "yield")
     assert "tunedprior audit old.csv --space drafted.yaml" in said
+    assert "is taken as the response" not in said
+    said = shell("space", "old.csv", "-o", "drafted.yaml", "--force")
+    assert "'yield' is taken as the response because of its name; name another with --target." in " ".join(said.split())
     assert shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick")["faults"] == []
 
 
@@ -102,3 +105,15 @@ def test_long_lines_of_a_draft_are_not_broken(shell) -> None:
     choices = [f"catalyst {k} of the second kind" for k in range(12)] * 2
     pd.DataFrame({"kind": choices, "y": np.arange(24.0)}).to_csv("many.csv", index=False)
     assert max(map(len, shell("space", "many.csv").splitlines())) > 300
+
+
+@pytest.mark.usefixtures("old")
+def test_a_file_with_a_header_alone(shell) -> None:
+    header = (shell.folder / "old.csv").read_text().splitlines()[0]
+    (shell.folder / "empty.csv").write_text(header + "\n")
+    said = shell("audit", "empty.csv", "--space", "space.yaml", code=Code.NOTICED)
+    assert "no rows" in said
+    assert "no such column" not in said
+    assert "pass and fail" not in said
+    found = shell.json("audit", "empty.csv", "--space", "space.yaml", code=Code.NOTICED)
+    assert [one["kind"] for one in found["faults"]] == ["no rows"]

@@ -25,12 +25,13 @@ def space(
     if output is not None and output.exists() and not force:
         raise InputError(f"{str(output)!r} is there already. Name another file, or replace it with --force.")
     draft = drafted(old, target)
-    found = {"target": draft.target, "parameters": draft.parameters, "left_out": draft.left_out}
+    found = {"target": draft.target, "parameters": draft.parameters, "left_out": draft.left_out, "why": draft.why}
     if output is None:
         say({"space": draft.text, **found}, Text(draft.text.rstrip("\n")), wrap=False)
         return
     write_atomically(output, draft.text.encode())
     said = Text(f"{output} has {len(draft.parameters)} parameters, and the response is {draft.target!r}.")
     left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
+    why = [Text(draft.why)] if draft.why else []
     following = Text(f"Edit it, then: tunedprior audit {old} --space {output}")
-    say({"file": str(output), **found}, said, *left_out, following)
+    say({"file": str(output), **found}, said, *why, *left_out, following)

@@ -1,0 +1,76 @@
+"""Cells of Excel sheets that hold no value, and are not blank either: errors, and formulas that nobody computed.
+
+The reader of workbooks gives both as blank, so they are looked up in the file itself.
+"""
+
+import re
+import zipfile
+from html import unescape
+from io import BytesIO
+from posixpath import join, normpath
+
+from tunedprior.files.packed import MOST_BYTES
+
+_ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_SHEET = re.compile(r"<(?:\w+:)?sheet\s([^>]*?)/?>")
+_RELATION = re.compile(r"<(?:\w+:)?Relationship\s([^>]*?)/?>")
+_CELL = re.compile(r"<(?:\w+:)?c\s([^>]*?)(?<!/)>(.*?)</(?:\w+:)?c>", re.DOTALL)
+_VALUE = re.compile(r"<(?:\w+:)?v(?:\s[^>]*)?>([^<]+)</(?:\w+:)?v>")
+_FORMULA = re.compile(r"<(?:\w+:)?f(?:\s[^>]*?)?(?:/>|>([^<]*)</(?:\w+:)?f>)")
+_PLACE = re.compile(r"([A-Z]+)(\d+)")
+
+
+def broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
+    """For each sheet of an .xlsx file, its errors and its formulas without a value, by row and column from 0.
+
+    Other kinds of files have none, as far as can be told.
+    """
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as packed:
+            return {name: _broken(_text(packed, path)) for name, path in _sheets(packed).items()}
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError):  # old Excel, OpenDocument, binary workbooks
+        return {}
+
+
+def _sheets(packed: zipfile.ZipFile) -> dict[str, str]:
+    """The names of the sheets, and where they are."""
+    relations = map(_attributes, _RELATION.findall(_text(packed, "xl/_rels/workbook.xml.rels")))
+    places = {one["Id"]: one["Target"] for one in relations}
+    sheets = map(_attributes, _SHEET.findall(_text(packed, "xl/workbook.xml")))
+    found = {one["name"]: places[one["id"]] for one in sheets if one.get("id") in places}
+    return {name: normpath(join("/xl", path)).lstrip("/") for name, path in found.items()}
+
+
+def _text(packed: zipfile.ZipFile, path: str) -> str:
+    if packed.getinfo(path).file_size > MOST_BYTES:
+        raise ValueError(path)
+    return packed.read(path).decode()
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """The attributes by name, without the namespace."""
+    return {name.split(":")[-1]: unescape(one or other) for name, one, other in _ATTRIBUTE.findall(text)}
+
+
+def _broken(sheet: str) -> dict[tuple[int, int], str]:
+    found = {}
+    for head, body in _CELL.findall(sheet):
+        is_error = "t=" in head and _attributes(head).get("t") == "e"
+        if not is_error and "f" not in body:
+            continue
+        attributes = _attributes(head)
+        value, formula = _VALUE.search(body), _FORMULA.search(body)
+        place = _PLACE.fullmatch(attributes.get("r", ""))
+        if place is None:
+            continue
+        if is_error and value is not None:
+            text = unescape(value[1])
+        elif formula is not None and value is None and attributes.get("t", "n") == "n":  # a text may be empty
+            text = "=" + unescape(formula[1] or "…")
+        else:
+            continue
+        column = 0
+        for letter in place[1]:
+            column = 26 * column + ord(letter) - ord("A") + 1
+        found[int(place[2]) - 1, column - 1] = text
+    return found

@@ -1,0 +1,55 @@
+"""What people have in the cells of a workbook: numbers as text, errors, formulas that were never computed."""
+
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from tunedprior.errors import InputError
+from tunedprior.files import ReadTable, read_table
+
+SAID = "Numbers have decimal commas."
+
+
+def sheet_of(path: Path, *rows: list[Any]) -> ReadTable:
+    book = openpyxl.Workbook()
+    book.active.title = "first & only"
+    for row in rows:
+        book.active.append(row)
+    for row in book.active:
+        for cell in row:
+            if isinstance(cell.value, str) and cell.value.startswith("#"):
+                cell.data_type = "e"
+    book.save(path / "x.xlsx")
+    return read_table(path / "x.xlsx", [str(name) for name in rows[0]], "Old data")
+
+
+def test_text_with_decimal_commas(tmp_path: Path) -> None:
+    found = sheet_of(tmp_path, ["t", "gas", "y"], ["600,0", "air", "20,5"], ["60,0", "N2, dry", 7.25], [50, "air", "x"])
+    assert found.table.to_dict("list") == {
+        "t": ["600.0", "60.0", 50],
+        "gas": ["air", "N2, dry", "air"],
+        "y": ["20.5", 7.25, "x"],
+    }
+    assert SAID in found.said
+
+
+@pytest.mark.parametrize("cells", [["1,234", "5,678"], ["a", "1,5", "b"], ["1.5", "2.5"], [1.5, 2.5]])
+def test_what_may_be_something_else_stays(tmp_path: Path, cells: list[Any]) -> None:
+    found = sheet_of(tmp_path, ["t", "n"], *([cell, 1] for cell in cells))
+    assert found.table["t"].tolist() == cells
+    assert SAID not in found.said
+
+
+def test_both_ways_at_once_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="decimal points or decimal commas, not both"):
+        sheet_of(tmp_path, ["t", "y"], ["1,5", "2.5"])
+
+
+def test_errors_and_formulas_without_values_are_not_blank(tmp_path: Path) -> None:
+    rows = [["t", "y"], [1, "#DIV/0!"], ["#N/A", "=A2&B2"], [None, 3]]
+    found = sheet_of(tmp_path, *rows)
+    assert found.table["y"].tolist() == ["#DIV/0!", "=A2&B2", 3]
+    assert found.table["t"].tolist()[:2] == [1, "#N/A"]
+    assert found.table["t"].isna().tolist() == [False, False, True]
