@@ -95,7 +95,17 @@ def test_two_servers_take_a_run_of_ones_own_once(lab) -> None:
         form = claims.new_form()
         at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers * 2))
         assert len(lab.record.trials.told) == round_ + 1
-        assert servers[1].tell_unasked(form, entry).id == round_ + 1
+        assert servers[1].tell_unasked(form, entry).id == lab.record.trials.told[-1].id
+
+
+def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "claimed", lambda *_: True)  # each believes that nobody else has the form
+    servers = [SharedCampaign(lab.opened) for _ in range(3)]
+    form, entry = claims.new_form(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
+    at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers))
+    history = lab.record.trials
+    assert [one.id for one in history.told] == [1]
+    assert all(one.note == "recorded twice" for one in history.set_aside)
 
 
 def test_a_run_that_is_refused_can_be_sent_again(lab) -> None:

@@ -98,6 +98,7 @@ class SharedCampaign:
             with self._lock:
                 setting, values = self._told(entry)
                 self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note)
+                self._keep_the_first(form)
                 found = self._of_form(form)
                 assert found is not None  # it was told just now
             claims.settle(self.study, form, [found.id])
@@ -109,6 +110,16 @@ class SharedCampaign:
         finally:
             with self._lock:
                 self._under_way.discard(form)
+
+    def _keep_the_first(self, form: str) -> None:
+        """Withdraw all results of a form but the first: whoever was told later sees the earlier one by now.
+
+        A claim may fail to keep another server off, if that was held up for longer than a claim takes.
+        """
+        twins = sorted(one.id for one in self._keeper.trials.told if one.extra.get(self.form) == form)
+        for number in twins[1:]:
+            with suppress(InputError):  # the other server was faster to do so
+                self._keeper.withdraw(number, "recorded twice")
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
         """Correct a result, if it still is what the form showed; the same correction once more changes nothing."""
