@@ -57,7 +57,11 @@ def suggest(
         done = f"It could not be written into {output}: {unwritten} Try: tunedprior suggest {place} --open -o next.xlsx"
     by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quote(opt.target)}=…" if asked else ""
     say(
-        {"suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked], "open": len(opt.pending)},
+        {
+            "suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked],
+            "open": len(opt.pending),
+            "file": None if output is None or unwritten is not None else str(output),
+        },
         table_of(rows) if rows else "Nothing is open.",
         *(Text(line) for line in (still, done or by_hand) if line),
     )
