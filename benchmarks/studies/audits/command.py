@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.problems.pairs import PAIRS
-from benchmarks.results import RESULTS, read_results
+from benchmarks.results import read_results
 from benchmarks.runner import Study, run_all
 from benchmarks.studies.audits.jobs import (
     CleanJob,
@@ -30,7 +30,8 @@ from benchmarks.studies.audits.jobs import (
 )
 from benchmarks.studies.audits.tables import audit_tables
 from benchmarks.studies.beliefs import seeds_between
-from benchmarks.tables import DOCS, write_tables
+from benchmarks.studies.storing import add_storing, places
+from benchmarks.tables import write_tables
 from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks audit --pairs FOLDER"
@@ -42,15 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
     parser.add_argument("--pairs", type=Path, metavar="FOLDER", help="where the measured pairs are")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, default=_SEEDS, help="of the spoiled copies")
-    parser.add_argument("--smoke", action="store_true", help="one pair, one seed, nothing stored")
-    parser.add_argument("--tables", action="store_true", help="run nothing; tables of all that is stored")
-    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
+    add_storing(parser, "one pair, one seed, nothing stored")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write or (of a quick run) print the tables."""
-    results, docs = (RESULTS, DOCS) if arguments.out is None else (arguments.out, arguments.out)
-    folder = None if arguments.smoke else results
+    folder, docs = places(arguments)
     found: dict[str, pd.DataFrame] = {}
     if not arguments.tables:
         if arguments.pairs is None:

@@ -9,20 +9,20 @@
 """
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import RESULTS, read_results
+from benchmarks.results import read_results
 from benchmarks.runner import Study, run_all
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.goals.campaigns import side_by_side
 from benchmarks.studies.shell.kills import OF_KILLS, KillJob, after_kills
 from benchmarks.studies.shell.seconds import OF_A_TURN, SecondsJob, seconds_from_the_shell
+from benchmarks.studies.storing import add_storing, places
 from benchmarks.studies.workers.command import run_in_turn
 from benchmarks.studies.workers.tables import median_ratio, within
-from benchmarks.tables import DOCS, markdown, with_interval, write_tables
+from benchmarks.tables import markdown, with_interval, write_tables
 
 _COMMAND = "python -m benchmarks shell"
 STUDIES: dict[str, Study[Any]] = {
@@ -65,15 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
     parser.add_argument("--only", choices=STUDIES, help="one part of it")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, default=(), help="only these")
-    parser.add_argument("--smoke", action="store_true", help="one short run of each part, nothing stored")
-    parser.add_argument("--tables", action="store_true", help="run nothing; tables of all that is stored")
-    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
+    add_storing(parser, "one short run of each part, nothing stored")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write or (of a quick run) print the tables."""
-    results, docs = (RESULTS, DOCS) if arguments.out is None else (arguments.out, arguments.out)
-    folder = None if arguments.smoke else results
+    folder, docs = places(arguments)
     found: dict[str, pd.DataFrame] = {}
     for part in [] if arguments.tables else [arguments.only] if arguments.only else list(STUDIES):
         jobs = jobs_of_part(part, tuple(arguments.seeds), arguments.smoke)

@@ -24,9 +24,10 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from benchmarks.results import RESULTS, Stored, read_results
+from benchmarks.results import Stored, read_results
 from benchmarks.runner import Study, terminated_as_interrupted, timed
 from benchmarks.studies.beliefs import seeds_between
+from benchmarks.studies.storing import add_storing, places
 from benchmarks.studies.workers.at_once import AskJob, ask_jobs, asked_at_once
 from benchmarks.studies.workers.at_work import OPTIMIZE
 from benchmarks.studies.workers.faults import FaultJob, after_a_fault, fault_jobs
@@ -43,7 +44,7 @@ from benchmarks.studies.workers.samplers import METHODS, OURS, RIVAL
 from benchmarks.studies.workers.scaling import ScalingJob, scaling_jobs, with_workers
 from benchmarks.studies.workers.server import missing
 from benchmarks.studies.workers.tables import worker_tables
-from benchmarks.tables import DOCS, write_tables
+from benchmarks.tables import write_tables
 
 _COMMAND = "python -m benchmarks workers"
 STUDIES: dict[str, Study[Any]] = {
@@ -117,15 +118,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--methods", nargs=2, choices=METHODS, default=(OURS, RIVAL), help="the two samplers")
     parser.add_argument("--trials", nargs="+", type=int, default=(), metavar="N", help="numbers of trials")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, default=(), help="only these")
-    parser.add_argument("--smoke", action="store_true", help="one run of each part, nothing stored")
-    parser.add_argument("--tables", action="store_true", help="run nothing; tables of all that is stored")
-    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
+    add_storing(parser, "one run of each part, nothing stored")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, then write or (of a quick run) print the tables."""
-    results, docs = (RESULTS, DOCS) if arguments.out is None else (arguments.out, arguments.out)
-    folder = None if arguments.smoke else results
+    folder, docs = places(arguments)
     found: dict[str, pd.DataFrame] = {}
     if not arguments.tables:
         asked = Asked(tuple(arguments.methods), tuple(arguments.trials), tuple(arguments.seeds), arguments.smoke)

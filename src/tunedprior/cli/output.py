@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
-from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -49,7 +48,9 @@ def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> N
     Without `wrap`, long lines stay as they are: what is printed may be the text of a file.
     """
     if _speaking["json"]:
-        sys.stdout.write(json.dumps(_plain(data), ensure_ascii=False, indent=2) + "\n")
+        from tunedprior.lessons.shown import plain  # with pandas, which help and completion do without
+
+        sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
         return
     console = Console(highlight=False)
     for one in shown:
@@ -100,16 +101,3 @@ def warned_of(looked_for: type[Warning]) -> Iterator[list[str]]:
         yield found
     finally:
         warnings.showwarning = show
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers that are none become null, and NumPy's become Python's."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -40,7 +40,8 @@ def function_at(place: str) -> Function:
         found = getattr(found, part, None)
     if not callable(found):
         raise InputError(f"{module} has no function {name!r}.")
-    return found  # type: ignore[no-any-return]
+    function: Function = found
+    return function
 
 
 def run_campaign(

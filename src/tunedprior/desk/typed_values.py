@@ -7,8 +7,17 @@ from tunedprior.checks import listed
 from tunedprior.errors import InputError
 
 _COMMA = re.compile(r"[-+]?\d*,\d+")
-# Three digits after a comma may be thousands.
-_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+# 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
+
+
+def two_readings(text: str) -> tuple[str, str] | None:
+    """A number that may be meant in two ways: with a decimal point, and without the comma; None for any other text.
+
+    >>> two_readings("1,234"), two_readings("0,123")
+    (('1.234', '1234'), None)
+    """
+    return (text.replace(",", "."), text.replace(",", "")) if _EITHER.fullmatch(text) else None
 
 
 def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
@@ -29,9 +38,10 @@ def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
 
 
 def _with_point(value: str, name: str) -> str:
-    if _THOUSANDS.fullmatch(value):
+    either = two_readings(value)
+    if either is not None:
+        point, whole = either
         raise InputError(
-            f"{name}={value} may be {value.replace(',', '')} or {value.replace(',', '.')}. Write it with a decimal "
-            "point and without thousands separators."
+            f"{name}={value} may be {whole} or {point}. Write it with a decimal point and without thousands separators."
         )
     return value.replace(",", ".") if _COMMA.fullmatch(value) else value

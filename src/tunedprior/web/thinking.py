@@ -210,7 +210,7 @@ class Thinker:
             found = self._with(lambda optimizer: _suggested(optimizer, form, count))
         except TunedPriorError as error:
             found = Asked(refused=str(error))
-        except Exception as error:
+        except Exception as error:  # whatever it is, the thread must go on for everybody else
             traceback.print_exc(file=sys.stderr)
             said = (
                 f"Something unforeseen happened: {type(error).__name__}. The window that the server runs in has more."
@@ -224,7 +224,7 @@ class Thinker:
         """Work out what the models say of what is known by now."""
         try:
             expected, insight = self._with(_seen)
-        except Exception:
+        except Exception:  # likewise
             traceback.print_exc(file=sys.stderr)
             with self._news:
                 expected, insight = {}, Insight(self._state.wanted)

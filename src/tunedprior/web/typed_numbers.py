@@ -3,11 +3,10 @@
 import re
 
 from tunedprior.checks import shown
+from tunedprior.desk.typed_values import two_readings
 from tunedprior.errors import InputError
 
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-# 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
-_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[., '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?", re.ASCII)
 
 
@@ -18,8 +17,9 @@ def typed_number(text: str) -> float:
     (3.5, -0.0025)
     """
     plain = text.strip().replace("−", "-")
-    if _EITHER.fullmatch(plain):
-        point, whole = plain.replace(",", "."), plain.replace(",", "")
+    either = two_readings(plain)
+    if either is not None:
+        point, whole = either
         raise InputError(f"{plain} may be {point} or {whole}. Write one of these.")
     if _NUMBER.fullmatch(plain):
         number = float(plain.replace(",", "."))
