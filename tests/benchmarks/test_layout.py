@@ -8,7 +8,7 @@ import benchmarks
 ROOT = Path(benchmarks.__file__).parent
 SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 #: Each may import what stands before it.
-LAYERS = ("problems", "methods", "results", "runner", "comparison", "tables", "figures", "studies", "__main__")
+LAYERS = ("problems", "methods", "peers", "results", "runner", "comparison", "tables", "figures", "studies", "__main__")
 #: What measures a single `ask`, or another optimiser's.
 ASKS_ITSELF = {
     "methods/choosers/gp_sampler.py",
@@ -53,7 +53,7 @@ def test_no_module_shares_its_name_with_what_it_defines() -> None:
 def test_there_is_one_loop_of_asking_and_telling() -> None:
     for path, tree in SOURCES.items():
         asked = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "ask"]
-        assert not asked or path in ASKS_ITSELF, (path, asked)
+        assert not asked or path in ASKS_ITSELF or path.startswith("peers/kinds/"), (path, asked)
 
 
 def test_no_file_is_long() -> None:

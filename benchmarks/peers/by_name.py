@@ -1,0 +1,42 @@
+"""Every peer by its name: where it runs, what it is, and how a campaign with it begins."""
+
+from dataclasses import dataclass
+
+#: Settings that all peers without old data share at the beginning: drawn at random by the seed alone.
+SHARED_FIRST = 3
+#: What a peer with old data is told first where it cannot choose before it has seen a result.
+ONE_FIRST = 1
+#: Environments, as folders beside the project; the first is the one that the comparison runs in.
+HERE, PEERS, HEBO, OPENBOX = "", ".venv-peers", ".venv-hebo", ".venv-openbox"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A peer.
+
+    Attributes:
+        module: Of `benchmarks.peers.kinds`, where its class is.
+        kind: The class.
+        environment: Where it runs.
+        uses_old: Whether it learns from old data.
+        gaussian: Whether its model is a Gaussian process.
+        first: How many of the settings that all peers share come before it chooses itself.
+    """
+
+    module: str
+    kind: str
+    environment: str = HERE
+    uses_old: bool = False
+    gaussian: bool = False
+    first: int = SHARED_FIRST
+
+
+#: This project's default, and the same without old data.
+OURS, OURS_PLAIN = "tunedprior", "tunedprior, no old data"
+#: What "plain BoTorch" means: the strong standard.
+BOTORCH, RANDOM = "BoTorch", "random search"
+ALL_PEERS = {
+    OURS: Entry("ours", "Ours", uses_old=True, gaussian=True, first=0),
+    OURS_PLAIN: Entry("ours", "OursPlain", gaussian=True),
+    RANDOM: Entry("by_chance", "Random"),
+}

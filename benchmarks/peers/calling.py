@@ -1,0 +1,101 @@
+"""Starts a peer where it lives and talks with it, line by line."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.by_name import ALL_PEERS
+from benchmarks.peers.tasks import Setting, Task
+
+_ROOT = Path(__file__).parents[2]
+#: A peer that is silent for so many seconds is given up.
+PATIENCE = 600.0
+
+
+class PeerError(Exception):
+    """A peer raised an error, ended or was silent for too long."""
+
+
+class Called:
+    """A peer in a process of its own, which ends with this object; as a `Peer`, with seconds.
+
+    Args:
+        name: One of `ALL_PEERS`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, entry = name, ALL_PEERS[name]
+        command = [str(interpreter(entry.environment)), "-m", "benchmarks.peers.serving", entry.module, entry.kind]
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        paths = os.pathsep.join([str(_ROOT), str(_ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=_ROOT,
+            env=os.environ | one_thread | {"PYTHONPATH": paths},
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def begin(self, task: Task) -> float:
+        """Give it a task; the seconds that it took to learn from old data, if it did."""
+        return self._answered({"begin": task.as_plain()})["seconds"]
+
+    def choose(self) -> tuple[Setting, float]:
+        """The next setting, and the seconds that choosing it took."""
+        answer = self._answered({"choose": True})
+        return answer["setting"], answer["seconds"]
+
+    def learn(self, setting: Setting, response: float) -> float:
+        """Tell it a result; the seconds that it took."""
+        return self._answered({"learn": [setting, response]})["seconds"]
+
+    def mebibytes(self) -> float:
+        """The most memory that its process has held."""
+        return self._answered({"memory": True})["mebibytes"]
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked anything."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+    def _listen(self) -> None:
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put("")
+
+    def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._lines.get(timeout=PATIENCE)
+        except queue.Empty:
+            self.close()
+            raise PeerError(f"{self.name} was silent for {PATIENCE:.0f} seconds.") from None
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise PeerError(f"{self.name} ended by itself.")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise PeerError(f"{self.name}: {answer['error']}")
+        return answer
+
+
+def interpreter(environment: str) -> Path:
+    """The Python of an environment; this one's, where there is no such folder."""
+    found = _ROOT / environment / "bin" / "python"
+    return found if environment and found.exists() else Path(sys.executable)
