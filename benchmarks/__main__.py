@@ -20,6 +20,7 @@ from benchmarks.studies import (
     trust,
 )
 from benchmarks.studies.audits import command as audits
+from benchmarks.studies.field import command as field
 from benchmarks.studies.goals import command as goals
 from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed import command as speed
@@ -37,6 +38,7 @@ _BENCHMARKS = {
     "batches": batches,
     "repeat": repeat,
     "merge": merge,
+    "field": field,
     "sharing": sharing,
     "recovery": recovery,
     "goals": goals,

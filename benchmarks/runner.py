@@ -67,6 +67,18 @@ def run_all(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -> pd
     return stored.table(jobs)
 
 
+def run_in_turn(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -> pd.DataFrame:
+    """As `run_all`, one at a time and in this process; each run is saved when it is done."""
+    stored = Stored(study.name, study.job, study.command, folder)
+    todo = [job for job in jobs if job not in stored]
+    numbers = stored.numbered(todo)
+    with terminated_as_interrupted():  # servers and workers are not left behind
+        for job in tqdm(todo, desc=study.name, unit="run"):
+            stored.add(numbers[job], timed(study.campaign, job))
+            stored.save()
+    return stored.table(jobs)
+
+
 def completed(
     campaign: Callable[[JobT], Sequence[float]], jobs: Sequence[JobT], name: str
 ) -> Generator[Run[JobT], None, None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.by_name import ALL_PEERS
-from benchmarks.peers.tasks import Setting, Task
+from benchmarks.peers.tasks import Input, Setting, Task
 
 _ROOT = Path(__file__).parents[2]
 #: A peer that is silent for so many seconds is given up.
@@ -93,6 +93,18 @@ class Called:
         if "error" in answer:
             raise PeerError(f"{self.name}: {answer['error']}")
         return answer
+
+
+def why_missing(name: str) -> str | None:
+    """Why a peer cannot be compared here, if it cannot: it is given a task without anything to learn."""
+    peer = Called(name)
+    try:
+        peer.begin(Task((Input("x"),)))
+    except PeerError as error:
+        return str(error)
+    finally:
+        peer.close()
+    return None
 
 
 def interpreter(environment: str) -> Path:

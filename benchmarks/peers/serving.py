@@ -47,9 +47,11 @@ def main(module: str, name: str) -> None:
     answers = os.fdopen(os.dup(1), "w")  # what peers print must not mix with answers
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    served = Served(getattr(importlib.import_module(f"benchmarks.peers.kinds.{module}"), name))
+    served: Served | None = None
     for line in sys.stdin:
         try:
+            if served is None:  # not before, so that an import that fails is told of
+                served = Served(getattr(importlib.import_module(f"benchmarks.peers.kinds.{module}"), name))
             answer = served.answer(json.loads(line))
         except Exception as error:
             traceback.print_exc()

@@ -9,10 +9,11 @@ import pytest
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
+from benchmarks import runner
 from benchmarks.__main__ import main
 from benchmarks.results import Run, long_table
 from benchmarks.runner import Study
-from benchmarks.studies.workers import command, tables
+from benchmarks.studies.workers import tables
 from benchmarks.studies.workers.at_once import OF_ASKING, WAYS, AskJob, asked_at_once
 from benchmarks.studies.workers.at_work import OPTIMIZE
 from benchmarks.studies.workers.faults import FaultJob, fault_jobs
@@ -199,8 +200,8 @@ def test_a_run_that_is_stored_is_not_run_again(tmp_path: Path) -> None:
 
     study = Study("workers_asks", AskJob, campaign, "python -m benchmarks workers")
     jobs = [AskJob(OURS, RIVAL, "eight threads", 200, seed) for seed in (0, 1)]
-    first = command.run_in_turn(study, jobs[:1], tmp_path)
-    both = command.run_in_turn(study, jobs, tmp_path)
+    first = runner.run_in_turn(study, jobs[:1], tmp_path)
+    both = runner.run_in_turn(study, jobs, tmp_path)
     assert ran == jobs
     assert len(first) == 4
     assert len(both) == 8

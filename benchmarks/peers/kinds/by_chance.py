@@ -18,7 +18,7 @@ class Random:
             return self._left[int(self._rng.integers(len(self._left)))]
         return drawn(self._task, self._rng)
 
-    def learn(self, setting: Setting, response: float) -> None:
+    def learn(self, setting: Setting, _response: float) -> None:
         """A setting of the pool is not chosen again."""
         self._left = [one for one in self._left if one != setting]
 

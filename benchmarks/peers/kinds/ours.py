@@ -11,8 +11,10 @@ from tunedprior import Optimizer
 class Ours:
     """`Optimizer(space, old)`: an average over beliefs about what old data says, and a start of its own."""
 
+    uses_old = True
+
     def __init__(self, task: Task) -> None:
-        old = {name: as_table(one) for name, one in self._old(task).items()}
+        old = {name: as_table(one) for name, one in task.old.items()} if self.uses_old else {}
         self._optimizer = Optimizer({one.name: described(one) for one in task.inputs}, old or None, seed=task.seed)
         self._pool = None if task.pool is None else pd.DataFrame(list(task.pool))
 
@@ -24,15 +26,11 @@ class Ours:
         """What it gave."""
         self._optimizer.tell(setting, response)
 
-    def _old(self, task: Task) -> dict[str, OldSet]:
-        return dict(task.old)
-
 
 class OursPlain(Ours):
     """`Optimizer(space)`: the same process without anything from old data."""
 
-    def _old(self, task: Task) -> dict[str, OldSet]:
-        return {}
+    uses_old = False
 
 
 def described(one: Input) -> Any:

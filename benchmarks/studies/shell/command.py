@@ -14,13 +14,12 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.results import read_results
-from benchmarks.runner import Study, run_all
+from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.goals.campaigns import side_by_side
 from benchmarks.studies.shell.kills import OF_KILLS, KillJob, after_kills
 from benchmarks.studies.shell.seconds import OF_A_TURN, SecondsJob, seconds_from_the_shell
 from benchmarks.studies.storing import add_storing, places
-from benchmarks.studies.workers.command import run_in_turn
 from benchmarks.studies.workers.tables import median_ratio, within
 from benchmarks.tables import markdown, with_interval, write_tables
 

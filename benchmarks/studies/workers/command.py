@@ -16,16 +16,14 @@ samplers, of tunedprior, GPSampler and RandomSampler; the same one twice shows h
 """
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
-from benchmarks.results import Stored, read_results
-from benchmarks.runner import Study, terminated_as_interrupted, timed
+from benchmarks.results import read_results
+from benchmarks.runner import Study, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.storing import add_storing, places
 from benchmarks.studies.workers.at_once import AskJob, ask_jobs, asked_at_once
@@ -98,18 +96,6 @@ def jobs_of_part(part: str, asked: Asked) -> list[Any]:
         return jobs
     print(f"{part}: without what needs a server. {lacking}")
     return [job for job in jobs if part != "large" and getattr(job, "storage", None) != POSTGRESQL]
-
-
-def run_in_turn(study: Study[Any], jobs: Sequence[Any], folder: Path | None) -> pd.DataFrame:
-    """As `run_all`, one at a time and in this process; each run is saved when it is done."""
-    stored = Stored(study.name, study.job, study.command, folder)
-    todo = [job for job in jobs if job not in stored]
-    numbers = stored.numbered(todo)
-    with terminated_as_interrupted():  # servers and workers are not left behind
-        for job in tqdm(todo, desc=study.name, unit="run"):
-            stored.add(numbers[job], timed(study.campaign, job))
-            stored.save()
-    return stored.table(jobs)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

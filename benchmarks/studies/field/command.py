@@ -1,0 +1,111 @@
+"""The field: this project against what people would use instead, each as its makers recommend.
+
+    make peers                               # once: environments for the others
+    python -m benchmarks field --pairs DIR   # resumable; tables and figures go to docs/field.md
+    python -m benchmarks field --smoke [--pairs DIR]
+    python -m benchmarks field --tables
+
+Parts: measured pairs, tuning of scikit-learn models, families of test functions, noise, several old data sets, few and
+many old rows; and `cost`, the seconds and the memory of suggestions, one peer after the other. `--peers`, `--parts` and
+`--seeds` run some of it, such as on another machine (`python -m benchmarks merge` brings results together), and write
+no tables. A peer that is not installed is named with the reason, and left out; so is a campaign in which one fails.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks.peers.by_name import ALL_PEERS
+from benchmarks.peers.calling import why_missing
+from benchmarks.problems.pairs import PAIRS, read_pair
+from benchmarks.results import RESULTS
+from benchmarks.runner import Study, run_all, run_in_turn
+from benchmarks.studies.beliefs import seeds_between
+from benchmarks.studies.field.campaigns import mebibytes, regrets, seconds
+from benchmarks.studies.field.jobs import CONTESTS, COST, FULL, NEED_PAIRS, SMOKE, Contest, FieldJob, Size, jobs_of
+from benchmarks.tables import DOCS
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+
+_COMMAND = "python -m benchmarks field --pairs DIR"
+#: The part that measures what suggestions cost.
+_COST = "cost"
+PARTS = (*dict.fromkeys(one.part for one in CONTESTS), _COST)
+#: So many seeds of one peer come before the next one's turn: what is there when a run is stopped can be compared.
+_SEEDS_AT_ONCE = 5
+
+
+def study_of_regret(pairs: Path | None) -> Study[FieldJob]:
+    """Simple regret after each trial."""
+    return Study("field", FieldJob, partial(regrets, pairs=pairs), _COMMAND)
+
+
+def studies_of_cost(pairs: Path | None) -> tuple[Study[FieldJob], Study[FieldJob]]:
+    """Seconds of each suggestion, and the most memory."""
+    return (
+        Study("field_seconds", FieldJob, partial(seconds, pairs=pairs), _COMMAND),
+        Study("field_memory", FieldJob, partial(mebibytes, pairs=pairs), _COMMAND),
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's."""
+    parser.add_argument("--smoke", action="store_true", help="one contest of each part, one seed, six trials")
+    parser.add_argument("--pairs", metavar="DIR", type=Path, help="a folder of measured pairs; without it, no pairs")
+    parser.add_argument("--peers", metavar="NAME", nargs="+", help="only these; no tables are written")
+    parser.add_argument("--parts", choices=PARTS, nargs="+", help="only these; no tables are written")
+    parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, help="only these; no tables are written")
+    parser.add_argument("--tables", action="store_true", help="run nothing; tables and figures of all that is stored")
+    parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run what is missing, then write tables and figures."""
+    out = arguments.out
+    if out is None and arguments.smoke:
+        out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
+    results, docs = (RESULTS, DOCS) if out is None else (out, out)
+    if not arguments.tables:
+        _run(arguments, SMOKE if arguments.smoke else FULL, results)
+        print(f"Results are in {results}.")
+    if arguments.tables or not (arguments.peers or arguments.parts or arguments.seeds):
+        raise NotImplementedError(docs)
+        print(f"Tables and figures are in {docs}.")
+
+
+def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
+    """Everything that is asked for and not there yet."""
+    unknown = [name for name in arguments.peers or () if name not in ALL_PEERS]
+    if unknown:
+        raise InputError(f"Peers are {', '.join(ALL_PEERS)}; there is no {listed(unknown)}.")
+    if arguments.pairs is not None:
+        for name in PAIRS:
+            read_pair(arguments.pairs, name)  # refuses what cannot be read, before anything is run
+    missing = {name: why_missing(name) for name in arguments.peers or ALL_PEERS}
+    for name, reason in missing.items():
+        if reason is not None:
+            print(f"{name} is left out: {reason}")
+    peers = [name for name, reason in missing.items() if reason is None]
+    parts = arguments.parts or PARTS
+    contests = _possible([one for one in size.contests if one.part in parts], arguments.pairs)
+    study = study_of_regret(arguments.pairs)
+    for some in _in_blocks([seed for seed in size.seeds if arguments.seeds is None or seed in arguments.seeds]):
+        for name in peers:
+            run_all(study, jobs_of(contests, name, some, size.trials), results)
+    if _COST in parts:
+        where = _possible(COST, arguments.pairs)
+        jobs = [job for seed in size.cost_seeds for name in peers for job in jobs_of(where, name, [seed], size.trials)]
+        for one in studies_of_cost(arguments.pairs):
+            run_in_turn(one, jobs, results)
+
+
+def _possible(contests: Sequence[Contest], pairs: Path | None) -> list[Contest]:
+    """Those that need no measured pairs, if there are none."""
+    return [one for one in contests if pairs is not None or one.part not in NEED_PAIRS or one.problem not in PAIRS]
+
+
+def _in_blocks(seeds: Sequence[int]) -> Iterator[Sequence[int]]:
+    for place in range(0, len(seeds), _SEEDS_AT_ONCE):
+        yield seeds[place : place + _SEEDS_AT_ONCE]
