@@ -35,8 +35,15 @@ class Entry:
 OURS, OURS_PLAIN = "tunedprior", "tunedprior, no old data"
 #: What "plain BoTorch" means: the strong standard.
 BOTORCH, RANDOM = "BoTorch", "random search"
+#: The rivals that learn from old data by task correlations and by ranking.
+FREE_SIGN, RANKING, BOTL = "MultiTaskGP, free sign", "RGPE", "Ax BOTL"
 ALL_PEERS = {
     OURS: Entry("ours", "Ours", uses_old=True, gaussian=True, first=0),
     OURS_PLAIN: Entry("ours", "OursPlain", gaussian=True),
     RANDOM: Entry("by_chance", "Random"),
+    # Built with BoTorch, here.
+    BOTORCH: Entry("gaussian", "BoTorch", gaussian=True),
+    "MultiTaskGP": Entry("several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST),
+    FREE_SIGN: Entry("several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST),
+    RANKING: Entry("by_ranking", "Ranking", uses_old=True, gaussian=True, first=ONE_FIRST),
 }
