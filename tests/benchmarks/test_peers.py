@@ -14,6 +14,7 @@ import torch
 from benchmarks.peers import calling
 from benchmarks.peers.by_name import ALL_PEERS, RANDOM, Entry
 from benchmarks.peers.calling import Called, PeerError
+from benchmarks.peers.kinds import several_tasks
 from benchmarks.peers.kinds.by_chance import drawn
 from benchmarks.peers.kinds.by_ranking import Ranking, weights
 from benchmarks.peers.kinds.gaussian import BoTorch, GaussianPeer
@@ -102,7 +103,11 @@ def test_a_peer_that_cannot_start_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("kind", [BoTorch, MultiTask, FreeSign, Ranking])
-def test_choices_come_from_the_pool_once_and_depend_on_the_seed_alone(kind: type[GaussianPeer]) -> None:
+def test_choices_come_from_the_pool_once_and_depend_on_the_seed_alone(
+    kind: type[GaussianPeer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(several_tasks, "_MOST_STEPS", 10)
+    monkeypatch.setattr(several_tasks, "_FIRST_STEPS", 2)
     given = task()
     chosen = campaign(kind, given, 2)
     torch.manual_seed(77)  # what others draw must not matter
