@@ -46,4 +46,16 @@ ALL_PEERS = {
     "MultiTaskGP": Entry("several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST),
     FREE_SIGN: Entry("several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST),
     RANKING: Entry("by_ranking", "Ranking", uses_old=True, gaussian=True, first=ONE_FIRST),
+    # Ax and BayBE.
+    "Ax": Entry("with_ax", "Default", PEERS, gaussian=True),
+    BOTL: Entry("with_ax", "Transfer", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST),
+    "BayBE": Entry("with_baybe", "Tasks", PEERS, uses_old=True, gaussian=True, first=0),
+    # Optuna and OptunaHub.
+    "Optuna GPSampler": Entry("with_optuna", "Gaussian", PEERS, gaussian=True),
+    "Optuna GPSampler, old trials added": Entry(
+        "with_optuna", "GaussianOldTrials", PEERS, uses_old=True, gaussian=True, first=0
+    ),
+    "Optuna TPE": Entry("with_optuna", "Parzen", PEERS),
+    "Optuna TPE, old trials added": Entry("with_optuna", "ParzenOldTrials", PEERS, uses_old=True, first=0),
+    "Optuna meta_learn_tpe": Entry("with_optuna", "MetaLearnParzen", PEERS, uses_old=True, first=ONE_FIRST),
 }

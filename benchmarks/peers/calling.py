@@ -1,5 +1,6 @@
 """Starts a peer where it lives and talks with it, line by line."""
 
+import contextlib
 import json
 import os
 import queue
@@ -43,7 +44,8 @@ class Called:
             env=os.environ | one_thread | {"PYTHONPATH": paths},
         )
         self._lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def begin(self, task: Task) -> float:
         """Give it a task; the seconds that it took to learn from old data, if it did."""
@@ -71,6 +73,10 @@ class Called:
         """End it."""
         self._process.kill()
         self._process.wait()
+        self._listener.join()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.stdout.close()
 
     def _listen(self) -> None:
         for line in self._process.stdout:
@@ -78,6 +84,8 @@ class Called:
         self._lines.put("")
 
     def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._process.stdin.closed:
+            raise PeerError(f"{self.name} was closed.")
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()

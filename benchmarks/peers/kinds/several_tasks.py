@@ -19,6 +19,7 @@ from tunedprior.models.fitting import fit
 
 _START = 0.9  # the correlation, but for its sign, that a search begins from
 _FIRST_STEPS = 8
+_MOST_STEPS = 200  # of a fit; unlimited, BoTorch's takes more than a thousand on old data without noise
 _FULL = 0.99999  # a correlation that leaves half a per cent of the amplitude unexplained, and a matrix that is regular
 
 
@@ -42,7 +43,7 @@ class MultiTask(GaussianPeer):
 
     def fitted_to(self, tables: list[tuple[Tensor, Tensor]]) -> MultiTaskGP:
         """The process over tables of settings and standardised responses."""
-        return fit(unfitted(tables))
+        return fit(unfitted(tables), _MOST_STEPS)
 
 
 class FreeSign(MultiTask):
@@ -56,7 +57,8 @@ class FreeSign(MultiTask):
         """The process over tables, after a decision about signs."""
         *old, new = tables
         signs = [self._sign(one, new) for one in old]
-        return fit(unfitted(tables, FullRank(torch.tensor([*signs, 1.0], dtype=torch.double) * _START**0.5)))
+        begun = FullRank(torch.tensor([*signs, 1.0], dtype=torch.double) * _START**0.5)
+        return fit(unfitted(tables, begun), _MOST_STEPS)
 
     def _sign(self, old: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor]) -> float:
         likelihoods = {}
