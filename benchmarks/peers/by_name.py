@@ -39,4 +39,12 @@ ALL_PEERS = {
     OURS: Entry("ours", "Ours", uses_old=True, gaussian=True, first=0),
     OURS_PLAIN: Entry("ours", "OursPlain", gaussian=True),
     RANDOM: Entry("by_chance", "Random"),
+    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True),
+    "Vizier, old trials as prior": Entry(
+        "vizier_bandit", "VizierOnPriors", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST
+    ),
+    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True),
+    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True),
+    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True),
+    "OpenBox, transfer": Entry("open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST),
 }
