@@ -47,4 +47,9 @@ ALL_PEERS = {
     "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True),
     "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True),
     "OpenBox, transfer": Entry("open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST),
+    "syne-tune, quantiles": Entry("syne_tune_transfer", "Quantiles", PEERS, uses_old=True, first=0),
+    "syne-tune, bounding box": Entry(
+        "syne_tune_transfer", "InBoundingBox", PEERS, uses_old=True, gaussian=True, first=0
+    ),
+    "syne-tune, zero-shot": Entry("syne_tune_transfer", "ZeroShot", PEERS, uses_old=True, first=0),
 }

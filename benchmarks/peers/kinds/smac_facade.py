@@ -9,7 +9,7 @@ books as running, which its model ignores and which keeps it from being chosen a
 
 import tempfile
 
-from ConfigSpace import Categorical, ConfigurationSpace, Configuration, Float
+from ConfigSpace import Categorical, Configuration, ConfigurationSpace, Float
 from smac import BlackBoxFacade, Scenario
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
