@@ -51,5 +51,4 @@ ALL_PEERS = {
     "syne-tune, bounding box": Entry(
         "syne_tune_transfer", "InBoundingBox", PEERS, uses_old=True, gaussian=True, first=0
     ),
-    "syne-tune, zero-shot": Entry("syne_tune_transfer", "ZeroShot", PEERS, uses_old=True, first=0),
 }

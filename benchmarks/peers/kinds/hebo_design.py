@@ -1,8 +1,8 @@
-"""HEBO, at its defaults: a process on warped inputs and power-transformed responses, and three acquisitions at once.
+"""HEBO at its defaults: a process on warped inputs and power-transformed responses, and three acquisitions at once.
 
-`rand_sample` is what is told first, so that HEBO adds no quasi-random settings of its own. HEBO takes one of the settings on the
-front of its acquisitions at random, from the generator of everyone, which is seeded here. It cannot choose from a pool.
-Logarithmic inputs are of its type `pow`, base ten.
+`rand_sample` is what is told first, so that HEBO adds no quasi-random settings of its own. It takes a setting on the
+front of its acquisitions at random, from NumPy's global generator, which is seeded here. Logarithmic inputs are of its
+type `pow`, base ten. It cannot choose from a pool.
 """
 
 import numpy as np
@@ -19,10 +19,14 @@ class Hebo:
     """`HEBO(space)`, asked and told."""
 
     def __init__(self, task: Task) -> None:
-        np.random.seed(task.seed)
+        np.random.seed(task.seed)  # noqa: NPY002 - the library draws from NumPy's global generator
         torch.manual_seed(task.seed)
         self._names = [one.name for one in task.inputs]
-        self._hebo = HEBO(DesignSpace().parse([_described(one) for one in task.inputs]), rand_sample=SHARED_FIRST)
+        self._hebo = HEBO(
+            DesignSpace().parse([_described(one) for one in task.inputs]),
+            rand_sample=SHARED_FIRST,
+            scramble_seed=task.seed,
+        )
 
     def choose(self) -> Setting:
         """A setting of the front between improvement, its probability and the lower bound."""

@@ -1,23 +1,24 @@
 """OpenBox's advisor at its defaults, and with its transfer learning.
 
-The defaults are those of `Advisor` with every `auto`: a Gaussian process (a random forest where there are more choices than
-numbers), expected improvement, one setting in ten at random. Its three initial trials are the three that are told; with
-old data one is. Transfer is what `auto` takes when a history is given: RGPE, an average of one process for each old set
-and one for the new results, weighed by how well each ranks the new results. It fits
-all rows of an old set but the last (it cuts at -1). It cannot choose from a pool.
+The defaults are those of `Advisor` with every `auto`: a Gaussian process (a random forest where there are more choices
+than numbers), expected improvement, one setting in ten at random. Its three initial trials are the three that are told;
+with old data one is. Transfer is what `auto` takes when a history is given: RGPE, an average of one process for each
+old set and one for the new results, weighed by how well each ranks the new results. It fits all rows of an old set but
+the last (it cuts at -1). It cannot choose from a pool.
 
-OpenBox refuses settings outside the box and choices that it does not have: such old rows are left out.
+Old rows outside the box, or with choices that the box does not have, are left out.
 """
 
 import tempfile
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from ConfigSpace import Configuration
 from openbox import Advisor, History, Observation, space
 
 from benchmarks.peers.by_name import ONE_FIRST, SHARED_FIRST
-from benchmarks.peers.tasks import OldSet, Setting, Task
+from benchmarks.peers.tasks import Input, OldSet, Setting, Task
 
 
 class OpenBox:
@@ -27,7 +28,7 @@ class OpenBox:
         self._task, self._space = task, _space(task)
         self._folder = tempfile.TemporaryDirectory()
         old = self._histories()
-        np.random.seed(task.seed)  # RGPE draws from the generator of everyone
+        np.random.seed(task.seed)  # noqa: NPY002 - the library draws from NumPy's global generator
         self._advisor = Advisor(
             self._space,
             initial_trials=ONE_FIRST if old else SHARED_FIRST,
@@ -79,7 +80,7 @@ def _space(task: Task) -> space.Space:
     return made
 
 
-def _allowed(one, value) -> bool:
+def _allowed(one: Input, value: Any) -> bool:
     return one.low <= value <= one.high if one.choices is None else value in one.choices
 
 

@@ -1,10 +1,9 @@
 """SMAC3's facade for black boxes: a Gaussian process and expected improvement.
 
-SMAC's documentation recommends `BlackBoxFacade` for few inputs with numbers and few evaluations, and the random forest of
-`HyperparameterOptimizationFacade` for many inputs or evaluations; the former is taken. Everything is at its default,
-random settings in between (one in twelve) included; only the initial design is empty, since the first settings are told.
-Numbers on a logarithmic scale are declared so. A setting that SMAC chose and that was not measured stays in its
-books as running, which its model ignores and which keeps it from being chosen again. It cannot choose from a pool.
+`BlackBoxFacade` is SMAC's for few inputs and few evaluations; the random forest of `HyperparameterOptimizationFacade`
+is for more of either. All is at its default, random settings in between (one in twelve) included; only the initial
+design is empty, since the first settings are told. Logarithmic inputs are declared so. A setting that SMAC chose and
+that was not measured stays in its books as running, which its model leaves out. It cannot choose from a pool.
 """
 
 import tempfile
@@ -37,7 +36,7 @@ class Smac:
         self._seed = 0  # what SMAC tells deterministic trials apart by
         self._facade = BlackBoxFacade(
             scenario,
-            lambda config, seed=0: 0.0,  # never called
+            _never_called,
             initial_design=BlackBoxFacade.get_initial_design(scenario, n_configs=0),
             logging_level=False,
             overwrite=True,
@@ -53,3 +52,7 @@ class Smac:
         """SMAC minimises, so it is told the negative."""
         config = Configuration(self._space, values=setting)
         self._facade.tell(TrialInfo(config, seed=self._seed), TrialValue(cost=-response), save=False)
+
+
+def _never_called(config: Configuration, seed: int = 0) -> float:
+    raise AssertionError(f"SMAC is asked and told, and evaluates nothing itself: {config}, {seed}.")

@@ -1,13 +1,11 @@
 """Google Vizier's default designer, and the same with old trials as its priors.
 
-Settings: the defaults of `VizierGPBandit` (UCB with a trust region, a Matérn process whose responses are warped). Its one
-seed trial, the centre of the box, is not asked for, since results are told before it chooses. `set_priors` stacks one
-process for each old set, in the order given, and models what remains of them (Golovin et al., 2017, section 3.3); it
-comes into play once a result is known. Trials are padded to tens, as Vizier
-advises, so that JAX compiles twice in a campaign, not at each trial. The box alone is searched: a designer cannot choose from a pool.
+Settings: the defaults of `VizierGPBandit` (UCB with a trust region, a process on warped responses). Its one seed trial,
+the centre of the box, is not asked for, since results are told before it chooses. `set_priors` stacks one process for
+each old set, in the order given, and models what remains of them (Golovin et al., 2017, section 3.3). Trials are padded
+to tens, so that JAX compiles less often. A designer cannot choose from a pool.
 
-Old settings beyond the box are given as they are, since Vizier only scales them; those with choices that it does not
-have are left out, since it refuses them.
+Old rows with choices that the box does not have are left out; numbers beyond the box are given as they are.
 """
 
 from collections.abc import Sequence
