@@ -1,6 +1,6 @@
 """Syne Tune's transfer methods for one fidelity: by quantiles, and within a bounding box.
 
-By quantiles: copula Thompson sampling (Salinas et al., 2020), at its defaults; it learns from old data alone and ignores
+By quantiles: copula Thompson sampling (Salinas et al., 2020), at its defaults; it learns from old data alone, ignoring
 results. It always minimises, so old responses are given as negatives.
 Bounding box: the search is limited to the box around the best old settings (Perrone et al., 2019). The default, the
 best one of each old set, leaves a single point where there is one set, so the best ten are taken. Within, its
