@@ -1,12 +1,14 @@
 # `make test` needs python3 (3.11 or newer), make and git; it builds everything else in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+comma := ,
 INSTALLED := .venv/.installed
 INTEGRATED := .venv/.installed-integrations
 BROWSING := .venv/.installed-browser
+PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit test-integrations postgres test-browser chromium mutants campaigns fuzz format clean
+.PHONY: test demo lint types imports unit test-integrations postgres test-browser chromium peers mutants campaigns fuzz format clean
 
 test: lint types imports unit
 
@@ -87,6 +89,20 @@ chromium:
 		echo "== Chromium is missing (Debian: apt-get install chromium): its tests are skipped"; \
 	fi
 
+# What the optimiser is compared with: libraries that cannot live together, so each environment is its own. All pins are named,
+# so nothing is resolved; an environment that cannot be built says why in its folder, and the others are built all the same.
+peers: $(INSTALLED)
+	@for stamp in $(PEERS); do $(MAKE) --no-print-directory $$stamp || \
+		echo "== $${stamp%/*} could not be installed: see $${stamp%/*}/failed.txt"; done
+
+.venv-%/.installed: benchmarks/peers/requirements/%.txt
+	@echo "== installing into .venv-$* (once)"
+	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --no-deps --requirement $< 2> .venv-$*/failed.txt
+	$(if $(filter peers,$*),PIP_CONSTRAINT=constraints.txt .venv-peers/bin/python -m pip install --quiet --no-deps --editable '.[ax$(comma)baybe]' 2>> .venv-peers/failed.txt)
+	rm .venv-$*/failed.txt
+	touch $@
+
 # Nets that take longer than tests may (docs/reliability.md has what they found).
 mutants: $(INSTALLED)
 	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
@@ -102,4 +118,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-hebo .venv-openbox build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -58,4 +58,17 @@ ALL_PEERS = {
     "Optuna TPE": Entry("with_optuna", "Parzen", PEERS),
     "Optuna TPE, old trials added": Entry("with_optuna", "ParzenOldTrials", PEERS, uses_old=True, first=0),
     "Optuna meta_learn_tpe": Entry("with_optuna", "MetaLearnParzen", PEERS, uses_old=True, first=ONE_FIRST),
+    # Vizier, SMAC, HEBO, OpenBox and Syne Tune.
+    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True),
+    "Vizier, old trials as prior": Entry(
+        "vizier_bandit", "VizierOnPriors", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST
+    ),
+    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True),
+    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True),
+    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True),
+    "OpenBox, transfer": Entry("open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST),
+    "syne-tune, quantiles": Entry("syne_tune_transfer", "Quantiles", PEERS, uses_old=True, first=0),
+    "syne-tune, bounding box": Entry(
+        "syne_tune_transfer", "InBoundingBox", PEERS, uses_old=True, gaussian=True, first=0
+    ),
 }
