@@ -18,6 +18,7 @@ from benchmarks.studies import (
     repeat,
     sharing,
     trust,
+    tuning_tables,
 )
 from benchmarks.studies.audits import command as audits
 from benchmarks.studies.goals import command as goals
@@ -46,6 +47,7 @@ _BENCHMARKS = {
     "audit": audits,
     "demo": demo,
     "gallery": gallery,
+    "tuning-tables": tuning_tables,
 }
 
 
