@@ -18,6 +18,7 @@ from benchmarks.studies import (
     repeat,
     sharing,
     trust,
+    tuning_tables,
 )
 from benchmarks.studies.audits import command as audits
 from benchmarks.studies.field import command as field
@@ -48,6 +49,7 @@ _BENCHMARKS = {
     "audit": audits,
     "demo": demo,
     "gallery": gallery,
+    "tuning-tables": tuning_tables,
 }
 
 
