@@ -20,18 +20,34 @@ from pathlib import Path
 from benchmarks.peers.by_name import ALL_PEERS
 from benchmarks.peers.calling import why_missing
 from benchmarks.problems.pairs import PAIRS, read_pair
-from benchmarks.results import RESULTS
+from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.field.campaigns import mebibytes, regrets, seconds
-from benchmarks.studies.field.jobs import CONTESTS, COST, FULL, NEED_PAIRS, SMOKE, Contest, FieldJob, Size, jobs_of
-from benchmarks.tables import DOCS
+from benchmarks.studies.field.jobs import (
+    BY_ROWS,
+    CONTESTS,
+    COST,
+    FULL,
+    NEED_PAIRS,
+    ON_PAIRS,
+    SMOKE,
+    Contest,
+    FieldJob,
+    Size,
+    jobs_of,
+)
+from benchmarks.studies.field.measures import Key, curves
+from benchmarks.studies.field.pictures import every_picture
+from benchmarks.studies.field.tables import field_tables, key_of
+from benchmarks.tables import DOCS, write_tables
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks field --pairs DIR"
 #: The part that measures what suggestions cost.
 _COST = "cost"
+_ALL = "all"
 PARTS = (*dict.fromkeys(one.part for one in CONTESTS), _COST)
 #: So many seeds of one peer come before the next one's turn: what is there when a run is stopped can be compared.
 _SEEDS_AT_ONCE = 5
@@ -71,8 +87,25 @@ def main(arguments: argparse.Namespace) -> None:
         _run(arguments, SMOKE if arguments.smoke else FULL, results)
         print(f"Results are in {results}.")
     if arguments.tables or not (arguments.peers or arguments.parts or arguments.seeds):
-        raise NotImplementedError(docs)
+        write_field(results, docs)
         print(f"Tables and figures are in {docs}.")
+
+
+def write_field(results: Path, docs: Path) -> None:
+    """Tables into docs/field.md, and pictures, of all that is stored."""
+    found, cost = read_results(study_of_regret(None).name, results), studies_of_cost(None)
+    seconds_found, memory_found = (
+        read_results(one.name, results) if (results / f"{one.name}_runs.csv").exists() else None for one in cost
+    )
+    write_tables(docs / "field.md", field_tables(found, CONTESTS, seconds_found, memory_found))
+    parts: dict[str, list[Key]] = {_ALL: []}
+    for contest in CONTESTS:
+        if contest.part != BY_ROWS:
+            parts[_ALL].append(key_of(contest))
+            parts.setdefault(contest.part, []).append(key_of(contest))
+    figures = docs / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    every_picture(curves(found), {part: parts[part] for part in (_ALL, ON_PAIRS)}, figures)
 
 
 def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
