@@ -1,4 +1,4 @@
-"""The first settings: by what old data expects, for either sign, or by a Sobol design; and what the user knows."""
+"""The first settings: by what old data expects, or by a Sobol design; and what the user knows."""
 
 import numpy as np
 import pandas as pd
@@ -29,14 +29,11 @@ def distance(setting: dict, place: dict) -> float:
     return float(np.hypot(setting["a"] - place["a"], setting["b"] - place["b"]))
 
 
-def first_two(opt: Optimizer, **options: object) -> list[dict]:
-    return opt.ask(n=2, **options)
-
-
-def test_the_two_ends_of_what_old_data_expects_come_first() -> None:
-    top, bottom = first_two(Optimizer(SPACE, old(), seed=1))
-    assert distance(top, PEAK) < 0.25
-    assert distance(bottom, {"a": -1.0, "b": 1.0}) < 0.25
+def test_where_old_data_expects_the_best_comes_first() -> None:
+    opt = Optimizer(SPACE, old(), seed=1)
+    first, second = opt.ask(n=2)
+    assert distance(first, PEAK) < 0.25
+    assert second in Space.parse(SPACE).sobol(2, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +50,18 @@ def test_with_a_known_relation_the_first_suggestion_is_the_old_optimum(
 ) -> None:
     """The objective has its optimum at PEAK in all four: where a transfer that knows the sign goes first."""
     opt = Optimizer(SPACE, old(sign), direction=direction, relation=relation, seed=1)
-    first, second = first_two(opt)
-    assert distance(first, PEAK) < 0.25
-    assert 0.2 < distance(second, first) < 1.0  # promising too, and not the same
+    assert distance(opt.ask(), PEAK) < 0.25
+
+
+def test_a_response_that_turned_round_is_found_out_by_the_model() -> None:
+    """The first setting is the worst one, the second one of the design; then the model goes where old data is low."""
+    opt = Optimizer(SPACE, old(-1.0), seed=1)
+    asked = []
+    for _ in range(3):
+        asked.append(opt.ask())
+        opt.tell(asked[-1], float(response(pd.DataFrame([asked[-1]]))[0]))
+    assert distance(asked[0], {"a": -1.0, "b": 1.0}) < 0.25
+    assert distance(asked[2], PEAK) < 0.5
 
 
 def test_labels_name_the_good_end_whatever_the_direction() -> None:
@@ -66,13 +72,11 @@ def test_labels_name_the_good_end_whatever_the_direction() -> None:
         assert distance(first, PEAK) < 0.6
 
 
-def test_from_candidates_the_opening_picks_the_ends_among_them() -> None:
+def test_from_candidates_the_opening_picks_the_best_among_them() -> None:
     pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
-    top, bottom = first_two(Optimizer(SPACE, old(), seed=1), candidates=pool)
-    ranks = pd.Series(response(pool)).rank().tolist()
-    rows = [int(((pool - pd.Series(one)) ** 2).sum(axis=1).idxmin()) for one in (top, bottom)]
-    assert ranks[rows[0]] > 54
-    assert ranks[rows[1]] < 7
+    first = Optimizer(SPACE, old(), seed=1).ask(candidates=pool)
+    row = int(((pool - pd.Series(first)) ** 2).sum(axis=1).idxmin())
+    assert pd.Series(response(pool)).rank()[row] > 54
 
 
 def test_without_old_data_or_when_asked_for_the_design_is_sobol() -> None:
@@ -81,17 +85,20 @@ def test_without_old_data_or_when_asked_for_the_design_is_sobol() -> None:
     for opt in (plain, asked):
         suggested.append(opt.ask(n=3))
     assert suggested[0] == suggested[1] == Space.parse(SPACE).sobol(3, seed=1)
-    assert Optimizer(SPACE, old()).suggester.initial == 6
+    assert Optimizer(SPACE, old()).suggester.initial == 5
+    many = {f"x{number}": (0.0, 1.0) for number in range(6)}
+    table = pd.DataFrame(np.random.default_rng(0).random((20, 6)), columns=list(many)).assign(y=range(20))
+    assert Optimizer(many, table).suggester.initial == 7
 
 
 def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
-    """Old data may mislead: two settings of a Sobol design (one for each parameter) come in between."""
+    """Old data may mislead: settings of a Sobol design (no more than there are parameters) come in between."""
     opt, sobol = Optimizer(SPACE, old(), seed=1), Space.parse(SPACE).sobol(8, seed=1)
     asked = []
     for _ in range(8):
         asked.append(opt.ask())
         opt.tell(asked[-1], float(response(pd.DataFrame([asked[-1]]))[0]))
-    assert [position for position, setting in enumerate(asked) if setting in sobol] == [2, 4]
+    assert [position for position, setting in enumerate(asked) if setting in sobol] == [1, 3]
     designed = [position for position in range(9) if is_designed(position, num_opening=2, initial=6)]
     assert designed == [0, 1, 2, 4]
     assert [position for position in range(5) if is_designed(position, num_opening=0, initial=3)] == [0, 1, 2]
@@ -99,15 +106,15 @@ def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
 
 def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:
     pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
-    thirds = []
+    seconds = []
     for seed in range(4):
         opt = Optimizer(SPACE, old(), seed=seed)
-        for _ in range(3):
+        for _ in range(2):
             setting = opt.ask(candidates=pool)
             opt.tell(setting, float(response(pd.DataFrame([setting]))[0]))
-        thirds.append((setting["a"], setting["b"]))
-    assert len(set(thirds)) > 1
-    assert set(thirds) <= set(pool.itertuples(index=False, name=None))
+        seconds.append((setting["a"], setting["b"]))
+    assert len(set(seconds)) > 1
+    assert set(seconds) <= set(pool.itertuples(index=False, name=None))
 
 
 def test_several_old_sets_take_turns() -> None:
@@ -115,7 +122,7 @@ def test_several_old_sets_take_turns() -> None:
     first, second, third = Optimizer(SPACE, {"here": old(), "there": other}, seed=1).ask(n=3)
     assert distance(first, PEAK) < 0.25
     assert distance(second, {"a": -0.6, "b": 0.6}) < 0.3
-    assert distance(third, {"a": -1.0, "b": 1.0}) < 0.3
+    assert third in Space.parse(SPACE).sobol(3, seed=1)
 
 
 def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:

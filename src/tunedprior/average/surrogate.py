@@ -75,33 +75,26 @@ class Average(CachingSurrogate):
         return mixture, cache
 
     def opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
-        """±ĝ at settings, one row for each setting to begin with: where the response may be best, for either sign.
+        """±ĝ at settings, a row for each old data set: where the response is best if nothing turned round.
 
-        The two ends of what old data expects tell most about the sign, and one of them is promising. The end that is
-        good if nothing turned around comes first; of a known sign, the good end twice. Sets take turns.
+        The other end of what old data expects is left to the model: it would tell most about the sign, but where
+        nothing turned round it is a trial that is lost, and a result elsewhere tells nearly as much.
         """
         if not self.known:
             return codes.new_zeros(0, len(codes))
         with computing():
             expected = torch.stack([one.expected(self.box.inputs(codes)) for one in self.known])
-        first = torch.tensor([[one.sign or one.hoped] for one in self.known])
-        second = torch.tensor([[one.sign or -one.hoped] for one in self.known])
-        return torch.cat([first * expected, second * expected])[: max(2, len(self.box.axes) + 1)]
+        signs = torch.tensor([[one.sign or one.hoped] for one in self.known])
+        return (signs * expected)[: len(self.box.axes) + 1]
 
     def opening_for(self, codes: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
-        """The same for a response that is to be from `low` to `high`, on the scale of the old one.
-
-        First where old data expects that, if nothing changed; then, unless the relation is known, what is furthest from
-        it, which tells most of what did.
-        """
+        """The same for a response that is to be from `low` to `high`, on the scale of the old one."""
         if not self.known:
             return codes.new_zeros(0, len(codes))
         with computing():
             x = self.box.inputs(codes)
             expected = torch.stack([one.middle + one.units[0] * one.expected(x) for one in self.known])
-        distance = torch.maximum(low - expected, expected - high).clamp_min(0.0)
-        again = torch.tensor([[-1.0 if one.sign else 1.0] for one in self.known], dtype=torch.float64)
-        return torch.cat([-distance, again * distance])[: max(2, len(self.box.axes) + 1)]
+        return -torch.maximum(low - expected, expected - high).clamp_min(0.0)[: len(self.box.axes) + 1]
 
     def variance_beforehand(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.

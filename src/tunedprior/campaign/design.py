@@ -23,6 +23,8 @@ _NUM_AROUND, WIDTHS = 256, (0.15, 0.03)
 NUM_ROUNDS = len(WIDTHS)
 # Settings of an opening are at least this part of the box's diagonal apart, where there are such.
 _APART = 0.1
+# Settings of the design that come after an opening, in turns with the model's; no more than there are parameters.
+_IN_TURNS = 3
 
 
 def check_design(design: Any) -> None:
@@ -43,8 +45,8 @@ def is_designed(position: int, num_opening: int, initial: int) -> bool:
 
 
 def default_initial(num_parameters: int, num_opening: int) -> int:
-    """Over how many settings a design extends: as many beside the opening as there are parameters, taking turns."""
-    return num_parameters + 1 if num_opening == 0 else num_opening + 2 * num_parameters
+    """Over how many settings a design extends: one more than there are parameters; with an opening, see `_IN_TURNS`."""
+    return num_parameters + 1 if num_opening == 0 else num_opening + 2 * min(num_parameters, _IN_TURNS)
 
 
 def opening(

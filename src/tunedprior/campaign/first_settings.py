@@ -102,5 +102,4 @@ class FirstSettings:
         if len(each) == 1:
             return each[0]
         turns = [rows[k] for k in range(max(map(len, each))) for rows in each if k < len(rows)]
-        most = max(2, len(self.box.axes) + 1)
-        return torch.stack(turns[:most]) if turns else each[0]
+        return torch.stack(turns[: len(self.box.axes) + 1]) if turns else each[0]

@@ -83,10 +83,10 @@ class Optimizer(Viewer):
         cost: What a setting costs, as a function of it, where that is known beforehand. Then, as when costs are told,
             suggestions are for improvement per unit of cost.
         initial: Over how many settings the design extends, before the model alone decides. When left out, one more than
-            there are parameters; with old data two, then the design's and the model's in turns until there was one of
-            the design for each parameter. Observations that are told before asking replace them.
-        design: What the first settings are: `"old data"`, the ends of what old data expects, where one end is promising
-            whichever way the response runs, then a Sobol design (from candidates, some at random) in turns with the
+            there are parameters; with old data one for each set of it, then the design's and the model's in turns until
+            there were three of the design. Observations that are told before asking replace them.
+        design: What the first settings are: `"old data"`, where old data expects the best if the response runs the
+            same way (or as `relation` says), then a Sobol design (from candidates, some at random) in turns with the
             model; or `"sobol"`, as without old data.
         relation: What you know of the old response, one word for all old data sets or a dict by name: `"same"` if it
             rises with the new one, `"opposite"` if it falls, `"unknown"` (to be found out). It is believed, but not

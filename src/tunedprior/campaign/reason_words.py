@@ -60,7 +60,9 @@ def _origin(asked: "Asked") -> list[str]:
         ]
         said += f", of which came {', '.join(results)}," if results else ", which failed,"
     if asked.origin == OLD_DATA:
-        return [f"{said} is one of the first settings, which are the ends of what old data expects."]
+        return [
+            f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
+        ]
     if asked.origin == DESIGN and asked.has_old_data:
         return [
             f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
