@@ -2,7 +2,7 @@
 
 The scores are stored (`tuning_tables/MODEL.csv`, made by `python -m benchmarks tuning-tables`), so a trial costs
 nothing. A problem is one model on one data set; its old data is the same model on another. Pool and old settings are
-two Sobol samples, so no setting of the old data is in the pool.
+two Sobol samples; an old setting that happens to be in the pool too is left out.
 """
 
 import warnings
@@ -59,14 +59,15 @@ TUNED: dict[str, dict[str, BaseDistribution]] = {
     },
 }
 DATA_SETS = ("breast_cancer", "diabetes", "digits", "iris", "wine")
-#: Model, data set, and that of the old data: like ones (chemistry of wine, leaves of iris), and unlike ones.
+#: Model, data set, and that of the old data; rank correlations of their scores run from 0.15 (boosting on diabetes) to
+#: 0.91 (perceptron on breast cancer).
 TUNING = (
     ("support_vectors", "wine", "breast_cancer"),
     ("support_vectors", "digits", "diabetes"),
     ("extra_trees", "digits", "breast_cancer"),
     ("extra_trees", "diabetes", "iris"),
     ("boosting", "breast_cancer", "digits"),
-    ("boosting", "iris", "wine"),
+    ("boosting", "diabetes", "wine"),
     ("perceptron", "breast_cancer", "wine"),
     ("perceptron", "diabetes", "digits"),
 )
@@ -94,13 +95,15 @@ def tuning_problem(model: str, target: str, source: str, rows: int | None = None
         rows: How many rows of old data, drawn by the seed; None: all.
         seed: Draws them.
     """
-    known = (("model", model, TUNED), ("data set", target, DATA_SETS), ("data set", source, DATA_SETS))
-    for what, name, names in known:
+    told = (("model", model, TUNED), ("data set", target, DATA_SETS), ("data set", source, DATA_SETS))
+    for what, name, names in told:
         if name not in names:
             raise InputError(f"A {what} must be one of {', '.join(names)}; got {name!r}.")
     table = pd.read_csv(TABLES / f"{model}.csv")
     inputs = list(TUNED[model])
     old, new = (table[table["sample"] == sample].reset_index(drop=True) for sample in (OLD, POOL))
+    known = set(map(tuple, new[inputs].to_numpy()))
+    old = old[[tuple(row) not in known for row in old[inputs].to_numpy()]].reset_index(drop=True)
     pair = Pair(
         name=f"{model}_{source}_{target}",
         space={name: _continuous(given) for name, given in TUNED[model].items()},

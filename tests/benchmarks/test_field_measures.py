@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf, nan
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,6 +24,7 @@ from benchmarks.studies.field.measures import (
     trials_to_reach,
     versus,
 )
+from benchmarks.studies.field.pictures import best_peer, every_picture, mean_curves, named_peers
 from benchmarks.studies.field.tables import field_tables, told
 
 CHOSE, CHECKED = CHOSEN_ON[0], CHECKED_ON[0]
@@ -149,7 +151,7 @@ def test_tables(results: pd.DataFrame) -> None:
         SimpleNamespace(part=part, **key._asdict()) for part, key in (("pairs", MANY), ("pairs", OTHER), ("rows", FEW))
     ]
     contests.append(SimpleNamespace(part="noise", problem="Branin", old="same", rows=150, noise=0.1))  # not run yet
-    seconds = pd.concat([run(MANY, OURS, 1, [9.0, 1.0, 1.0]), run(MANY, RANDOM, 1, [0.5, 0.25, 0.25])])
+    seconds = pd.concat([run(MANY, OURS, 1, [9.0, 1.0, 1.0]), run(MANY, RANDOM, 1, [0.65, 0.25, 0.25])])
     memory = pd.concat([run(MANY, OURS, seed, [400.0 + seed]) for seed in (1, 2, 3)])
     found = field_tables(results, contests, seconds, memory)
     assert list(found) == ["field all", "field pairs", "field trials", "field rows", "field each pair", "field cost"]
@@ -168,7 +170,21 @@ def test_tables(results: pd.DataFrame) -> None:
     assert each[2:4] == [[CHOSE, "yes", "10.0", "0.33", "0.25"], [CHECKED, "no", "56.7", "1.33", "2.00"]]
     assert each[5] == ["geometric mean, those that chose", "", "", "0.33", "0.25"]
     assert rows(found["field cost"])[2:] == [
-        [RANDOM, "3", "0.25", "0.48", "0.5", "–", "–"],
+        [RANDOM, "3", "0.25", "0.61", "0.65", "–", "–"],
         [OURS, "3", "1", "8.2", "9", "402", "403"],
     ]
     assert told(Key("Branin", "flipped", 20, 0.1)) == "Branin, flipped, 20 rows, noise 0.1"
+
+
+def test_pictures_name_the_best_and_are_drawn(results: pd.DataFrame, tmp_path: Path) -> None:
+    found = curves(results)
+    regrets = over_budget(found)
+    assert named_peers(regrets, [FEW, MANY, OTHER]) == [OURS, OURS_PLAIN, RANDOM]
+    assert best_peer(regrets, FEW) == RANDOM  # ours without old data is better, but no peer
+    # Two finished runs of chance, three of ours: (0.8 + 0.8 + 0.1) / 3.
+    assert mean_curves(found, [MANY, OTHER])[OURS][2].tolist() == pytest.approx([0.1, 1.7 / 3])
+    assert mean_curves(found, [MANY, OTHER])[RANDOM][2].tolist() == pytest.approx([0.4, 0.4])
+    unmet = Key("Branin", "same", 150, 0.0)
+    made = every_picture(found, {"pairs": [FEW, MANY, OTHER, unmet], "families": [unmet]}, tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(made)
+    assert len(made) == 3

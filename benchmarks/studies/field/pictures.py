@@ -19,6 +19,7 @@ _OURS, _LOST, _OTHER = "#0072b2", "#d55e00", "#333333"
 #: Colours of the lines that are named, in their order; ours, then ours without old data, then the others.
 _COLOURS = (_OURS, "#56b4e9", "#333333", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _OTHERS_NAMED = 4
+_BAND = "shaded: 95 % of a bootstrap over contests"
 
 
 def draw_ranks(found: Ranks, title: str, path: Path) -> None:
@@ -59,8 +60,8 @@ def draw_ranks(found: Ranks, title: str, path: Path) -> None:
 def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: Path) -> None:
     """Mean regret after each trial, over contests of the mean over seeds, for peers that took part in all of them.
 
-    At most seven lines have names: ours, with and without old data, BoTorch, and the best of the others; the band is
-    the middle 95 % of a bootstrap over contests.
+    At most seven lines have names: ours, with and without old data, BoTorch, and the best of the others. Two have a
+    band, the middle 95 % of a bootstrap over contests: more would hide each other.
     """
     by_contest = mean_curves(found, contests)
     named = named_peers(over_budget(found), contests)
@@ -71,8 +72,9 @@ def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: 
             axes.plot(rows.columns, rows.mean().clip(lower=LEAST_REGRET), color="0.82", linewidth=0.8, zorder=1)
     for peer, colour in zip(named, _COLOURS, strict=False):
         rows, ours = by_contest[peer], peer == OURS
-        low, high = _band(rows.to_numpy())
-        axes.fill_between(rows.columns, low, high, color=colour, alpha=0.18 if ours else 0.07, linewidth=0, zorder=2)
+        if peer in (OURS, BOTORCH):
+            low, high = _band(rows.to_numpy())
+            axes.fill_between(rows.columns, low, high, color=colour, alpha=0.14, linewidth=0, zorder=2)
         axes.plot(rows.columns, rows.mean().clip(lower=LEAST_REGRET), color=colour, linewidth=2.4 if ours else 1.4,
                   label=peer, zorder=4 if ours else 3)  # fmt: skip
     left = len(by_contest) - len(named)
@@ -90,7 +92,10 @@ def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: 
 
 
 def draw_contests(regrets: pd.DataFrame, contests: Sequence[Key], title: str, path: Path) -> None:
-    """Ours over the best peer of each contest, sorted, with 95 % intervals; what we lose is in another colour."""
+    """Ours over the best peer of each contest, sorted, with 95 % intervals; what we lose is in another colour.
+
+    Who is best is known from the same runs only afterwards, which flatters the peer, not ours.
+    """
     found = {key: best for key in contests if (best := best_peer(regrets, key)) is not None}
     ratios = {key: versus(regrets, OURS, peer, [key]).ratio for key, peer in found.items()}
     figure = Figure(figsize=(8.2, 0.27 * len(ratios) + 1.3), layout="constrained")
@@ -157,7 +162,7 @@ def every_picture(found: pd.DataFrame, parts: dict[str, list[Key]], folder: Path
             continue
         paths = [folder / f"field_{part}_{name}.png" for name in ("ranks", "trials", "contests")]
         draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best", paths[0])
-        draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part})", paths[1])
+        draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}", paths[1])
         draw_contests(regrets, contests, f"Ours against the best peer of each contest ({part})", paths[2])
         made += paths
     return made
