@@ -8,9 +8,9 @@ BROWSING := .venv/.installed-browser
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo lint types imports unit test-integrations postgres test-browser chromium peers mutants campaigns fuzz format clean
+.PHONY: test demo docs lint types imports unit test-integrations postgres test-browser chromium peers mutants campaigns fuzz format clean
 
-test: lint types imports unit
+test: lint types imports docs unit
 
 # Pins come from constraints.txt (as a variable, so that they also bind the build backend).
 $(INSTALLED): pyproject.toml constraints.txt
@@ -35,8 +35,13 @@ imports: $(INSTALLED)
 	@echo "== import direction"
 	$(BIN)/lint-imports
 
+# Warnings are errors, and so is whatever a page would load from elsewhere. To read it: open site/index.html.
+docs: $(INSTALLED)
+	@echo "== documentation: the site, into site/"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 # What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
-PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_tutorials.py)
+PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 unit test-integrations: export OMP_NUM_THREADS := 1
@@ -118,4 +123,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-peers .venv-hebo .venv-openbox build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-hebo .venv-openbox build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -10,6 +10,7 @@ from benchmarks.studies import (
     demo,
     flipped,
     gallery,
+    ideas,
     lambda_floor,
     merge,
     mistakes,
@@ -49,6 +50,7 @@ _BENCHMARKS = {
     "audit": audits,
     "demo": demo,
     "gallery": gallery,
+    "ideas": ideas,
     "tuning-tables": tuning_tables,
 }
 

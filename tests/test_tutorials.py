@@ -76,6 +76,16 @@ def test_the_chemist_finds_the_best_conditions(folder: Path) -> None:
     assert "http://" not in Path("report.html").read_text()[:5000]
 
 
+@pytest.mark.usefixtures("coarse_pictures", "short_search")
+def test_five_minutes_are_enough_for_a_first_sheet(folder: Path) -> None:
+    for path in (ROOT / "examples" / "reactor").iterdir():
+        shutil.copy(path, folder)
+    commands = followed("start_lab.md")
+    assert [command.split()[1] for command in commands][:3] == ["space", "new", "suggest"]
+    assert len(Optimizer.load("sqlite:///campaign.db").trials) == 4
+    assert Path("report.html").stat().st_size > 100_000
+
+
 def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:
     laboratory = module_at(ROOT / "examples" / "reactor" / "laboratory.py")
     laboratory.write_old_records(folder)

@@ -14,6 +14,7 @@ ASKS_ITSELF = {
     "methods/choosers/gp_sampler.py",
     "methods/choosers/ours.py",
     "studies/batches.py",
+    "studies/ideas.py",
     "studies/speed/data.py",
     "studies/speed/batch_script.py",
     "studies/speed/other_optimisers.py",

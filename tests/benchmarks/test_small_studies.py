@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks import figures
 from benchmarks.__main__ import main
-from benchmarks.studies import trust
+from benchmarks.methods.by_name import AVERAGE, BASELINE, METHODS
+from benchmarks.studies import ideas, trust
 
 ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
@@ -66,3 +68,23 @@ def test_trust_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     main(["trust", "--out", str(tmp_path)])
     for name in ("trust", "held"):
         assert (tmp_path / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_three_results_and_old_data_show_where_the_best_is(tmp_path: Path) -> None:
+    chosen = ideas.draw_learning(tmp_path / "learning")
+    best = ideas.GRID["temperature"][ideas.new_yield(ideas.GRID["temperature"].to_numpy()).argmax()]
+    assert abs(chosen["with old data"] - best) < 5 < abs(chosen["without old data"] - best)
+    assert (tmp_path / "learning.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_names_at_the_ends_of_lines_stay_clear_of_each_other(tmp_path: Path) -> None:
+    ends = ideas._apart([0.83, 0.83, 0.0, 0.02], least=0.06)
+    assert ends == pytest.approx([0.83, 0.89, 0.0, 0.06])
+    histories = {kind: pd.Series([0.0, 0.5]) for kind in ideas.KINDS}
+    ideas.draw_trust_lines(histories, tmp_path / "trust")
+    assert "<svg" in (tmp_path / "trust.svg").read_text()[:500]
+
+
+def test_at_most_seven_methods_are_told_apart_and_the_default_is_one() -> None:
+    assert len(figures.COLOURS) <= 7
+    assert {AVERAGE, BASELINE} <= set(figures.COLOURS) <= set(METHODS)

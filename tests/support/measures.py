@@ -28,7 +28,8 @@ from tests.support.stored import (
 
 README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
 EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
-DOCUMENTS = (README, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
+START = "docs/index.md"
+DOCUMENTS = (README, START, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 UNIT = "TP-EI-BO (unit diagonal)"
 FIVE = range(5)

@@ -1,0 +1,134 @@
+"""The two pictures of docs/ideas.md: what old data adds to three results, and how trust moves.
+
+    python -m benchmarks ideas [--out DIR]
+
+The first is of one input: an old machine's waste, and a new machine's yield, which runs the other way, in other units
+and at slightly other temperatures. The second is of campaigns on a test function, one for each kind of old data.
+"""
+
+import argparse
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmarks.figures import save
+from benchmarks.studies.trust import campaign
+from benchmarks.tables import DOCS
+from tunedprior import Optimizer
+
+SPACE = {"temperature": (20.0, 100.0)}
+GRID = pd.DataFrame({"temperature": np.linspace(20, 100, 161)})
+#: The temperatures that were tried on the new machine.
+TRIED = (24.0, 40.0, 56.0)
+#: Kinds of old data, and what they are called here.
+KINDS = {
+    "same": "the same process",
+    "flipped": "upside down",
+    "shifted": "best settings elsewhere",
+    "binary labels": "pass or fail only",
+    "pure noise": "nothing but noise",
+}
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555")
+_BLUE, _GREY = "#0072b2", "#555555"
+
+
+def new_yield(temperature: np.ndarray) -> np.ndarray:
+    """What the new machine would give, in per cent: two peaks, the second of them higher."""
+    first = np.exp(-(((temperature - 38) / 9) ** 2))
+    return 20 + 30 * first + 60 * np.exp(-(((temperature - 72) / 10) ** 2))
+
+
+def old_records(seed: int = 0) -> pd.DataFrame:
+    """What the old machine threw away, in grams: much where the new one's yield is low; its thermometer is 2 °C off."""
+    rng = np.random.default_rng(seed)
+    temperature = np.linspace(20, 100, 24)
+    waste = 7 - 0.05 * new_yield(temperature + 2) + rng.normal(0, 0.1, len(temperature))
+    return pd.DataFrame({"temperature": temperature, "waste": waste})
+
+
+def models() -> dict[str, Optimizer]:
+    """The same three results, without old data and with it."""
+    old = old_records().rename(columns={"waste": "y"})
+    found = {"without old data": Optimizer(SPACE, seed=0), "with old data": Optimizer(SPACE, old, seed=0)}
+    for opt in found.values():
+        opt.tell([{"temperature": one} for one in TRIED], new_yield(np.array(TRIED)))
+    return found
+
+
+def draw_learning(path: Path) -> dict[str, float]:
+    """The old records, then what is expected of the new machine after three results; the next setting of each."""
+    figure, panels = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
+    old = old_records()
+    panels[0].plot(old["temperature"], old["waste"], "o", color="#d55e00", markersize=4)
+    panels[0].set_title("the old machine: 24 records", loc="left", fontsize=11)
+    panels[0].set(ylabel="waste (g)")
+    chosen = {}
+    for axes, (name, opt) in zip(panels[1:], models().items(), strict=True):
+        chosen[name] = opt.ask()["temperature"]
+        _expected(axes, opt, chosen[name])
+        axes.set_title(f"the new machine, {name}", loc="left", fontsize=11)
+    for axes in panels:
+        axes.set(xlabel="temperature (°C)", xlim=(17, 103))
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in panels[1:]:
+        axes.set(ylabel="yield (%)", ylim=(-10, 115))
+    figure.legend(
+        *panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9
+    )
+    save(figure, path)
+    return chosen
+
+
+def _expected(axes: Axes, opt: Optimizer, chosen: float) -> None:
+    """What the model expects, the truth, what was measured, and what it would try next."""
+    heat, expected = GRID["temperature"], opt.predict(GRID)
+    low, high = (expected["mean"] + sign * 1.96 * expected["std"] for sign in (-1, 1))
+    axes.fill_between(heat, low, high, color=_BLUE, alpha=0.18, linewidth=0, label="95 % interval")
+    axes.plot(heat, expected["mean"], color=_BLUE, linewidth=2, label="expected")
+    axes.plot(heat, new_yield(heat.to_numpy()), "--", color=_GREY, linewidth=1.2, label="the truth, unknown to it")
+    axes.plot(TRIED, new_yield(np.array(TRIED)), "o", color="black", markersize=6, label="measured")
+    axes.axvline(chosen, color="#009e73", linewidth=1.6, linestyle=":", label="suggested next")
+
+
+def draw_trust_lines(histories: dict[str, pd.Series], path: Path) -> None:
+    """Trust after each result, a line for each kind of old data, named at its end."""
+    figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    ends = _apart([float(history.iloc[-1]) for history in histories.values()])
+    for (kind, history), colour, end in zip(histories.items(), _COLOURS, ends, strict=True):
+        # The first two are the same line, and both should be seen.
+        axes.plot(history.index, history, "--" if kind == "flipped" else "-", color=colour, linewidth=2.2)
+        axes.annotate(f" {KINDS[kind]}", (history.index[-1], end), color=colour, va="center", annotation_clip=False)
+    axes.set(xlabel="results on the new machine", ylabel="trust in the old data", ylim=(-0.02, 1))
+    axes.set_xlim(0, max(history.index[-1] for history in histories.values()))
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    save(figure, path)
+
+
+def _apart(heights: list[float], least: float = 0.06) -> list[float]:
+    """The heights, in their order, moved up until each is clear of the one below."""
+    moved = list(heights)
+    order = np.argsort(heights, kind="stable")
+    for below, above in pairwise(order):
+        moved[above] = max(moved[above], moved[below] + least)
+    return moved
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line's."""
+    parser.add_argument("--out", type=Path, default=DOCS / "figures", help="where to write the pictures")
+    parser.add_argument("--steps", type=int, default=15, help="trials of each campaign, after the first settings")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Draw both."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    chosen = draw_learning(arguments.out / "ideas_learning")
+    print(", ".join(f"{name}: {temperature:.1f} °C is next" for name, temperature in chosen.items()))
+    histories = {kind: campaign(kind, arguments.steps).trust.history["trust"] for kind in KINDS}
+    draw_trust_lines(histories, arguments.out / "ideas_trust")
+    print(", ".join(f"{KINDS[kind]}: {history.iloc[-1]:.2f}" for kind, history in histories.items()))

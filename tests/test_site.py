@@ -1,0 +1,131 @@
+"""The documentation as a site: what its pages may not have and what they must, and that what they show can be typed."""
+
+import importlib
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import tunedprior
+from tools.docsite import docstring_examples, site_pages
+from tunedprior.cli.program import app
+from tunedprior.desk.space_file import space_from_text
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
+#: Modules whose public names the reference has.
+DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
+INTEGRATIONS = ("ax", "baybe", "botorch", "optuna", "sklearn", "storages", "workers")
+
+
+def described() -> set[str]:
+    text = "\n".join(path.read_text() for path in (DOCS / "api").glob("*.md"))
+    return set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+
+
+def test_a_page_that_loads_something_from_elsewhere_is_noticed() -> None:
+    page = '<link rel="stylesheet" href="a.css"><a href="https://optuna.org">Optuna</a><img src="x.png" alt="A line">'
+    assert site_pages.faults(page) == []
+    for spoiled in (
+        '<script src="https://unpkg.com/x"></script>',
+        '<link rel="stylesheet" href="//fonts.googleapis.com/css">',
+        '<img src="http://shields.io/x.svg" alt="A badge">',
+        "<style>@import 'https://fonts.example/a.css';</style>",
+        '<img src="x.png">',
+    ):
+        assert len(site_pages.faults(page + spoiled)) == 1, spoiled
+
+
+class _Page:
+    """As much of a page of MkDocs as the hook looks at."""
+
+    def __init__(self, uri: str) -> None:
+        self.file = type("File", (), {"src_uri": uri})
+
+
+def shown(uri: str, markdown: str) -> str:
+    page: Any = _Page(uri)
+    return site_pages.on_page_markdown(markdown, page)
+
+
+def test_documents_are_shown_as_people_read_them() -> None:
+    session = "```python\n>>> f(x)  # doctest: +ELLIPSIS\n1...\n\n```"
+    document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- table: x -->\n| a |"
+    assert (
+        shown("goals.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
+    )
+    assert shown("goals.md", "| **0.62** (0.41–0.75) |") == "| **0.62** (0.41\u2060–\u20600.75) |"
+    console = shown("goals.md", "```console\n$ tunedprior best c.db\nBest measured\nAll of it.\n```")
+    assert console.splitlines()[1:4] == ["$ tunedprior best c.db", "Best measured …", "All of it."]
+
+
+def test_links_lead_where_they_do_beside_the_code() -> None:
+    assert shown("howto/noise.md", "[a](../goals.md#noise)") == "[a](../goals.md#noise)"
+    assert shown("howto/noise.md", "[goals.md](../goals.md)") == "[Goals](../goals.md)"
+    assert shown("index.md", "[a](../CONTRIBUTING.md)") == "[a](contributing.md)"
+    assert shown("contributing.md", "[a](docs/flow.md)") == "[a](flow.md)"
+    assert shown("index.md", "[a](../examples/reactor)") == "[a](repository/examples/reactor.md)"
+    assert shown("index.md", "[a](../examples/notebooks/x.ipynb)") == "[a](notebooks/x.md)"
+    assert list(site_pages.outside("[a](../examples/01_xor.py), [b](goals.md)", "index.md")) == ["examples/01_xor.py"]
+
+
+def test_sessions_in_docstrings_are_code() -> None:
+    docstring = (
+        "Adds.\n\n    >>> add(1, 2)  # doctest: +SKIP\n    3\n\n    >>> add(\n    ...     0, 0)\n    0\n\nNo more."
+    )
+    inside = "    ```pycon\n    >>> add(1, 2)\n    3\n\n    >>> add(\n    ...     0, 0)\n    0\n    ```"
+    assert docstring_examples.fenced(docstring) == f"Adds.\n\n{inside}\n\nNo more."
+
+
+def test_a_notebook_becomes_a_page_with_all_its_words_and_code() -> None:
+    path = next((DOCS.parent / site_pages.NOTEBOOKS).glob("*.ipynb"))
+    page = site_pages.as_markdown(path)
+    cells = json.loads(path.read_text())["cells"]
+    assert page.count("```python\n") == sum(cell["cell_type"] == "code" for cell in cells)
+    assert f"{path.name})" in page.split("```python")[0]  # where to get it comes first
+
+
+@pytest.mark.parametrize("module", DESCRIBED)
+def test_the_reference_has_every_public_name(module: str) -> None:
+    assert {f"{module}.{name}" for name in importlib.import_module(module).__all__} <= described()
+
+
+def test_the_reference_has_every_integration() -> None:
+    named = {name.split(".")[2] for name in described() if name.startswith("tunedprior.integrations.")}
+    assert named == set(INTEGRATIONS)
+    source = Path(tunedprior.__file__).parent / "integrations"
+    assert all((source / f"{name}.py").exists() or (source / name).is_dir() for name in named)
+
+
+def commands() -> list[str]:
+    """Every command of the program that these pages show, in blocks and in sentences."""
+    found = set()
+    for page in PAGES:
+        text = page.read_text()
+        found |= set(re.findall(r"^(?:\$ )?(tunedprior [^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE))
+        found |= {" ".join(one.split()) for one in re.findall(r"`(tunedprior [a-z]+ [^`]+)`", text)}
+    return sorted(
+        one for one in found if "COMMAND" not in one and "…" not in one and not one.startswith("tunedprior --")
+    )
+
+
+def test_every_command_that_is_shown_is_understood() -> None:
+    program: Any = typer.main.get_command(app)
+    shown = commands()
+    assert len(shown) > 20
+    for command in shown:
+        _, name, *words = shlex.split(command)
+        program.commands[name].make_context(name, words)  # refuses options that are not there
+
+
+def test_every_space_file_that_is_shown_is_understood() -> None:
+    files = [
+        (page.name, text) for page in PAGES for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+    assert len(files) >= 3
+    for name, text in files:
+        assert space_from_text(text, name).space.names

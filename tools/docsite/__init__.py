@@ -1,0 +1,1 @@
+"""What the documentation site is made with, besides mkdocs.yml."""
