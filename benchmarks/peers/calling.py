@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.by_name import ALL_PEERS
-from benchmarks.peers.tasks import Input, Setting, Task
+from benchmarks.peers.tasks import Input, OldSet, Setting, Task
 
 _ROOT = Path(__file__).parents[2]
 #: A peer that is silent for so many seconds is given up.
@@ -104,10 +104,11 @@ class Called:
 
 
 def why_missing(name: str) -> str | None:
-    """Why a peer cannot be compared here, if it cannot: it is given a task without anything to learn."""
+    """Why a peer cannot be compared here, if it cannot: it is given a small task, with old data if it uses any."""
     peer = Called(name)
+    old = {"old": OldSet(tuple({"x": place / 4} for place in range(5)), (0.0, 0.7, 1.0, 0.7, 0.0))}
     try:
-        peer.begin(Task((Input("x"),)))
+        peer.begin(Task((Input("x"),), old if ALL_PEERS[name].uses_old else {}))
     except PeerError as error:
         return str(error)
     finally:

@@ -9,7 +9,7 @@ class Random:
     """x ~ uniform: of the pool without repeats, or of the box on each input's scale."""
 
     def __init__(self, task: Task) -> None:
-        self._task, self._rng = task, np.random.default_rng(task.seed + 1)  # the seed itself drew the first settings
+        self._task, self._rng = task, np.random.default_rng((task.seed, 3))  # not the one of the first settings
         self._left = [] if task.pool is None else list(task.pool)
 
     def choose(self) -> Setting:

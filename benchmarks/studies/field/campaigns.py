@@ -43,17 +43,17 @@ def regrets(job: FieldJob, pairs: Path | None) -> list[float]:
     return found.regrets
 
 
-def seconds(job: FieldJob, pairs: Path | None) -> list[float]:
-    """What each suggestion took, of a peer in a new process; the first one with all that is learnt from old data."""
-    with _warm(job) as peer:
-        return course(ground_of(job, pairs), peer, job).seconds
+def seconds_and_mebibytes(job: FieldJob, pairs: Path | None) -> list[float]:
+    """What each suggestion took, the first one with all that is learnt from old data; last, the most memory held.
 
-
-def mebibytes(job: FieldJob, pairs: Path | None) -> list[float]:
-    """The most memory that a new process held in a campaign."""
-    with _warm(job) as peer:
-        course(ground_of(job, pairs), peer, job)
-        return [peer.mebibytes()]
+    A peer that fails has no cost.
+    """
+    try:
+        with _warm(job) as peer:
+            return [*course(ground_of(job, pairs), peer, job).seconds, peer.mebibytes()]
+    except PeerError as error:
+        print(f"{job}: {error}", file=sys.stderr)
+        return [math.nan]
 
 
 def course(ground: Ground, peer: Called, job: FieldJob) -> Course:
@@ -95,7 +95,7 @@ def _at_work(name: str) -> Called:
 @contextmanager
 def _warm(job: FieldJob) -> Iterator[Called]:
     """A new process of a peer that has done a small campaign."""
-    old = ("same", _WARMING_ROWS) if ALL_PEERS[job.peer].uses_old else ("", 0)
+    old = ("same", _WARMING_ROWS) if ALL_PEERS[job.peer].uses_old else (None, 0)
     warming = _WARMING(old=old[0], rows=old[1], peer=job.peer)
     with closing(Called(job.peer)) as peer:
         course(ground_of(warming, None), peer, warming)

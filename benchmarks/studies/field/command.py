@@ -23,7 +23,7 @@ from benchmarks.problems.pairs import PAIRS, read_pair
 from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
-from benchmarks.studies.field.campaigns import mebibytes, regrets, seconds
+from benchmarks.studies.field.campaigns import regrets, seconds_and_mebibytes
 from benchmarks.studies.field.jobs import (
     BY_ROWS,
     CONTESTS,
@@ -58,12 +58,9 @@ def study_of_regret(pairs: Path | None) -> Study[FieldJob]:
     return Study("field", FieldJob, partial(regrets, pairs=pairs), _COMMAND)
 
 
-def studies_of_cost(pairs: Path | None) -> tuple[Study[FieldJob], Study[FieldJob]]:
+def study_of_cost(pairs: Path | None) -> Study[FieldJob]:
     """Seconds of each suggestion, and the most memory."""
-    return (
-        Study("field_seconds", FieldJob, partial(seconds, pairs=pairs), _COMMAND),
-        Study("field_memory", FieldJob, partial(mebibytes, pairs=pairs), _COMMAND),
-    )
+    return Study("field_cost", FieldJob, partial(seconds_and_mebibytes, pairs=pairs), _COMMAND)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,11 +90,9 @@ def main(arguments: argparse.Namespace) -> None:
 
 def write_field(results: Path, docs: Path) -> None:
     """Tables into docs/field.md, and pictures, of all that is stored."""
-    found, cost = read_results(study_of_regret(None).name, results), studies_of_cost(None)
-    seconds_found, memory_found = (
-        read_results(one.name, results) if (results / f"{one.name}_runs.csv").exists() else None for one in cost
-    )
-    write_tables(docs / "field.md", field_tables(found, CONTESTS, seconds_found, memory_found))
+    found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
+    costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
+    write_tables(docs / "field.md", field_tables(found, CONTESTS, costs))
     parts: dict[str, list[Key]] = {_ALL: []}
     for contest in CONTESTS:
         if contest.part != BY_ROWS:
@@ -112,7 +107,8 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
     """Everything that is asked for and not there yet."""
     unknown = [name for name in arguments.peers or () if name not in ALL_PEERS]
     if unknown:
-        raise InputError(f"Peers are {', '.join(ALL_PEERS)}; there is no {listed(unknown)}.")
+        known = ", ".join(map(repr, ALL_PEERS))  # some names have commas
+        raise InputError(f"Peers are {known}; there is no {listed(map(repr, unknown))}.")
     if arguments.pairs is not None:
         for name in PAIRS:
             read_pair(arguments.pairs, name)  # refuses what cannot be read, before anything is run
@@ -130,8 +126,7 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
     if _COST in parts:
         where = _possible(COST, arguments.pairs)
         jobs = [job for seed in size.cost_seeds for name in peers for job in jobs_of(where, name, [seed], size.trials)]
-        for one in studies_of_cost(arguments.pairs):
-            run_in_turn(one, jobs, results)
+        run_in_turn(study_of_cost(arguments.pairs), jobs, results)
 
 
 def _possible(contests: Sequence[Contest], pairs: Path | None) -> list[Contest]:

@@ -35,7 +35,7 @@ class Ground:
 
     def first(self, count: int) -> list[Setting]:
         """Settings that the seed alone draws, the same for every peer: so many of them are tried first."""
-        rng = np.random.default_rng(self.task.seed)
+        rng = np.random.default_rng((self.task.seed, 2))  # not the generator that drew the old settings
         if self.task.pool is None:
             return [drawn(self.task, rng) for _ in range(count)]
         return [self.task.pool[row] for row in rng.choice(len(self.task.pool), count, replace=False)]
@@ -104,7 +104,7 @@ def _in_pool(job: FieldJob, sources: Sequence[Pair]) -> Ground:
 
 
 @cache
-def _sources(problem: str, old: str, pairs: Path | None) -> list[Pair]:
+def _sources(problem: str, old: str | None, pairs: Path | None) -> list[Pair]:
     """The pairs that a contest's old data comes from: one, or several with the same target."""
     if problem in PAIRS:
         return [read_pair(pairs, name) for name in (TOGETHER[problem] if old == SEVERAL else (problem,))]

@@ -110,13 +110,10 @@ def versus(regrets: pd.DataFrame, own: str, other: str, contests: Sequence[Key])
     met = [place for place in range(len(contests)) if finished[place].any()]
     if not met:
         return None
-    each = {contests[place]: _estimate(_log_ratios(values[[place]][..., finished[place]])) for place in met}
-    alike: dict[bytes, list[int]] = {}  # contests that share pools and first settings are drawn alike: by their seeds
-    for place in met:
-        alike.setdefault(finished[place].tobytes(), []).append(place)
-    drawn = [_log_ratios(values[places][..., finished[places[0]]]) for places in alike.values()]
-    together = np.average(drawn, axis=0, weights=[len(places) for places in alike.values()])
-    return Versus(_estimate(together), each, {contests[place]: int(finished[place].sum()) for place in met})
+    drawn = {contests[place]: _log_ratios(values[place][:, finished[place]]) for place in met}
+    seeds = {contests[place]: int(finished[place].sum()) for place in met}
+    each = {key: _estimate(log_ratios) for key, log_ratios in drawn.items()}
+    return Versus(_estimate(_over_contests(np.stack(list(drawn.values())))), each, seeds)
 
 
 def _rows_of(regrets: pd.DataFrame, peer: str, contests: Sequence[Key]) -> np.ndarray:
@@ -127,13 +124,25 @@ def _rows_of(regrets: pd.DataFrame, peer: str, contests: Sequence[Key]) -> np.nd
 
 
 def _log_ratios(values: np.ndarray) -> np.ndarray:
-    """mean over contests of log(mean own / mean other): of all seeds, then of seeds drawn with replacement.
+    """log(mean own / mean other): of all seeds, then of seeds drawn with replacement; at least `LEAST_REGRET`.
 
-    Means below `LEAST_REGRET` count as that.
+    Contests with as many seeds are drawn alike, as they share pools and first settings.
     """
     seeds = values.shape[-1]
-    logs = np.log(np.maximum(values @ _drawn(seeds) / seeds, LEAST_REGRET))
-    return (logs[:, 0] - logs[:, 1]).mean(axis=0)
+    own, other = np.log(np.maximum(values @ _drawn(seeds) / seeds, LEAST_REGRET))
+    return own - other
+
+
+def _over_contests(log_ratios: np.ndarray) -> np.ndarray:
+    """The mean over contests (rows): of all of them, then of contests drawn with replacement, with their drawn seeds.
+
+    So the interval speaks of other problems of the same sorts, and one seed of many contests has one too.
+    """
+    count = len(log_ratios)
+    if count == 1:
+        return log_ratios[0]
+    often = np.random.default_rng(1).multinomial(count, np.full(count, 1 / count), _RESAMPLES).T
+    return np.append(log_ratios[:, 0].mean(), (log_ratios[:, 1:] * often).mean(axis=0))
 
 
 @cache

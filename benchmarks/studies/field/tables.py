@@ -1,16 +1,17 @@
 """The tables of docs/field.md, from results. Ratios are ours over a peer's: below 1, ours is better."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.comparison import Estimate
-from benchmarks.peers.by_name import ALL_PEERS, OURS
+from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN
 from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON, MEASURED, PAIRS, ROWS
 from benchmarks.studies.field.measures import (
     Key,
+    Versus,
     after,
     contests_of,
     curves,
@@ -20,7 +21,7 @@ from benchmarks.studies.field.measures import (
     trials_to_reach,
     versus,
 )
-from benchmarks.tables import markdown, marked
+from benchmarks.tables import markdown, marked, with_interval
 
 _NOTHING = "–"
 _EARLY = (3, 10)
@@ -46,8 +47,7 @@ def key_of(contest: Contest) -> Key:
 def field_tables(
     results: pd.DataFrame,
     contests: Iterable[Contest],
-    seconds: pd.DataFrame | None = None,
-    memory: pd.DataFrame | None = None,
+    costs: pd.DataFrame | None = None,
 ) -> dict[str, str]:
     """All tables that there are results for; contests without a result of ours are left out."""
     found = curves(results)
@@ -61,14 +61,58 @@ def field_tables(
     together = [key for keys in main.values() for key in keys]
     tables = {f"field {part}": every_peer(regrets, keys) for part, keys in {"all": together, **main}.items() if keys}
     if together:
+        tables["field marks"] = marks(regrets, main, costs)
         tables["field trials"] = early_trials(found, together)
     if _BY_ROWS in parts:
         tables["field rows"] = by_rows(regrets, [*parts[_BY_ROWS], *parts.get(_ON_PAIRS, ())])
     if _ON_PAIRS in parts:
         tables["field each pair"] = by_pair(regrets, parts[_ON_PAIRS])
-    if seconds is not None:
-        tables["field cost"] = cost(seconds, memory)
+    if costs is not None:
+        tables["field cost"] = cost(costs)
     return tables
+
+
+def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.DataFrame | None) -> str:
+    """The four marks that the project set itself before it ran the comparison, and what was measured."""
+    together = [key for keys in parts.values() for key in keys]
+    rows = []
+    if (ranked := ranks(regrets, together)) is not None:
+        average = ranked.average
+        rows.append(
+            (
+                f"average rank among the {len(average)} peers that took part in all {len(together)} contests",
+                "the best of all",
+                f"{average[OURS]:.2f}; the best: {average.index[0]}, {average.iloc[0]:.2f}",
+            )
+        )
+    for uses_old, mark in ((False, 0.65), (True, 0.85)):
+        hardest = _hardest(regrets, together, uses_old)
+        if hardest is not None:
+            peer, found = hardest
+            said = f"regret over that of the best peer {'with' if uses_old else 'without'} old data"
+            rows.append((said, f"≤ {mark}", f"{marked(found.ratio)}, {peer}, {len(found.each)} contests"))
+    plain = versus(regrets, OURS, BOTORCH, parts.get(_ON_PAIRS, ())) if parts.get(_ON_PAIRS) else None
+    if plain is not None:
+        worst = with_interval(plain.each[plain.worst])
+        rows.append(("worst pair against plain BoTorch", "≤ 1.10", f"{worst}, {told(plain.worst)}"))
+    if costs is not None:
+        seconds, _ = _seconds_and_memory(costs)
+        medians = seconds.groupby("peer")["value"].median()
+        others = medians[[ALL_PEERS[peer].gaussian and peer not in (OURS, OURS_PLAIN) for peer in medians.index]]
+        said = f"{_digits(medians[OURS])} s; the quickest other: {others.idxmin()}, {_digits(others.min())} s"
+        rows.append(("time of a suggestion (median)", "the lowest of all Gaussian processes", said))
+    return markdown(pd.DataFrame(rows, columns=["what", "mark", "measured"]).set_index("what"))
+
+
+def _hardest(regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool) -> tuple[str, Versus] | None:
+    """The peer that ours is least ahead of, or furthest behind, where both took part, and that ratio."""
+    found = {
+        peer: compared
+        for peer in _peers(regrets)
+        if peer not in (OURS, OURS_PLAIN) and ALL_PEERS[peer].uses_old == uses_old
+        if (compared := versus(regrets, OURS, peer, contests)) is not None
+    }
+    return max(found.items(), key=lambda item: item[1].ratio.middle, default=None)
 
 
 def every_peer(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
@@ -167,27 +211,31 @@ def by_pair(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
     return markdown(pd.DataFrame(rows).set_index("pair"))
 
 
-def cost(seconds: pd.DataFrame, memory: pd.DataFrame | None) -> str:
+def cost(costs: pd.DataFrame) -> str:
     """Seconds of a suggestion and the most memory of a campaign, by peer, the quickest first."""
-    rows = []
+    seconds, memory = _seconds_and_memory(costs)
     quickest = seconds.groupby("peer")["value"].median().sort_values(kind="stable")
-    for peer in quickest.index:
-        own = seconds.loc[seconds["peer"] == peer].dropna(subset="value")
-        row = {"peer": peer, "suggestions": str(len(own))}
-        row |= {"seconds (median)": _digits(quickest[peer]), "95 % below": _digits(own["value"].quantile(0.95))}
-        row |= {"first": _digits(own.loc[own["step"] == 1, "value"].median())}
-        if memory is not None:
-            held = memory.loc[memory["peer"] == peer, "value"].dropna()
-            row |= (
-                {"MiB (median)": f"{held.median():.0f}", "MiB (most)": f"{held.max():.0f}"}
-                if len(held)
-                else {
-                    "MiB (median)": _NOTHING,
-                    "MiB (most)": _NOTHING,
-                }
-            )
-        rows.append(row)
+    rows = []
+    for peer, median in quickest.items():
+        own = seconds[seconds["peer"] == peer]
+        rows.append(
+            {
+                "peer": peer,
+                "Gaussian process": "yes" if ALL_PEERS[peer].gaussian else "no",
+                "seconds (median)": _digits(median),
+                "95 % below": _digits(own["value"].quantile(0.95)),
+                "first": _digits(own.loc[own["step"] == 1, "value"].median()),
+                "MiB": f"{memory.loc[[peer]].max():.0f}",
+            }
+        )
     return markdown(pd.DataFrame(rows).set_index("peer"))
+
+
+def _seconds_and_memory(costs: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """The rows of suggestions, and mebibytes by peer: the last value of each run that did not fail."""
+    finished = costs.dropna(subset="value")
+    is_memory = finished["step"] == finished.groupby("run")["step"].transform("max")
+    return finished[~is_memory], finished[is_memory].set_index("peer")["value"]
 
 
 def told(key: Key) -> str:
