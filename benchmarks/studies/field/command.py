@@ -6,9 +6,10 @@
     python -m benchmarks field --tables
 
 Parts: measured pairs, tuning of scikit-learn models, families of test functions, noise, several old data sets, few and
-many old rows; and `cost`, the seconds and the memory of suggestions, one peer after the other. `--peers`, `--parts` and
-`--seeds` run some of it, such as on another machine (`python -m benchmarks merge` brings results together), and write
-no tables. A peer that is not installed is named with the reason, and left out; so is a campaign in which one fails.
+many old rows; and `cost`, the seconds and the memory of suggestions, one peer after the other. `--peers`, `--parts`,
+`--problems` and `--seeds` run some of it, such as on another machine (`python -m benchmarks merge` brings results
+together), and write no tables. A peer that is not installed is named with the reason, and left out; so is a campaign in
+which one fails.
 """
 
 import argparse
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", metavar="DIR", type=Path, help="a folder of measured pairs; without it, no pairs")
     parser.add_argument("--peers", metavar="NAME", nargs="+", help="only these; no tables are written")
     parser.add_argument("--parts", choices=PARTS, nargs="+", help="only these; no tables are written")
+    parser.add_argument("--problems", metavar="NAME", nargs="+", help="only these; no tables are written")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, help="only these; no tables are written")
     parser.add_argument("--tables", action="store_true", help="run nothing; tables and figures of all that is stored")
     parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
@@ -83,7 +85,7 @@ def main(arguments: argparse.Namespace) -> None:
     if not arguments.tables:
         _run(arguments, SMOKE if arguments.smoke else FULL, results)
         print(f"Results are in {results}.")
-    if arguments.tables or not (arguments.peers or arguments.parts or arguments.seeds):
+    if arguments.tables or not any((arguments.peers, arguments.parts, arguments.problems, arguments.seeds)):
         write_field(results, docs)
         print(f"Tables and figures are in {docs}.")
 
@@ -118,7 +120,10 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
             print(f"{name} is left out: {reason}")
     peers = [name for name, reason in missing.items() if reason is None]
     parts = arguments.parts or PARTS
-    contests = _possible([one for one in size.contests if one.part in parts], arguments.pairs)
+    wanted = [
+        one for one in size.contests if one.part in parts and one.problem in (arguments.problems or {one.problem})
+    ]
+    contests = _possible(wanted, arguments.pairs)
     study = study_of_regret(arguments.pairs)
     for some in _in_blocks([seed for seed in size.seeds if arguments.seeds is None or seed in arguments.seeds]):
         for name in peers:
