@@ -21,6 +21,7 @@ class Entry:
         uses_old: Whether it learns from old data.
         gaussian: Whether its model is a Gaussian process.
         first: How many of the settings that all peers share come before it chooses itself.
+        package: Whose version counts, if it is another's than this project's.
     """
 
     module: str
@@ -29,6 +30,7 @@ class Entry:
     uses_old: bool = False
     gaussian: bool = False
     first: int = SHARED_FIRST
+    package: str | None = None
 
 
 #: This project's default, and the same without old data.
@@ -42,33 +44,43 @@ ALL_PEERS = {
     OURS_PLAIN: Entry("ours", "OursPlain", gaussian=True),
     RANDOM: Entry("by_chance", "Random"),
     # Built with BoTorch, here.
-    BOTORCH: Entry("gaussian", "BoTorch", gaussian=True),
-    "MultiTaskGP": Entry("several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST),
-    FREE_SIGN: Entry("several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST),
-    RANKING: Entry("by_ranking", "Ranking", uses_old=True, gaussian=True, first=ONE_FIRST),
+    BOTORCH: Entry("gaussian", "BoTorch", gaussian=True, package="botorch"),
+    "MultiTaskGP": Entry(
+        "several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"
+    ),
+    FREE_SIGN: Entry("several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"),
+    RANKING: Entry("by_ranking", "Ranking", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"),
     # Ax and BayBE.
-    "Ax": Entry("with_ax", "Default", PEERS, gaussian=True),
-    BOTL: Entry("with_ax", "Transfer", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST),
-    "BayBE": Entry("with_baybe", "Tasks", PEERS, uses_old=True, gaussian=True, first=0),
+    "Ax": Entry("with_ax", "Default", PEERS, gaussian=True, package="ax-platform"),
+    BOTL: Entry("with_ax", "Transfer", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST, package="ax-platform"),
+    "BayBE": Entry("with_baybe", "Tasks", PEERS, uses_old=True, gaussian=True, first=0, package="baybe"),
     # Optuna and OptunaHub.
-    "Optuna GPSampler": Entry("with_optuna", "Gaussian", PEERS, gaussian=True),
+    "Optuna GPSampler": Entry("with_optuna", "Gaussian", PEERS, gaussian=True, package="optuna"),
     "Optuna GPSampler, old trials added": Entry(
-        "with_optuna", "GaussianOldTrials", PEERS, uses_old=True, gaussian=True, first=0
+        "with_optuna", "GaussianOldTrials", PEERS, uses_old=True, gaussian=True, first=0, package="optuna"
     ),
-    "Optuna TPE": Entry("with_optuna", "Parzen", PEERS),
-    "Optuna TPE, old trials added": Entry("with_optuna", "ParzenOldTrials", PEERS, uses_old=True, first=0),
-    "Optuna meta_learn_tpe": Entry("with_optuna", "MetaLearnParzen", PEERS, uses_old=True, first=ONE_FIRST),
+    "Optuna TPE": Entry("with_optuna", "Parzen", PEERS, package="optuna"),
+    "Optuna TPE, old trials added": Entry(
+        "with_optuna", "ParzenOldTrials", PEERS, uses_old=True, first=0, package="optuna"
+    ),
+    "Optuna meta_learn_tpe": Entry(
+        "with_optuna", "MetaLearnParzen", PEERS, uses_old=True, first=ONE_FIRST, package="optunahub"
+    ),
     # Vizier, SMAC, HEBO, OpenBox and Syne Tune.
-    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True),
+    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True, package="google-vizier"),
     "Vizier, old trials as prior": Entry(
-        "vizier_bandit", "VizierOnPriors", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST
+        "vizier_bandit", "VizierOnPriors", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST, package="google-vizier"
     ),
-    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True),
-    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True),
-    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True),
-    "OpenBox, transfer": Entry("open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST),
-    "syne-tune, quantiles": Entry("syne_tune_transfer", "Quantiles", PEERS, uses_old=True, first=0),
+    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True, package="smac"),
+    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True, package="HEBO"),
+    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True, package="openbox"),
+    "OpenBox, transfer": Entry(
+        "open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST, package="openbox"
+    ),
+    "syne-tune, quantiles": Entry(
+        "syne_tune_transfer", "Quantiles", PEERS, uses_old=True, first=0, package="syne-tune"
+    ),
     "syne-tune, bounding box": Entry(
-        "syne_tune_transfer", "InBoundingBox", PEERS, uses_old=True, gaussian=True, first=0
+        "syne_tune_transfer", "InBoundingBox", PEERS, uses_old=True, gaussian=True, first=0, package="syne-tune"
     ),
 }

@@ -102,7 +102,8 @@ def test_intervals_of_a_contest_are_those_of_other_studies_and_contests_may_have
     assert alone[1:] == pytest.approx(expected[1:], rel=0.03)  # drawn otherwise
     both, expected = versus(regrets, OURS, RANDOM, [MANY, OTHER]).ratio, paired_ratio(own, base, least=1e-3)
     assert both.middle == pytest.approx(expected.middle)
-    assert both.low < expected.low < expected.high < both.high  # contests are drawn too
+    ratios = own.mean(axis=1) / base.mean(axis=1)
+    assert both[1:] == pytest.approx((ratios.min(), ratios.max()))  # one contest alone in many draws
     fewer = [one for one in runs if one["problem"].iloc[0] == CHOSE or one["seed"].iloc[0] < 7]
     some = versus(over_budget(curves(pd.concat(fewer))), OURS, RANDOM, [MANY, OTHER])
     assert some.seeds == {MANY: 12, OTHER: 7}

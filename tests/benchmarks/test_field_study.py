@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from benchmarks.problems.pairs import PAIRS
 from benchmarks.results import read_results
 from benchmarks.studies.field import campaigns, command
 from benchmarks.studies.field.campaigns import course, regrets
+from benchmarks.studies.field.described import version_of, who_takes_part
 from benchmarks.studies.field.grounds import Ground, Nearest, ground_of
 from benchmarks.studies.field.jobs import (
     BY_ROWS,
@@ -142,6 +144,14 @@ def test_the_comparison_is_as_wide_as_the_document_says() -> None:
     assert len(FULL.seeds) == 20
     assert len(COST) == 2
     assert {one.part for one in SMOKE.contests} == {one.part for one in CONTESTS}
+
+
+def test_every_peer_has_a_pinned_version_and_a_description() -> None:
+    table = [line.split(" | ") for line in who_takes_part().splitlines()[2:]]
+    assert [row[0].removeprefix("| ") for row in table] == list(ALL_PEERS)
+    assert all(re.search(r" \d+\.\d", row[1]) and row[4].endswith(". |") for row in table)
+    with pytest.raises(LookupError, match="openbox.txt does not pin nothing"):
+        version_of(replace(ALL_PEERS["OpenBox"], package="nothing"))
 
 
 def arguments(out: Path, *words: str) -> argparse.Namespace:

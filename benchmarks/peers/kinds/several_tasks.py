@@ -47,7 +47,7 @@ class MultiTask(GaussianPeer):
 
 
 class FreeSign(MultiTask):
-    """The same with B of full rank whose correlations lie anywhere between -1 and 1, without a prior on them.
+    """`MultiTaskGP` with B of full rank: correlations lie anywhere between -1 and 1, without a prior on them.
 
     The likelihood may have a peak for either sign. Each old set's sign is the likelier one after a few steps with that
     set and the new one alone; the search over all parameters begins there.

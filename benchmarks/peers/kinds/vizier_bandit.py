@@ -22,7 +22,7 @@ _RESPONSE = "response"
 
 
 class Vizier:
-    """The designer without anything old."""
+    """`VizierGPBandit` without anything old."""
 
     def __init__(self, task: Task) -> None:
         self._task, self._told = task, 0
@@ -45,7 +45,7 @@ class Vizier:
 
 
 class VizierOnPriors(Vizier):
-    """The designer whose process stands on one for each old set."""
+    """`VizierGPBandit` whose process stands on one for each old set."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)

@@ -25,6 +25,7 @@ from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.field.campaigns import regrets, seconds_and_mebibytes
+from benchmarks.studies.field.described import who_takes_part
 from benchmarks.studies.field.jobs import (
     BY_ROWS,
     CONTESTS,
@@ -94,7 +95,7 @@ def write_field(results: Path, docs: Path) -> None:
     """Tables into docs/field.md, and pictures, of all that is stored."""
     found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
     costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
-    write_tables(docs / "field.md", field_tables(found, CONTESTS, costs))
+    write_tables(docs / "field.md", {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()})
     parts: dict[str, list[Key]] = {_ALL: []}
     for contest in CONTESTS:
         if contest.part != BY_ROWS:

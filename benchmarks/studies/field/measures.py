@@ -113,7 +113,7 @@ def versus(regrets: pd.DataFrame, own: str, other: str, contests: Sequence[Key])
     drawn = {contests[place]: _log_ratios(values[place][:, finished[place]]) for place in met}
     seeds = {contests[place]: int(finished[place].sum()) for place in met}
     each = {key: _estimate(log_ratios) for key, log_ratios in drawn.items()}
-    return Versus(_estimate(_over_contests(np.stack(list(drawn.values())))), each, seeds)
+    return Versus(_estimate(_over_contests(list(drawn.values()))), each, seeds)
 
 
 def _rows_of(regrets: pd.DataFrame, peer: str, contests: Sequence[Key]) -> np.ndarray:
@@ -124,25 +124,23 @@ def _rows_of(regrets: pd.DataFrame, peer: str, contests: Sequence[Key]) -> np.nd
 
 
 def _log_ratios(values: np.ndarray) -> np.ndarray:
-    """log(mean own / mean other): of all seeds, then of seeds drawn with replacement; at least `LEAST_REGRET`.
-
-    Contests with as many seeds are drawn alike, as they share pools and first settings.
-    """
+    """log(mean own / mean other): of all seeds, then of seeds drawn with replacement; at least `LEAST_REGRET`."""
     seeds = values.shape[-1]
     own, other = np.log(np.maximum(values @ _drawn(seeds) / seeds, LEAST_REGRET))
     return own - other
 
 
-def _over_contests(log_ratios: np.ndarray) -> np.ndarray:
-    """The mean over contests (rows): of all of them, then of contests drawn with replacement, with their drawn seeds.
+def _over_contests(log_ratios: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean over contests: of all of them, then of contests drawn with replacement, each with all its seeds.
 
-    So the interval speaks of other problems of the same sorts, and one seed of many contests has one too.
+    So the interval speaks of other problems of the same sorts. That contests have few seeds is in it: their ratios
+    scatter the more. Of one contest, seeds are drawn.
     """
-    count = len(log_ratios)
+    count, middles = len(log_ratios), np.array([one[0] for one in log_ratios])
     if count == 1:
         return log_ratios[0]
-    often = np.random.default_rng(1).multinomial(count, np.full(count, 1 / count), _RESAMPLES).T
-    return np.append(log_ratios[:, 0].mean(), (log_ratios[:, 1:] * often).mean(axis=0))
+    often = np.random.default_rng(1).multinomial(count, np.full(count, 1 / count), _RESAMPLES)
+    return np.append(middles.mean(), often @ middles / count)
 
 
 @cache
