@@ -14,7 +14,8 @@ from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, RANDO
 from benchmarks.peers.calling import PeerError
 from benchmarks.peers.tasks import Input, Setting, Task
 from benchmarks.problems.pairs import PAIRS
-from benchmarks.results import read_results
+from benchmarks.results import RESULTS, read_results, read_runs
+from benchmarks.results import jobs_of as stored_jobs
 from benchmarks.studies.field import campaigns, command
 from benchmarks.studies.field.campaigns import course, regrets
 from benchmarks.studies.field.described import version_of, who_takes_part
@@ -33,6 +34,7 @@ from benchmarks.studies.field.jobs import (
     job_of,
     jobs_of,
 )
+from benchmarks.tables import DOCS
 from tunedprior.errors import InputError
 
 BRANIN = FieldJob("Branin", "flipped", 30, 0.0, OURS, 300, 4)
@@ -150,7 +152,7 @@ def test_every_peer_has_a_pinned_version_and_a_description() -> None:
     table = [line.split(" | ") for line in who_takes_part().splitlines()[2:]]
     assert [row[0].removeprefix("| ") for row in table] == list(ALL_PEERS)
     assert all(re.search(r" \d+\.\d", row[1]) and row[4].endswith(". |") for row in table)
-    with pytest.raises(LookupError, match="openbox.txt does not pin nothing"):
+    with pytest.raises(LookupError, match=r"openbox\.txt does not pin nothing"):
         version_of(replace(ALL_PEERS["OpenBox"], package="nothing"))
 
 
@@ -183,3 +185,18 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
     with pytest.raises(InputError, match="there is no 'nobody'"):
         command.main(arguments(tmp_path, "--peers", "nobody"))
     capsys.readouterr()
+
+
+def test_the_documented_results_are_the_stored_ones(tmp_path: Path) -> None:
+    written = DOCS / "field.md"
+    (tmp_path / "field.md").write_text(written.read_text())
+    command.write_field(RESULTS, tmp_path)
+    assert (tmp_path / "field.md").read_text() == written.read_text()
+    pictures = re.findall(r"\]\((figures/[^)]+)\)", written.read_text())
+    assert {f"figures/{path.name}" for path in (tmp_path / "figures").iterdir()} >= set(pictures)
+    assert all((DOCS / picture).is_file() for picture in pictures)
+
+
+def test_what_is_stored_was_asked_for() -> None:
+    every = {job for name in ALL_PEERS for job in jobs_of(CONTESTS, name, FULL.seeds, FULL.trials)}
+    assert set(stored_jobs(read_runs("field"), FieldJob)) <= every

@@ -131,7 +131,7 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
             run_all(study, jobs_of(contests, name, some, size.trials), results)
     if _COST in parts:
         where = _possible(COST, arguments.pairs)
-        jobs = [job for seed in size.cost_seeds for name in peers for job in jobs_of(where, name, [seed], size.trials)]
+        jobs = [job for name in peers for job in jobs_of(where, name, size.cost_seeds, size.cost_trials)]
         run_in_turn(study_of_cost(arguments.pairs), jobs, results)
 
 

@@ -94,22 +94,25 @@ class Size:
         seeds: Of each.
         cost_seeds: Of the contests where seconds and memory are measured.
         trials: Of each campaign.
+        cost_trials: Of those whose seconds and memory are measured.
     """
 
     contests: tuple[Contest, ...]
     seeds: range
     cost_seeds: range
     trials: int
+    cost_trials: int
 
 
 # Numbers of the prior were chosen on seeds below 10, and 100 to 119 were looked at; these chose nothing.
-FULL = Size(CONTESTS, range(300, 320), range(300, 301), TRIALS)
+FULL = Size(CONTESTS, range(300, 320), range(300, 301), TRIALS, 10)
 SMOKE = replace(
     FULL,
     contests=tuple({one.part: one for one in CONTESTS}.values()),
     seeds=range(300, 301),
     cost_seeds=range(300, 301),
     trials=6,
+    cost_trials=5,
 )
 
 
