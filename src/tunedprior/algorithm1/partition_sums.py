@@ -1,4 +1,4 @@
-"""What passes over partitioned old data add up: a sample of the rows, their ranges, normal equations, errors.
+"""What passes over partitioned old data add up: a sample of the rows, their ranges, and normal equations.
 
 Each sum has a method `merge`; each pass is a value that can be sent to a worker, and called there with some pieces.
 """
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Float64, UInt64
+from jaxtyping import Float, Float64, Int64, UInt64
 from numpy import ndarray
 from torch import Tensor
 
 from tunedprior.files.partitions import Piece
-from tunedprior.machines.streamed import FeatureFit, FeatureMap, NormalEquations
+from tunedprior.machines.streamed import FeatureMap, NormalEquations
 from tunedprior.problem.box import Box
 from tunedprior.problem.parameters import Categorical
 from tunedprior.problem.row_rules import GoodRows, LeftOut, RowRules
@@ -78,7 +78,7 @@ class Sampling:
         return found
 
 
-def _mixed(numbers: "ndarray[Any, Any]", seed: int) -> UInt64[ndarray, " n"]:
+def _mixed(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
     """A key for each row number, as good as drawn at random: the mixing function of SplitMix64."""
     x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
@@ -175,26 +175,3 @@ class Equating:
         for points, y in self.rows(pieces):
             found = found.add(points, y)
         return found
-
-
-@dataclass(frozen=True)
-class SquaredErrors:
-    """Σ_j e_j² over some rows."""
-
-    total: float = 0.0
-
-    def merge(self, other: "SquaredErrors") -> "SquaredErrors":
-        """Over the rows of both."""
-        return SquaredErrors(self.total + other.total)
-
-
-@dataclass(frozen=True)
-class LeavingOut:
-    """The fourth pass: squared leave-one-out residuals of a fit of all rows."""
-
-    rows: ScaledRows
-    fit: FeatureFit
-
-    def __call__(self, pieces: Pieces) -> SquaredErrors:
-        """Their sum over these pieces."""
-        return SquaredErrors(sum(self.fit.leave_one_out_squares(points, y) for points, y in self.rows(pieces)))

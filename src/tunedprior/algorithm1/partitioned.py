@@ -3,11 +3,10 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tunedprior.algorithm1.partition_sums import (
     Equating,
-    LeavingOut,
     Pieces,
     Ranges,
     Ranging,
@@ -17,8 +16,8 @@ from tunedprior.algorithm1.partition_sums import (
 )
 from tunedprior.algorithm1.pretraining import Learning, kernel_of, learnt
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import listed, warn, whole
-from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.checks import warn, whole
+from tunedprior.errors import NothingToLearnError, OldDataWarning
 from tunedprior.files.content import ReadTable
 from tunedprior.files.partitions import in_tasks, pieces_of
 from tunedprior.kernels import FreeKernel
@@ -30,16 +29,17 @@ from tunedprior.problem.old_data import OldTable, read_old_data
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.row_rules import RowRules
 from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import TrainingSet
+from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet
 
 #: A folder, a pattern, or the names of files.
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-# Rows that all but the last two passes are made for: twice as many as the selection of λ and the kernel looks at.
+# Rows that everything but the sums is chosen on: more than the selection of λ and the kernel looks at.
 _SAMPLE = 60_000
-# Rows of a task: some seconds of work, and a loss of as much where a worker goes away.
-_TASK = 1_000_000
+# Rows of a task: a second of work or a minute, by the number of features. As much is lost where a worker goes away.
+_TASK = 250_000
 
 
+@runtime_checkable
 class Summing(Protocol):
     """Who computes the sums of all tasks, and merges them as `tree_sum` would."""
 
@@ -62,6 +62,7 @@ def pretrain_partitions(
     target: str = "y",
     lam_bounds: tuple[float, float] | None = None,
     centred: bool = True,
+    rows_with_alpha: int = MOST_ROWS_WITH_ALPHA,
     most_features: int = 2048,
     sample_rows: int = _SAMPLE,
     rows_per_task: int = _TASK,
@@ -72,12 +73,13 @@ def pretrain_partitions(
 
     The same as `pretrain` of one table with all rows, as far as `sample_rows` has all of them; else the kernel, λ and
     the features are chosen on a random sample of that size, and the fit is of all rows. No more than a few thousand
-    rows are in memory at once. Four passes are made: for the sample, the ranges, the normal equations and the
-    leave-one-out error. Each is a sum, of which the tasks are parts; parts are added in a fixed order.
+    rows are in memory at once. Three passes are made: for the sample, the ranges and the normal equations. Each is a
+    sum, of which the tasks are parts; parts are added in a fixed order. The leave-one-out error is that of the sample's
+    rows, in the fit of all.
 
     Rows are judged one by one, so some things are stricter than in `pretrain`. Columns must have the parameters' names.
     Rows with a blank setting are left out, not filled in. Responses are numbers (1 and 0 are pass and fail), so a run
-    that failed has none. A column of which a part is in other units is an error.
+    that failed has none. A column of which a part is in other units may be an error.
 
     Args:
         old_data: A folder of Parquet files, a pattern such as "old/*.parquet", or a list of files.
@@ -87,6 +89,7 @@ def pretrain_partitions(
         target: The column that holds the response.
         lam_bounds: Search interval of λ, as for `pretrain`.
         centred: Whether the mean of numeric responses (of the sample) is subtracted before they are scaled.
+        rows_with_alpha: As for `pretrain`: what has no more different settings is learnt from the sample alone.
         most_features: Upper bound on features p. Time grows with p² for each row, and a partial sum takes 8p² bytes.
         sample_rows: Rows of the sample.
         rows_per_task: Rows of a task, about. The answer depends on it by rounding alone.
@@ -98,7 +101,13 @@ def pretrain_partitions(
     """
     space = Space.parse(space)
     how = Learning(
-        kernel, ard, None, lam_bounds, centred, seed=seed, most_features=whole(most_features, "most_features")
+        kernel,
+        ard,
+        lam_bounds=lam_bounds,
+        centred=centred,
+        rows_with_alpha=rows_with_alpha,
+        seed=seed,
+        most_features=whole(most_features, "most_features"),
     )
     rules = RowRules(space, target)
     tasks = in_tasks(pieces_of(old_data, rules.columns), whole(rows_per_task, "rows_per_task"))
@@ -113,7 +122,7 @@ def pretrain_partitions(
     def fit_there(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
         rows = ScaledRows(rules, box, kernel_of(how)[1], chosen_on.shift, chosen_on.scale)
         fit = summing(Equating(rows, feature_map), tasks).solve(lam)
-        return fit, summing(LeavingOut(rows, fit), tasks).total / ranges.used
+        return fit, fit.leave_one_out_error(chosen_on.points, chosen_on.response)
 
     with computing():
         return learnt(data, space, how, fit_there, box)
@@ -122,17 +131,13 @@ def pretrain_partitions(
 def _understood(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:
     """The rules for all rows that the sample teaches, and those of its rows that keep them, in their order."""
     sample = sampled.rows.sort_index()
+    if sample.empty:
+        raise NothingToLearnError(f"Old data has no row that can be used: in each, a setting or {target!r} is blank.")
     rules = RowRules.learnt(space, target, sample)
     good = rules.good_rows(sample, "the sample")
     numbers = sample.index[good.kept]
     table = good.settings.assign(**{target: good.response})
     data = read_old_data(ReadTable(table, "the sample", (), numbers), space, target)
-    mixed = [finding.column for finding in data.report.findings if finding.kind == "part in other units"]
-    if mixed:
-        raise InputError(
-            f"All rows of a column must be in the same units; a part of {listed(mixed)} is in others. Convert them: "
-            "rows in many files are judged one by one, and cannot be told apart by that."
-        )
     return replace(rules, labels=data.labels), data
 
 

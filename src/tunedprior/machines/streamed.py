@@ -187,19 +187,16 @@ class FeatureFit:
     def leave_one_out_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
         """(1/n) Σ_j ((y_j - g(a_j))/(1 - h_j))² with h_j = φ(a_j)ᵀ(ΦᵀΦ + λI)⁻¹φ(a_j), for the rows trained on.
 
-        It takes a second pass over the rows.
+        The summands are the squared leave-one-out residuals. It takes a second pass over the rows; of a random choice
+        of them it is an estimate.
         """
-        return self.leave_one_out_squares(points, y) / len(y)
-
-    def leave_one_out_squares(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
-        """The summands of `leave_one_out_error` for some of the rows trained on, added up."""
         total = 0.0
         with computing(parallel=len(points) >= _MANY_ROWS):
             for phi, responses in self.map.blocks(points, y):
                 residual = responses - self.weights @ phi
                 leverage = torch.linalg.solve_triangular(self.factor, phi, upper=False).square().sum(0)
                 total += float((residual / (1 - leverage)).square().sum())
-        return total
+        return total / len(y)
 
     def arrays(self) -> dict[str, Tensor]:
         """The fit as tensors to be saved, for `from_arrays`."""

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
+
+_OwnT = TypeVar("_OwnT")
 
 
+@runtime_checkable
 class Mergeable(Protocol):
     """What is known of some of the rows; two of them make up what is known of all."""
 
-    def merge(self, other: Self) -> Self:
+    def merge(self: _OwnT, other: _OwnT, /) -> _OwnT:
         """What is known of the rows of both, this one's first."""
         ...
 

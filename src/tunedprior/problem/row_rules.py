@@ -11,12 +11,14 @@ from jaxtyping import Bool, Float64
 from numpy import ndarray
 
 from tunedprior.checks import listed
+from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank
 from tunedprior.files.content import ReadTable
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.parameters import Categorical, Numeric, position_among
 from tunedprior.problem.space import Space
 from tunedprior.problem.suspicions import Reach, reach_of, sentinels
+from tunedprior.problem.unit_mixtures import mixed_units
 
 #: How many rows were left out, by column and reason.
 LeftOut = Counter[tuple[str, str]]
@@ -74,7 +76,7 @@ class RowRules:
             values = sample[parameter.name].to_numpy(dtype=np.float64)
             values = values[~np.isin(values, marks[parameter.name])]
             if len(values):
-                reach[parameter.name] = reach_of(np.log(values) if parameter.log else values, parameter)
+                reach[parameter.name] = _reach_in_its_units(values, parameter)
         return cls(space, target, marks, reach)
 
     def good_rows(self, table: pd.DataFrame, origin: str, first: int = 0) -> GoodRows:
@@ -136,6 +138,21 @@ class _Judged:
                 name, f"'not measured' ({listed(f'{mark:g}' for mark in marks[name])})", np.isin(values, marks[name])
             )
         return values
+
+
+def _reach_in_its_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
+    """How far values may lie from the space, by those in the units of most; all others must lie beyond."""
+    scaled, mixed = np.log(values) if parameter.log else values, mixed_units(values, parameter)
+    if mixed is None:
+        return reach_of(scaled, parameter)
+    reach = reach_of(scaled[~mixed.rows], parameter)
+    if reach.holds(scaled[mixed.rows]).any():
+        raise InputError(
+            f"All rows of {parameter.name!r} must be in the same units; of {len(values):,} that were looked at, "
+            f"{int(mixed.rows.sum()):,} are {mixed.words}. Convert them: rows of many files are judged one by one, "
+            "and some of these could be right."
+        )
+    return reach
 
 
 def _blank(column: "pd.Series[Any]", parameter: Categorical) -> Bool[ndarray, " n"]:
