@@ -57,7 +57,7 @@ def pretrain_on_dask(
     >>> from tunedprior import Optimizer
     >>> x = np.random.default_rng(0).uniform(0, 1, (2000, 2))
     >>> old = pd.DataFrame(x, columns=["heat", "acid"]).assign(y=np.sin(3 * x[:, 0]) * x[:, 1])
-    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=None) as client:
+    >>> with tempfile.TemporaryDirectory() as folder, Client(processes=False, dashboard_address=":0") as client:
     ...     for part in range(4):
     ...         old[part::4].to_parquet(f"{folder}/part{part}.parquet")
     ...     prior = pretrain_on_dask(folder, {"heat": (0.0, 1.0), "acid": (0.0, 1.0)}, client)
