@@ -56,9 +56,9 @@ def billion_table(results: pd.DataFrame) -> str:
             "from": f"{job['rows']:,} rows",
             **{f"{name}, a row": readable(seconds) for name, seconds in passes.items()},
             "choosing, once": readable(fixed),
-            "10⁹ rows on one core": _hours(1e9 * sum(passes.values()) + fixed),
-            "of processors in the tree": _hours(1e9 * busy),
-            "on 64 cores": _hours(1e9 * busy / 64 + fixed),
+            "10⁹ rows on one core": _long(1e9 * sum(passes.values()) + fixed),
+            "of processors in the tree": _long(1e9 * busy),
+            "on 64 cores": _long(1e9 * busy / 64 + fixed),
         }
     return _table(rows, "fit")
 
@@ -134,8 +134,8 @@ def _gib(size: float) -> str:
     return f"{size:.2f} GiB"
 
 
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:.3g} h"
+def _long(seconds: float) -> str:
+    return f"{seconds / 3600:.2g} h" if seconds >= 3600 else f"{seconds / 60:.2g} min"
 
 
 def _table(rows: Mapping[str, Mapping[str, object]], name: str) -> str:
