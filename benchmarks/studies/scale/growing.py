@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchmarks.studies.scale.alone import alone
+from benchmarks.studies.scale.own_process import alone
 from benchmarks.studies.speed.learning import peak_memory
 from tunedprior import History, Optimizer, pretrain
 from tunedprior.average.surrogate import Average

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks.studies.scale.alone import alone
+from benchmarks.studies.scale.own_process import alone
 from benchmarks.studies.speed.learning import peak_memory, rough
 from tunedprior import WeightPrior
 from tunedprior.algorithm1.partition_sums import Pieces
