@@ -24,6 +24,7 @@ from benchmarks.studies import (
 from benchmarks.studies.audits import command as audits
 from benchmarks.studies.field import command as field
 from benchmarks.studies.goals import command as goals
+from benchmarks.studies.scale import command as scale
 from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed import command as speed
 from benchmarks.studies.workers import command as workers
@@ -47,6 +48,7 @@ _BENCHMARKS = {
     "speed": speed,
     "shell": shell,
     "workers": workers,
+    "scale": scale,
     "audit": audits,
     "demo": demo,
     "gallery": gallery,

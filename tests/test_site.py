@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
 #: Modules whose public names the reference has.
 DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
-INTEGRATIONS = ("ax", "baybe", "botorch", "optuna", "sklearn", "storages", "workers")
+INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "storages", "workers")
 
 
 def described() -> set[str]:

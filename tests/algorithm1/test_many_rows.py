@@ -10,7 +10,7 @@ from support.builders import PLANT, plant_data
 from support.cases import number, table
 from tunedprior import pretrain
 from tunedprior.algorithm1 import pretraining
-from tunedprior.algorithm1.pretraining import _fit_without_alpha
+from tunedprior.algorithm1.pretraining import confirmed
 from tunedprior.errors import OldDataWarning
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, SupportVectorRegressor
@@ -68,9 +68,10 @@ def test_held_out_rows_correct_a_bad_lengthscale(start: float) -> None:
     y = (6 * x[:, 0]).sin() + (5 * x[:, 1]).cos() + 0.3 * table(300, seed=4)
     kernel = SquaredExponential(number(start)).requires_grad_(False)
     begun = Selection(LeastSquares(0.1), kernel, 1.0)
-    fit, error = _fit_without_alpha(begun, x, y, (1e-2, 10.0), 0)
+    better, lam = confirmed(begun, x, y, (1e-2, 10.0), 0)
+    fit = NormalEquations.of(FeatureMap.of(better, x, 2048), x, y).solve(lam)
     stayed = NormalEquations.of(FeatureMap.of(kernel, x, 512), x, y).solve(0.1)
-    assert error < stayed.leave_one_out_error(x, y)
+    assert fit.leave_one_out_error(x, y) < stayed.leave_one_out_error(x, y)
     assert abs(math.log(fit.map.kernel.lengthscale.item() / 0.6)) < abs(math.log(start / 0.6))
     assert 1e-2 <= fit.lam <= 10
     z = table(200, 2, seed=5, low=-1, high=1)

@@ -1,9 +1,12 @@
 """Least squares without α: against the dual, in blocks, and within its memory."""
 
+from functools import reduce
+
 import numpy as np
 import pytest
 import torch
 
+from support import reference
 from support.builders import LAM, rows_of_ripple
 from support.cases import number, table
 from support.memory import LargestTensor
@@ -126,3 +129,38 @@ def test_memory_holds_a_block_and_the_normal_equations_but_never_all_features(mo
     assert size * len(x) > 40 * 2**13
     assert mode.entries <= max(size**2, 2**13)
     assert fit.error(x, y) < 0.01
+
+
+def test_normal_equations_are_those_of_loops_over_rows() -> None:
+    x, y = rows_of_ripple(40)
+    found = equations(x, y, most=9)
+    index = found.map.features.indices.tolist()
+    gram, moment = reference.normal_equations(x.tolist(), y.tolist(), index, [0.9, 0.9])
+    torch.testing.assert_close(found.gram, torch.tensor(gram, dtype=torch.float64), rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(found.moment, torch.tensor(moment, dtype=torch.float64), rtol=1e-12, atol=1e-14)
+    weights = torch.tensor(reference.ridge(gram, moment, LAM), dtype=torch.float64)
+    torch.testing.assert_close(found.solve(LAM).weights, weights, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(100,), (1, 99), (30, 30, 40), (25,) * 4, (1,) * 100], ids=str)
+def test_parts_merge_into_the_whole_in_any_order(sizes: tuple[int, ...]) -> None:
+    x, y = rows_of_ripple(100)
+    whole = equations(x, y)
+    parts = [NormalEquations.of(whole.map, *part) for part in zip(x.split(sizes), y.split(sizes), strict=True)]
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(parts))
+        merged = reduce(NormalEquations.merge, [parts[k] for k in order])
+        torch.testing.assert_close(merged.gram, whole.gram, rtol=1e-12, atol=1e-13)
+        assert (merged.count, merged.square) == (100, pytest.approx(whole.square, rel=1e-12))
+        torch.testing.assert_close(merged.solve(LAM)(x), whole.solve(LAM)(x), rtol=1e-9, atol=1e-10)
+
+
+def test_rows_are_added_one_after_the_other() -> None:
+    x, y = rows_of_ripple(30)
+    whole = equations(x, y)
+    found = NormalEquations.of(whole.map, x[:0], y[:0])
+    assert (found.count, float(found.gram.abs().max())) == (0, 0.0)
+    for point, response in zip(x.split(1), y.split(1), strict=True):
+        found = found.add(point, response)
+    torch.testing.assert_close(found.gram, whole.gram, rtol=1e-12, atol=1e-13)
+    torch.testing.assert_close(found.moment, whole.moment, rtol=1e-12, atol=1e-13)

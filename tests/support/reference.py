@@ -229,6 +229,18 @@ def ridge(gram, y, lam):
     return solve([[gram[i][j] + (lam if i == j else 0.0) for j in range(n)] for i in range(n)], y)
 
 
+def normal_equations(points, y, indices, lengthscales):
+    """Σ_j φ(a_j)φ(a_j)ᵀ and Σ_j φ(a_j)y_j of a squared exponential, row by row."""
+    gram, moment = [[0.0] * len(indices) for _ in indices], [0.0] * len(indices)
+    tau = [math.sqrt(squared_exponential_squared_weight(index, lengthscales)) for index in indices]
+    for point, response in zip(points, y, strict=True):
+        phi = [tau[i] * squared_exponential_feature(point, index, lengthscales) for i, index in enumerate(indices)]
+        for i, one in enumerate(phi):
+            moment[i] += one * response
+            gram[i] = [total + one * other for total, other in zip(gram[i], phi, strict=True)]
+    return gram, moment
+
+
 # -- Gaussian processes --------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """The first half of Algorithm 1: learn from old data which features matter."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,13 +42,36 @@ _ORDER_ONE = (0.1, 10.0)
 _WORSE = 1.05
 
 
-@dataclass(frozen=True)
-class _How:
-    """What is done to the responses, and between which bounds λ is searched for; attributes as for `pretrain`."""
+#: From φ, λ and the rows that both were chosen on to the fit of all rows, and its leave-one-out error.
+FitOfAll = Callable[[FeatureMap, float, TrainingSet], tuple[FeatureFit, float]]
 
-    centred: bool
-    as_printed: bool
-    lam_bounds: tuple[float, float] | None
+
+@dataclass(frozen=True)
+class Learning:
+    """How to learn; attributes as for `pretrain`, and the upper bound on features."""
+
+    kernel: FreeKernel | None = None
+    ard: bool = False
+    machine: Machine | None = None
+    lam_bounds: tuple[float, float] | None = None
+    centred: bool = True
+    as_printed: bool = False
+    rows_with_alpha: int = MOST_ROWS_WITH_ALPHA
+    seed: int = 0
+    most_features: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows_with_alpha", whole(self.rows_with_alpha, "rows_with_alpha"))
+        object.__setattr__(self, "seed", seeded(self.seed))
+        object.__setattr__(self, "ard", flag(self.ard, "ard"))
+        if self.kernel is not None:
+            refuse_other_kernels(self.kernel)
+        if self.machine is not None:
+            refuse_other_types(
+                self.machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)"
+            )
+        if self.lam_bounds is not None:
+            refuse_other_bounds(self.lam_bounds)
 
     def training_set(self, rows: TrainingSet) -> TrainingSet:
         """The rows with the responses that the machine is trained on."""
@@ -121,58 +144,65 @@ def pretrain(
     Raises:
         NothingToLearnError: If there are fewer than two different settings, or a response that never varies.
     """
-    space, rows_with_alpha = Space.parse(space), whole(rows_with_alpha, "rows_with_alpha")
-    seed, ard = seeded(seed), flag(ard, "ard")
-    if kernel is not None:
-        refuse_other_kernels(kernel)
-    if machine is not None:
-        refuse_other_types(machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)")
-    if lam_bounds is not None:
-        refuse_other_bounds(lam_bounds)
+    space = Space.parse(space)
+    how = Learning(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
     _refuse_other_devices(device)
     data = read_old_data(old_data, space, target, direction)
+
+    def fit_here(feature_map: FeatureMap, lam: float, rows: TrainingSet) -> tuple[FeatureFit, float]:
+        points, y = rows.points.to(device), rows.response.to(device)
+        fit = NormalEquations.of(feature_map, points, y).solve(lam)
+        return fit, fit.leave_one_out_error(points, y)
+
     with computing():
-        how = _How(centred and not as_printed, as_printed, lam_bounds)
-        return _learnt(data, space, kernel, ard, machine, how, rows_with_alpha, seed, device)
+        return learnt(data, space, how, fit_here, device=device)
 
 
-def _learnt(
-    data: OldTable,
-    space: Space,
-    kernel: FreeKernel | None,
-    ard: bool,
-    machine: Machine | None,
-    how: _How,
-    rows_with_alpha: int,
-    seed: int,
-    device: str,
+def kernel_of(how: Learning) -> tuple[FreeKernel, float]:
+    """The kernel that learns, and the part of [-1, 1] that it is defined on."""
+    kernel = SquaredExponential() if how.kernel is None else how.kernel
+    return kernel, OPEN_REACH if kernel.open_domain else 1.0
+
+
+def learnt(
+    data: OldTable, space: Space, how: Learning, fit_all: FitOfAll, box: Box | None = None, device: str = "cpu"
 ) -> WeightPrior:
-    """The `WeightPrior` of `pretrain`, from a table that was read already."""
+    """The `WeightPrior` of `pretrain`.
+
+    Args:
+        data: All old rows, or those of them that everything but the last fit is chosen on.
+        space: The search space.
+        how: All that can be set.
+        fit_all: Fits all rows in explicit features; it is asked for if these are too many for α.
+        box: The box of all rows; the one around these, when left out.
+        device: Where the kernel's parameter and λ are confirmed.
+    """
     if data.absent:
         raise InputError(
             "Algorithm 1 takes all features from old data, so it must have every column; "
             f"{listed(data.absent)} is missing or nearly empty. Use prior='average', which holds other beliefs "
             "too, or add the column."
         )
-    box = Box.around(space, data.settings if len(data) else None)
-    kernel = SquaredExponential() if kernel is None else kernel
-    reach = OPEN_REACH if kernel.open_domain else 1.0
-    every = how.training_set(TrainingSet.of(data, box, reach=reach, rows_with_alpha=rows_with_alpha))
-    few = every.subset(rows_with_alpha, seed)
+    box = box or Box.around(space, data.settings if len(data) else None)
+    kernel, reach = kernel_of(how)
+    every = how.training_set(TrainingSet.of(data, box, reach=reach, rows_with_alpha=how.rows_with_alpha))
+    few = every.subset(how.rows_with_alpha, how.seed)
     about: dict[str, Any] = {
         "anchors": few.points, "box": box, "reach": reach, "response_shift": every.shift, "response_scale": every.scale,
         "places": few.places,
     }  # fmt: skip
-    choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=ard, seed=seed)
-    if len(few) < len(every) and isinstance(machine, LeastSquares | None) and has_features(kernel):
+    choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=how.ard, seed=how.seed)
+    if len(few) < len(every) and isinstance(how.machine, LeastSquares | None) and has_features(kernel):
         lambdas = how.lambdas(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
-        fit, error = _fit_without_alpha(chosen, every.points.to(device), every.response.to(device), lambdas, seed)
+        best, lam = confirmed(chosen, every.points.to(device), every.response.to(device), lambdas, how.seed)
+        feature_map = FeatureMap.of(best, every.points.to(device), how.most_features or _MOST_FEATURES)
+        fit, error = fit_all(feature_map, lam, every)
         if error <= _WORSE * chosen.error:
             return WeightPrior(fit.to("cpu"), machine="LeastSquares", error=error, **about)
     if len(few) < len(every):
         warn(f"Old data has {len(every):,} rows; learning from a random choice of {len(few)}.", OldDataWarning)
-    machine = machine or how.machine_for(data.labels)
+    machine = how.machine or how.machine_for(data.labels)
     chosen = choose(machine, lam_bounds=how.lambdas(machine))
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
@@ -188,13 +218,10 @@ def _refuse_other_devices(device: Any) -> None:
         ) from error
 
 
-def _fit_without_alpha(
+def confirmed(
     chosen: Selection, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam_bounds: tuple[float, float], seed: int
-) -> tuple[FeatureFit, float]:
-    """The least-squares fit of all rows in explicit features, and its leave-one-out error.
-
-    The kernel's parameter and λ are those selected on a small sample, or multiples with a smaller held-out error.
-    """
+) -> tuple[FreeKernel, float]:
+    """The kernel and λ that were selected on a small sample, or multiples with a smaller error on held-out rows."""
     order = torch.as_tensor(np.random.default_rng(seed).permutation(len(points))).to(points.device)
     held_out, training = order[: min(_HELD_OUT, len(points) // 5)], order[-min(_TRAINING, len(points) * 4 // 5) :]
     best = (float("inf"), chosen.kernel, chosen.machine.lam)
@@ -205,9 +232,7 @@ def _fit_without_alpha(
             lam = min(max(factor * chosen.machine.lam, lam_bounds[0]), lam_bounds[1])
             error = equations.solve(lam).error(points[held_out], y[held_out])
             best = min(best, (error, kernel, lam), key=lambda one: one[0])
-    _, kernel, lam = best
-    fit = NormalEquations.of(FeatureMap.of(kernel, points, _MOST_FEATURES), points, y).solve(lam)
-    return fit, fit.leave_one_out_error(points, y)
+    return best[1:]
 
 
 def _nearby(kernel: FreeKernel) -> list[FreeKernel]:

@@ -15,7 +15,8 @@ from tunedprior.errors import FileFormatError, InputError
 #: No table is larger than this, packed or unpacked: a few kilobytes could otherwise fill the memory.
 MOST_BYTES = 2**30
 
-_ENDINGS = {
+#: How the names of files of each kind end.
+ENDINGS = {
     "gzip": (".gz",),
     "bzip2": (".bz2",),
     "xz": (".xz",),
@@ -60,11 +61,11 @@ def kind_of(data: bytes, origin: str) -> str:
             f"{origin!r} is {other}, not a table. Save it as CSV, or read it yourself and pass a pandas.DataFrame."
         )
     ending = PurePath(origin).suffix.lower()
-    promised = next((one for one, endings in _ENDINGS.items() if ending in endings), kind)
+    promised = next((one for one, endings in ENDINGS.items() if ending in endings), kind)
     if promised != kind:
         raise FileFormatError(
             f"{origin!r} is damaged or misnamed: it ends in {ending} ({promised}), but its content is "
-            f"{'not that' if kind == 'text' else f'{kind}, which ends in {_ENDINGS[kind][0]}'}. "
+            f"{'not that' if kind == 'text' else f'{kind}, which ends in {ENDINGS[kind][0]}'}. "
             "Rename it, or save it again."
         )
     return kind

@@ -76,14 +76,20 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
-    """The table of a Parquet file."""
+def parquet_reader(origin: str) -> Any:
+    """The module that reads Parquet files; an `InputError` that names the extra, if it is not there."""
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise InputError(
             f"Reading {origin!r} takes the package pyarrow. Install it with {_INSTALL}, or save the table as CSV."
         ) from error
+    return parquet
+
+
+def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
+    """The table of a Parquet file."""
+    parquet = parquet_reader(origin)
     try:
         file = parquet.ParquetFile(BytesIO(data))
         size = sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups))

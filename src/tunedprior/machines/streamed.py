@@ -73,7 +73,8 @@ class FeatureMap:
 class NormalEquations:
     """ΦᵀΦ, Φᵀy, yᵀy and n: the sufficient statistics of n rows for least squares in the features.
 
-    Their size depends on the number of features alone, and they are computed in one pass.
+    Their size depends on the number of features alone. They are sums over rows: those of parts of the rows, computed
+    in any place and in any order, `merge` into those of all.
     """
 
     map: FeatureMap
@@ -94,6 +95,20 @@ class NormalEquations:
                 moment += phi @ responses
         gram = gram.triu() + gram.triu(1).mT
         return cls(feature_map, gram, moment, float(y @ y), len(y))
+
+    def add(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
+        """The same with some more rows."""
+        return self.merge(NormalEquations.of(self.map, points, y))
+
+    def merge(self, other: "NormalEquations") -> "NormalEquations":
+        """Those of the rows of both, in the same features."""
+        return replace(
+            self,
+            gram=self.gram + other.gram,
+            moment=self.moment + other.moment,
+            square=self.square + other.square,
+            count=self.count + other.count,
+        )
 
     def solve(self, lam: float) -> "FeatureFit":
         """ŵ = (ΦᵀΦ + λI)⁻¹ Φᵀy, as a fit with its posterior."""
@@ -172,7 +187,8 @@ class FeatureFit:
     def leave_one_out_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
         """(1/n) Σ_j ((y_j - g(a_j))/(1 - h_j))² with h_j = φ(a_j)ᵀ(ΦᵀΦ + λI)⁻¹φ(a_j), for the rows trained on.
 
-        The summands are the squared leave-one-out residuals. It takes a second pass over the rows.
+        The summands are the squared leave-one-out residuals. It takes a second pass over the rows; of a random choice
+        of them it is an estimate.
         """
         total = 0.0
         with computing(parallel=len(points) >= _MANY_ROWS):

@@ -110,8 +110,8 @@ class Box:
     axes: tuple[Axis, ...]
 
     @classmethod
-    def around(cls, space: Space, old: pd.DataFrame | None = None) -> "Box":
-        """The smallest box that holds the space and every row of the old data."""
+    def around(cls, space: Space, old: "pd.DataFrame | Mapping[str, pd.Series[Any]] | None" = None) -> "Box":
+        """The smallest box that holds the space and every row of the old data, given as a table or as its columns."""
         return cls(
             tuple(_axis(parameter, None if old is None else old[parameter.name]) for parameter in space.parameters)
         )

@@ -1,0 +1,1 @@
+"""What grows when there is more of everything: rows, old data sets, inputs, results, settings under way."""

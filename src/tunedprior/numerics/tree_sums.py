@@ -1,0 +1,51 @@
+"""Sums of parts in a fixed order: a tree, whoever computes the parts and whoever is done first."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Protocol, TypeVar, runtime_checkable
+
+_OwnT = TypeVar("_OwnT")
+
+
+@runtime_checkable
+class Mergeable(Protocol):
+    """What is known of some of the rows; two of them make up what is known of all."""
+
+    def merge(self: _OwnT, other: _OwnT, /) -> _OwnT:
+        """What is known of the rows of both, this one's first."""
+        ...
+
+
+SumT = TypeVar("SumT", bound=Mergeable)
+#: Of single parts, or of promises of them.
+PartT = TypeVar("PartT")
+
+
+def tree_sum(parts: Iterable[SumT]) -> SumT:
+    """((s₀ + s₁) + (s₂ + s₃)) + …: parts merge with their neighbours, then pairs with theirs, and so on.
+
+    Parts are asked for one after the other, and merged as soon as that order allows it: of n parts, log₂ n are held.
+    Rounding errors grow with log n too, instead of n.
+    """
+    waiting: list[tuple[int, SumT]] = []  # how many parts each holds, in powers of two, the largest first
+    for part in parts:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            part, size = waiting.pop()[1].merge(part), 2 * size
+        waiting.append((size, part))
+    if not waiting:
+        raise ValueError("There must be at least one part to add up.")
+    return reduce(lambda later, earlier: earlier.merge(later), [part for _, part in reversed(waiting)])
+
+
+def paired_up(parts: Sequence[PartT], merge: Callable[[PartT, PartT], PartT]) -> PartT:
+    """The same tree as `tree_sum`, of parts that are only promised yet: `merge` promises the sum of two.
+
+    >>> paired_up("abcde", lambda left, right: f"({left}{right})")
+    '(((ab)(cd))e)'
+    """
+    level = list(parts)
+    while len(level) > 1:
+        pairs = [merge(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(level) - len(level) % 2 :]
+    return level[0]

@@ -1,0 +1,162 @@
+"""Which rows of old data can be learnt from, judged row by row: the same whoever reads which of them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64
+from numpy import ndarray
+
+from tunedprior.checks import listed
+from tunedprior.errors import InputError
+from tunedprior.files.cells import is_blank
+from tunedprior.files.content import ReadTable
+from tunedprior.problem.old_rows import OldRows
+from tunedprior.problem.parameters import Categorical, Numeric, position_among
+from tunedprior.problem.space import Space
+from tunedprior.problem.suspicions import Reach, reach_of, sentinels
+from tunedprior.problem.unit_mixtures import mixed_units
+
+#: How many rows were left out, by column and reason.
+LeftOut = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class GoodRows:
+    """The rows of a table that can be learnt from.
+
+    Attributes:
+        settings: One column for each parameter.
+        response: A number for each row, or ±1.
+        kept: Which rows of the table these are.
+        left_out: What became of the others.
+    """
+
+    settings: pd.DataFrame
+    response: Float64[ndarray, " n"]
+    kept: Bool[ndarray, " m"]
+    left_out: LeftOut
+
+
+@dataclass(frozen=True, eq=False)
+class RowRules:
+    """What a row must be to be learnt from; a reader of all rows at once would find out the same from all of them.
+
+    Attributes:
+        space: The search space.
+        target: The column of the response.
+        marks: Numbers that stand for "not measured", by column.
+        reach: How far from the search space the values of a parameter may lie; any distance, when left out.
+        labels: Whether responses are pass and fail.
+    """
+
+    space: Space
+    target: str
+    marks: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    reach: Mapping[str, Reach] = field(default_factory=dict)
+    labels: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """All that have to be read."""
+        return [*self.space.names, self.target]
+
+    @classmethod
+    def learnt(cls, space: Space, target: str, sample: pd.DataFrame) -> "RowRules":
+        """The rules that follow from a sample of the rows: which numbers mean nothing, and which lie far outside."""
+        numeric = [parameter for parameter in space.parameters if isinstance(parameter, Numeric)]
+        marks, reach = {}, {}
+        for name in [*(parameter.name for parameter in numeric), target]:
+            values = sample[name].to_numpy(dtype=np.float64)
+            marks[name] = tuple(np.unique(values[sentinels(values)]).tolist())
+        for parameter in numeric:
+            values = sample[parameter.name].to_numpy(dtype=np.float64)
+            values = values[~np.isin(values, marks[parameter.name])]
+            if len(values):
+                reach[parameter.name] = _reach_in_its_units(values, parameter)
+        return cls(space, target, marks, reach)
+
+    def good_rows(self, table: pd.DataFrame, origin: str, first: int = 0) -> GoodRows:
+        """The rows that can be learnt from; text among numbers is an `InputError` that names file and row.
+
+        Args:
+            table: Some rows, with a column for each parameter and the response.
+            origin: The name of their file.
+            first: The number of the first of them in it.
+        """
+        labels = range(first, first + len(table))
+        judged = _Judged(OldRows(ReadTable(table, origin, (), labels), f"Old data in {origin!r}"))
+        settings = {}
+        for parameter in self.space.parameters:
+            column = table[parameter.name]
+            if isinstance(parameter, Categorical):
+                settings[parameter.name] = column
+                judged.leave_out(parameter.name, "blank", _blank(column, parameter))
+            else:
+                values = judged.numbers(column, self.marks)
+                self._leave_out_useless(judged, values, parameter)
+                settings[parameter.name] = pd.Series(values, index=table.index)
+        response = judged.numbers(table[self.target], self.marks)
+        if self.labels:
+            judged.leave_out(self.target, "neither pass nor fail", ~np.isin(response, (-1.0, 0.0, 1.0)))
+            response = np.where(response > 0, 1.0, -1.0)
+        kept = judged.rows.kept
+        good = pd.DataFrame(settings)[kept].reset_index(drop=True)
+        return GoodRows(good, response[kept], kept, judged.left_out)
+
+    def _leave_out_useless(self, judged: "_Judged", values: Float64[ndarray, " n"], parameter: Numeric) -> None:
+        if parameter.log:
+            judged.leave_out(parameter.name, "not above 0", values <= 0)
+        if parameter.name in self.reach:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                inside = self.reach[parameter.name].holds(np.log(values) if parameter.log else values)
+            judged.leave_out(parameter.name, "far outside the search space", ~inside)
+
+
+class _Judged:
+    """Rows while they are judged: a row is left out for the first reason there is."""
+
+    def __init__(self, rows: OldRows) -> None:
+        self.rows, self.left_out = rows, LeftOut()
+
+    def leave_out(self, column: str, reason: str, rows: Bool[ndarray, " n"]) -> None:
+        """These rows are kept no longer."""
+        new = int((rows & self.rows.kept).sum())
+        if new:
+            self.left_out[column, reason] += new
+            self.rows.kept &= ~rows
+
+    def numbers(self, column: "pd.Series[Any]", marks: Mapping[str, Sequence[float]]) -> Float64[ndarray, " n"]:
+        """The column as numbers, without rows where it is blank or not measured."""
+        values, name = self.rows.numbers(column), str(column.name)
+        self.leave_out(name, "blank", np.isnan(values))
+        if marks.get(name):
+            self.leave_out(
+                name, f"'not measured' ({listed(f'{mark:g}' for mark in marks[name])})", np.isin(values, marks[name])
+            )
+        return values
+
+
+def _reach_in_its_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
+    """How far values may lie from the space, by those in the units of most; all others must lie beyond."""
+    scaled, mixed = np.log(values) if parameter.log else values, mixed_units(values, parameter)
+    if mixed is None:
+        return reach_of(scaled, parameter)
+    reach = reach_of(scaled[~mixed.rows], parameter)
+    if reach.holds(scaled[mixed.rows]).any():
+        raise InputError(
+            f"All rows of {parameter.name!r} must be in the same units; of {len(values):,} that were looked at, "
+            f"{int(mixed.rows.sum()):,} are {mixed.words}. Convert them: rows of many files are judged one by one, "
+            "and some of these could be right."
+        )
+    return reach
+
+
+def _blank(column: "pd.Series[Any]", parameter: Categorical) -> Bool[ndarray, " n"]:
+    """Where a category says nothing, unless its cell is one of the choices."""
+    number, distinct = pd.factorize(column, use_na_sentinel=False)
+    blank = [is_blank(value) and position_among(value, parameter.choices) is None for value in distinct]
+    return np.array(blank, dtype=bool)[number]
