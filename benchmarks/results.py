@@ -178,7 +178,7 @@ def _runs_table(runs: Sequence[tuple[int, Run[Any]]]) -> pd.DataFrame:
 
 def _registered(path: Path, study: str, command: str) -> int:
     """The place of the present software in the file, where the study's command is told too."""
-    found = json.loads(path.read_text()) if path.exists() else {"commands": {}, "software": []}
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"commands": {}, "software": []}
     versions = software()
     if versions not in found["software"] or found["commands"].get(study) != command:
         known = found["software"] if versions in found["software"] else [*found["software"], versions]

@@ -20,10 +20,11 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 #: What constraints-oldest.txt covers; Ray, Dask, Ax and BayBE are tested with the newest versions alone.
 OLDEST = ("", "files", "plots", "lab", "postgres")
 #: The fields that version 1.2.0 of the format has, at the top and of a person or a group.
-FIELDS = set(
-    "abstract authors cff-version commit contact date-released doi identifiers keywords license license-url message "
-    "preferred-citation references repository repository-artifact repository-code title type url version".split()
-)
+FIELDS = {
+    "abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi", "identifiers", "keywords",
+    "license", "license-url", "message", "preferred-citation", "references", "repository", "repository-artifact",
+    "repository-code", "title", "type", "url", "version",
+}  # fmt: skip
 OF_AUTHORS = {"name", "family-names", "given-names", "affiliation", "orcid", "email", "website"}
 
 
@@ -95,7 +96,9 @@ def test_the_citation_has_the_fields_of_its_format() -> None:
 
 def listed() -> dict[str, Licence]:
     """The tables of the page of licences."""
-    rows = re.findall(r"^\| (\S+) \| (\d\S*) \| (.+?) \| (.+?) \| (\w*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\S+) \| (\d\S*) \| (.+?) \| (.+?) \| (\w*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     found = {
         canonicalize_name(name): (Licence(name, version, licence, tuple(extras.split(", "))), mark)
         for name, version, licence, extras, mark in rows

@@ -25,16 +25,16 @@ _READ_BY_HAND = {"graphemeu": "MIT", "mergedeep": "MIT", "ptyprocess": "ISC"}
 _INTRODUCTION = """\
 # Licences
 
-tunedprior is under the [MIT licence](../LICENSE). Nothing of others is copied into it; what it needs is installed beside it, under
-licences of its own. This page lists all of that: what `pip` brings along on Linux with the versions in `constraints.txt`, by the
-metadata of each package. `make licences` writes it, and a test compares it with what is declared and pinned. It is no legal advice.
+tunedprior is under the [MIT licence](../LICENSE). What it needs is installed beside it, under licences of its own. This
+page lists all of that: what `pip` brings along on Linux with the versions in `constraints.txt`, by the metadata of each
+package. `make licences` writes it, and a test compares it with what is declared and pinned. It is no legal advice.
 
-**Copyleft** marks licences that ask something of those who pass a changed copy on; using them as they are, installed beside this
-package, asks for nothing. All of them are of the weak kind (LGPL, MPL). Whoever must do without PostgreSQL's driver leaves the extra
-`postgres` out.
+**Copyleft** marks licences that ask something of those who pass on a changed copy of that package. All of them are of
+the weak kind (LGPL, MPL), which ask nothing of programs that only use it. Whoever must do without any leaves the extras
+out that bring it; `tqdm`, which every installation has, is partly under the MPL.
 
-PyTorch's usual build for Linux brings NVIDIA's CUDA libraries along, which are proprietary and may be used under NVIDIA's terms.
-The build for processors alone, which this list was made with, does not.
+PyTorch's usual build for Linux brings NVIDIA's CUDA libraries along, which are proprietary and may be used under
+NVIDIA's terms. The build for processors alone, which this list was made with, does not.
 """
 
 
@@ -63,7 +63,9 @@ class Licence:
     def row(self) -> str:
         """A line of the table."""
         brought = ", ".join(f"`{one}`" if one else "always" for one in self.extras)
-        return f"| {self.name} | {self.version} | {self.licence} | {brought} | {'copyleft' if self.is_copyleft else ''} |"
+        return (
+            f"| {self.name} | {self.version} | {self.licence} | {brought} | {'copyleft' if self.is_copyleft else ''} |"
+        )
 
 
 def declared() -> dict[str, list[Requirement]]:
@@ -118,7 +120,9 @@ def licence_of(found: Distribution) -> str:
         return _READ_BY_HAND[name]
     field = (metadata.get("License") or "").strip()
     classified = [
-        one.split(" :: ")[-1] for one in metadata.get_all("Classifier") or [] if one.startswith("License :: OSI Approved")
+        one.split(" :: ")[-1]
+        for one in metadata.get_all("Classifier") or []
+        if one.startswith("License :: OSI Approved")
     ]
     said = metadata.get("License-Expression") or (field if "\n" not in field and len(field) <= _TEXT else "")
     said = said or ", ".join(one for one in classified if one != "OSI Approved")
