@@ -123,10 +123,11 @@ $(RELEASING): tools/release/requirements.txt
 # The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;
 # that is not ours to mend, and it fails tests only with the versions in constraints.txt.
 OLD_WARNINGS := $(foreach kind,DeprecationWarning PendingDeprecationWarning FutureWarning,-W default::$(kind))
+CORE := $(addprefix tests/,files problem models average studies desk cli web campaign) README.md
 test-oldest: export OMP_NUM_THREADS := 1
 test-oldest: $(OLDEST)
 	@echo "== pytest: the core, with the oldest versions"
-	TUNEDPRIOR_UNCHECKED=1 $(dir $(OLDEST))bin/python -m pytest -n auto $(OLD_WARNINGS) $(CORE)
+	TUNEDPRIOR_UNCHECKED=1 $(dir $(OLDEST))bin/python -m pytest -n $(or $(JOBS),auto) $(OLD_WARNINGS) $(CORE)
 
 $(OLDEST): pyproject.toml constraints-oldest.txt
 	@echo "== installing the oldest versions into .venv-oldest (once)"

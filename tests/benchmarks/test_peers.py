@@ -96,7 +96,7 @@ def test_a_peer_that_cannot_start_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(ALL_PEERS, "nobody", Entry("no_such_module", "Nobody"))
     peer = Called("nobody")
     try:
-        with pytest.raises(PeerError, match="nobody: ModuleNotFoundError.*no_such_module"):
+        with pytest.raises(PeerError, match=r"nobody: ModuleNotFoundError.*no_such_module"):
             peer.begin(task())
     finally:
         peer.close()
