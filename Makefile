@@ -5,10 +5,12 @@ comma := ,
 INSTALLED := .venv/.installed
 INTEGRATED := .venv/.installed-integrations
 BROWSING := .venv/.installed-browser
+RELEASING := .venv-release/.installed
+OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo docs lint types imports unit test-integrations postgres test-browser chromium peers mutants campaigns fuzz format clean
+.PHONY: test demo docs lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -108,6 +110,35 @@ peers: $(INSTALLED)
 	rm .venv-$*/failed.txt
 	touch $@
 
+# A wheel and an sdist in dist/, checked, and used in an environment that has nothing else (docs/releasing.md).
+package: $(RELEASING)
+	$(dir $(RELEASING))bin/python -m tools.release
+
+$(RELEASING): tools/release/requirements.txt
+	@echo "== installing what builds and checks a release into .venv-release (once)"
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --no-deps --requirement $<
+	touch $@
+
+# The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;
+# that is not ours to mend, and it fails tests only with the versions in constraints.txt.
+OLD_WARNINGS := $(foreach kind,DeprecationWarning PendingDeprecationWarning FutureWarning,-W default::$(kind))
+CORE := $(addprefix tests/,files problem models average studies desk cli web campaign) README.md
+test-oldest: export OMP_NUM_THREADS := 1
+test-oldest: $(OLDEST)
+	@echo "== pytest: the core, with the oldest versions"
+	TUNEDPRIOR_UNCHECKED=1 $(dir $(OLDEST))bin/python -m pytest -n $(or $(JOBS),auto) $(OLD_WARNINGS) $(CORE)
+
+$(OLDEST): pyproject.toml constraints-oldest.txt
+	@echo "== installing the oldest versions into .venv-oldest (once)"
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	PIP_CONSTRAINT=constraints-oldest.txt $(@D)/bin/python -m pip install --quiet --editable '.[lab,postgres]' pytest pytest-xdist hypothesis beartype httpx
+	touch $@
+
+# docs/licences.md, from what is installed with every extra.
+licences: $(INTEGRATED) $(BROWSING)
+	$(BIN)/python -m tools.release.licences
+
 # Nets that take longer than tests may (docs/reliability.md has what they found).
 mutants: $(INSTALLED)
 	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
@@ -123,4 +154,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-peers .venv-hebo .venv-openbox build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-hebo .venv-openbox .venv-release .venv-oldest build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

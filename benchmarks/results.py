@@ -23,8 +23,8 @@ import tunedprior
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "gpytorch", "botorch", "numpy", "scipy", "scikit-learn", "optuna")
 _SECONDS_BETWEEN_SAVES = 10.0
-# Until 3.1, pandas changed the last digit of some numbers unless told not to; since then it does not like to be told.
-_EVERY_DIGIT = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+#: Until 3.1, pandas changed the last digit of some numbers unless told not to; since then it does not like to be told.
+EVERY_DIGIT = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 #: Columns of the table of runs that say how a run went, not what was run.
 OF_THE_RUN = ("seconds", "failed_fits", "software")
 
@@ -70,7 +70,7 @@ def read_runs(study: str, folder: Path = RESULTS) -> pd.DataFrame:
 
 def read_exactly(path: Path) -> pd.DataFrame:
     """A table with every number as it was written; only an empty cell is one without a value, whatever others say."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], **_EVERY_DIGIT)
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], **EVERY_DIGIT)
 
 
 def jobs_of(runs: pd.DataFrame, job: type[JobT]) -> list[JobT]:
@@ -178,7 +178,7 @@ def _runs_table(runs: Sequence[tuple[int, Run[Any]]]) -> pd.DataFrame:
 
 def _registered(path: Path, study: str, command: str) -> int:
     """The place of the present software in the file, where the study's command is told too."""
-    found = json.loads(path.read_text()) if path.exists() else {"commands": {}, "software": []}
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"commands": {}, "software": []}
     versions = software()
     if versions not in found["software"] or found["commands"].get(study) != command:
         known = found["software"] if versions in found["software"] else [*found["software"], versions]

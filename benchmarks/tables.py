@@ -41,9 +41,9 @@ def median_and_quartiles(found: pd.Series, form: str = ".3f") -> str:
 
 def write_tables(path: Path, tables: Mapping[str, str]) -> None:
     """Each table between its marks; a document that lacks the marks (or a new one) gets them at its end."""
-    text = path.read_text() if path.exists() else ""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     for name, table in tables.items():
         block = f"<!-- table: {name} -->\n{table}\n<!-- end -->"
         found = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
         text = found.sub(lambda _match, block=block: block, text) if found.search(text) else f"{text}\n{block}\n"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")

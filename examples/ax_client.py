@@ -1,6 +1,6 @@
 """Old data in an Ax client: its modular BoTorch generator with the learnt kernel, interrupted and taken up from a file.
 
-It needs Ax: pip install 'tunedprior[ax]'. Run it with: python examples/ax_client.py
+It needs Ax: pip install "tunedprior[ax]". Run it with: python examples/ax_client.py
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Old data in a BayBE campaign: its Gaussian process with the learnt kernel, interrupted and taken up from JSON.
 
-It needs BayBE: pip install 'tunedprior[baybe]'. Run it with: python examples/baybe_campaign.py
+It needs BayBE: pip install "tunedprior[baybe]". Run it with: python examples/baybe_campaign.py
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 A controller is to be tuned for a heavy oven. There are records of a lighter one: the same three gains, other errors.
 The study is sent to the workers together with its sampler, old data and all.
 
-Run it with: pip install 'tunedprior[dask]', then python examples/dask_workers.py
+Run it with: pip install "tunedprior[dask]", then python examples/dask_workers.py
 """
 
 import warnings

@@ -3,7 +3,7 @@
 A support vector machine is to be tuned on pictures of digits. Last month's runs were on a table about wine: other
 columns, other classes, other scores. How the score depends on C and gamma is much the same.
 
-Run it with: pip install 'tunedprior[ray]', then python examples/ray_tune.py
+Run it with: pip install "tunedprior[ray]", then python examples/ray_tune.py
 """
 
 import os

@@ -47,7 +47,7 @@ def test_xor_example_shows_the_corrected_figures(capsys: pytest.CaptureFixture[s
 
 
 def test_every_example_is_run_here() -> None:
-    named = set(re.findall(r"[\"/](\w+\.py)\"", Path(__file__).read_text()))
+    named = set(re.findall(r"[\"/](\w+\.py)\"", Path(__file__).read_text(encoding="utf-8")))
     assert {path.name for path in EXAMPLES.glob("*.py")} <= named
 
 

@@ -71,6 +71,6 @@ def test_the_engineer_learns_from_the_right_old_study() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_kept_without_what_they_showed(path: Path) -> None:
-    cells = json.loads(path.read_text())["cells"]
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert [cell["id"] for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
     assert len({cell["id"] for cell in cells}) == len(cells)

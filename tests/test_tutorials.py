@@ -44,7 +44,7 @@ def followed(page: str) -> list[str]:
     names: dict[str, object] = {}
     for kind, name, content in BLOCKS.findall((ROOT / "docs" / page).read_text()):
         if name:
-            Path(name).write_text(content)
+            Path(name).write_text(content, encoding="utf-8")
         elif kind == "python":
             exec(compile(content, page, "exec"), names)
         if kind != "console":
@@ -73,7 +73,7 @@ def test_the_chemist_finds_the_best_conditions(folder: Path) -> None:
     laboratory = module_at(Path("laboratory.py"))
     use = Optimizer.load("sqlite:///campaign.db").recommend().setting
     assert laboratory.coupling(*use.values()) > 0.98 * 78.39
-    assert "http://" not in Path("report.html").read_text()[:5000]
+    assert "http://" not in Path("report.html").read_text(encoding="utf-8")[:5000]
 
 
 @pytest.mark.usefixtures("coarse_pictures", "short_search")

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
+from benchmarks.results import EVERY_DIGIT
 from support.builders import MIXED, SPACE, average_over, mixed, old_data, scaled, told_what_it_asked
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
@@ -23,7 +24,7 @@ def test_a_campaign_rebuilt_at_any_step_goes_on_the_same(space: dict, with_old: 
         expected = opt.ask()
         if step != 3:  # in the design, at the first step of the model, and after a failure
             torch.manual_seed(step + 1)  # nothing may depend on it
-            saved = pd.read_csv(tmp_path / "history.csv")
+            saved = pd.read_csv(tmp_path / "history.csv", **EVERY_DIGIT)
             # What was learnt from old data is the same at every step: it is learnt again at the first of the model.
             made = {"old_data": old} if step == 2 else {"model": opt.surrogate}
             again = Optimizer(space, seed=4, initial=2, **made).resume(saved)

@@ -201,7 +201,8 @@ def test_optuna_shows_it(url: str) -> None:
     assert states == ["COMPLETE", "COMPLETE", "PRUNED", "FAIL"]
     assert [trial.values for trial in study.trials[:2]] == [[20.0, 3.0], [30.0, 1.0]]
     assert study.trials[0].user_attrs == {"length": 480.0, "cost": 3.0, "purity": 0.95}
-    assert [trial.number for trial in study.best_trials] == [0]  # the other does not meet what is required
+    # The other does not meet what is required, and Optuna heeds constraints that have names from version 5 on.
+    assert [trial.number for trial in study.best_trials] == ([0] if optuna.__version__ >= "5" else [0, 1])
     same(opt, Optimizer.load(url, name="fibres"))
 
 

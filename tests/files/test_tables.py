@@ -270,5 +270,5 @@ def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_named(name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FILES[name](tmp_path / name)
     monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(InputError, match=r"pip install 'tunedprior\[files\]'"):
+    with pytest.raises(InputError, match=r'pip install "tunedprior\[files\]"'):
         read_table(tmp_path / name, NAMES, "Old data")

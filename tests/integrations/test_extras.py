@@ -7,7 +7,7 @@ from tunedprior.integrations.extras import needed
 
 
 def test_a_missing_package_names_its_extra() -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'tunedprior\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r'pip install "tunedprior\[ray\]"'):
         needed("no_such_package.part", "ray")
 
 

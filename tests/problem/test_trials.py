@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import pytest
 
+from benchmarks.results import EVERY_DIGIT
 from support.builders import MIXED
 from tunedprior import History
 from tunedprior.errors import InputError
@@ -81,7 +82,7 @@ def test_a_table_holds_all_of_it(by_file: bool, tmp_path) -> None:
     assert table["asked x"].tolist()[1] == SETTINGS[0]["x"]
     if by_file:
         table.to_csv(tmp_path / "history.csv", index=False)
-        table = pd.read_csv(tmp_path / "history.csv")
+        table = pd.read_csv(tmp_path / "history.csv", **EVERY_DIGIT)
     again = from_table(table, columns, SPACE)
     assert list(map(comparable, again.told)) == list(map(comparable, history.told))
     assert list(map(comparable, again.pending)) == list(map(comparable, history.pending))

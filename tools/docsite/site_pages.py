@@ -128,7 +128,7 @@ def _as_highlighted(fence: re.Match[str]) -> str:
 def as_markdown(notebook: Path) -> str:
     """A notebook as a page: its words, its code, and where to get it."""
     parts = []
-    for cell in json.loads(notebook.read_text())["cells"]:
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
     link = f"../{BROUGHT}/{NOTEBOOKS}/{notebook.name}"

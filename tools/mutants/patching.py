@@ -24,7 +24,7 @@ def live_functions(folder: Path) -> dict[Key, list[FunctionType]]:
 
 def patch(path: Path, number: int, where: str, functions: dict[Key, list[FunctionType]]) -> bool:
     """Give the imported functions of that name the code with the mistake; False if that is not possible."""
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     changed = list(_codes(compile(mutated(source, number), str(path), "exec", dont_inherit=True), where))
     there = [functions.get(_key(code), []) for code in changed]
     if not changed or not all(there):
@@ -39,7 +39,7 @@ def patch(path: Path, number: int, where: str, functions: dict[Key, list[Functio
 
 def patch_before_import(path: Path, number: int) -> None:
     """Have the module's text with the mistake in it when it is imported, and no stored bytecode of it."""
-    wrong = ast.unparse(mutated(path.read_text(), number)).encode()
+    wrong = ast.unparse(mutated(path.read_text(encoding="utf-8"), number)).encode()
     loader = importlib.machinery.SourceFileLoader
     get_data, path_stats = loader.get_data, loader.path_stats
 

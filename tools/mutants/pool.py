@@ -92,5 +92,5 @@ def _result(text: bytes) -> Any:
 
 
 def _used() -> int:
-    with open("/proc/self/statm") as file:  # noqa: PTH123  # no file of ours
+    with open("/proc/self/statm", encoding="utf-8") as file:  # noqa: PTH123  # no file of ours
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -9,7 +9,7 @@ STATES = ("killed", "timeout", "survived", "accepted")
 
 def accepted(file: Path) -> list[dict[str, str]]:
     """Survivors that are allowed, each with its reason: `path`, `before`, and `after` unless any change will do."""
-    return tomllib.loads(file.read_text()).get("accepted", []) if file.exists() else []
+    return tomllib.loads(file.read_text(encoding="utf-8")).get("accepted", []) if file.exists() else []
 
 
 def reason(line: dict[str, Any], allowed: list[dict[str, str]]) -> str | None:

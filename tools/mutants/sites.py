@@ -289,7 +289,7 @@ class _Finder(ast.NodeVisitor):
 
 def mutants(path: Path, root: Path) -> list[Mutant]:
     """Every mistake that is tried in a module, in the order of its text."""
-    tree, name = ast.parse(path.read_text()), path.relative_to(root).as_posix()
+    tree, name = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(root).as_posix()
     found: dict[tuple[tuple[int, int], str], Mutant] = {}
     for number, (where, statement, do) in enumerate(_sites(tree)):
         lines, before = _extent(statement), _head(statement)

@@ -88,7 +88,7 @@ class TestMap:
     def __init__(self, store: Path, root: Path) -> None:
         self.store, self.root = store, root
         self.common = digest((root / "src").rglob("*.py"))
-        self.files: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
+        self.files: dict[str, Any] = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
 
     def is_known(self, file: Path) -> bool:
         """Whether this test file was traced as it is."""

@@ -62,7 +62,7 @@ def machine(device: str) -> dict[str, str]:
 
 def store(path: Path, parts: dict[str, dict], command: str = _COMMAND) -> None:
     """Put the parts into the file, in place of those of the same name."""
-    known = json.loads(path.read_text())["parts"] if path.exists() else {}
+    known = json.loads(path.read_text(encoding="utf-8"))["parts"] if path.exists() else {}
     text = json.dumps({"command": command, "parts": known | parts}, indent=1, sort_keys=True)
     replace_file(path, text + "\n")
 

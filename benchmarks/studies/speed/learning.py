@@ -60,5 +60,7 @@ def learn_from(what: str, size: int, num_inputs: int) -> Row:
 
 def peak_memory() -> float:
     """The most that this process has had, in GiB; what getrusage says includes the process that started it."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    (line,) = [
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM")
+    ]
     return int(line.split()[1]) / 2**20

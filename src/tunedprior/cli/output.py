@@ -50,17 +50,22 @@ def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> N
     if _speaking["json"]:
         from tunedprior.lessons.shown import plain  # with pandas, which help and completion do without
 
-        sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
+        _write_json(plain(data))
         return
     console = Console(highlight=False)
     for one in shown:
         console.print(one, soft_wrap=not wrap)
 
 
+def _write_json(data: Mapping[str, Any]) -> None:
+    has_every_letter = (sys.stdout.encoding or "").lower().startswith("utf")
+    sys.stdout.write(json.dumps(data, ensure_ascii=not has_every_letter, indent=2) + "\n")
+
+
 def complain(message: str, kind: str) -> None:
     """Print an error: to stderr, or with `--json` to stdout, where programs look."""
     if _speaking["json"]:
-        sys.stdout.write(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False, indent=2) + "\n")
+        _write_json({"error": {"kind": kind, "message": message}})
         return
     Console(stderr=True, highlight=False).print(f"[bold red]Error:[/] {escape(message)}")
 

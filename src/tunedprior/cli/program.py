@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -82,6 +83,10 @@ def main() -> None:
     databases are written in transactions and files are closed.
     """
     gc.set_threshold(200_000, 20, 100)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A console or a pipe that lacks a letter (λ, on Windows) gets its number. To fail would be worse: by the time
+        # a suggestion is printed, it is in the campaign.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as done:

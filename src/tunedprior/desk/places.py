@@ -4,21 +4,34 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from shlex import quote
+from urllib.parse import quote
+
+from sqlalchemy import make_url
 
 from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.desk.shell_words import quoted
 from tunedprior.errors import InputError
 
 
 def url_of(where: str) -> str:
-    """The URL of a campaign's database; that of a file names its whole path.
+    """The URL of a campaign's database; that of a file names its whole path, and leads to that file and no other.
 
     >>> url_of("postgresql://lab@server/campaigns")
     'postgresql://lab@server/campaigns'
     >>> url_of("campaign.db").startswith("sqlite:////")
     True
     """
-    return where if "://" in where else f"sqlite:///{Path(where).absolute()}"
+    if "://" in where:
+        return where
+    path = str(Path(where).absolute())
+    for written in (path, quote(path)):
+        url = f"sqlite:///{written}"
+        if make_url(url).database == path and "{" not in path:  # braces are Optuna's, for the number of a version
+            return url
+    raise InputError(
+        f"{path!r} cannot be the file of a campaign: '?', '%' and '{{' mean something else in the address of a "
+        "database. Choose other names for the file and its folders."
+    )
 
 
 def reached(where: str, name: str | None = None) -> Optimizer:
@@ -30,7 +43,7 @@ def reached(where: str, name: str | None = None) -> Optimizer:
     """
     if "://" not in where and not Path(where).exists():
         raise InputError(
-            f"There is no campaign {where!r}. Begin one with: tunedprior new {quote(where)} --space space.yaml"
+            f"There is no campaign {where!r}. Begin one with: tunedprior new {quoted(where)} --space space.yaml"
         )
     refuse_other_files(where)
     return Optimizer.load(url_of(where)) if name is None else Optimizer.load(url_of(where), name=name)

@@ -23,9 +23,14 @@ def write_table(table: pd.DataFrame, path: str | PathLike[str], overwrite: bool 
 
 
 def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
-    """An `InputError` for a file that cannot be a table, or that is there and must not be replaced."""
+    """An `InputError` for a file that cannot be a table, or that is there and must not be replaced.
+
+    A `MissingExtraError` where a package that writes such files is missing: known before a suggestion is spent on it.
+    """
     if path.suffix.lower() not in (*_SHEETS, ".csv"):
         raise InputError(f"A table is written as .csv or .xlsx; got {path.name!r}.")
+    if path.suffix.lower() in _SHEETS:
+        needed("openpyxl", "lab")
     if not path.absolute().parent.is_dir():
         raise InputError(f"There is no folder {str(path.parent)!r} to write to. Make it first, or name another.")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
@@ -35,7 +40,6 @@ def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
 
 
 def _workbook(table: pd.DataFrame) -> bytes:
-    needed("openpyxl", "lab")
     stream = BytesIO()
     with pd.ExcelWriter(stream, engine="openpyxl") as writer:
         table.to_excel(writer, index=False, freeze_panes=(1, 0))

@@ -16,7 +16,7 @@ from tunedprior.files.names import matched
 from tunedprior.files.packed import refuse_large
 from tunedprior.files.workbook_gaps import broken_cells
 
-_INSTALL = "pip install 'tunedprior[files]'"
+_INSTALL = 'pip install "tunedprior[files]"'
 
 
 def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:

@@ -19,5 +19,5 @@ def needed(module: str, extra: str) -> ModuleType:
             raise  # it is there, and lacks something of its own
         raise MissingExtraError(
             f"This needs {module.split('.')[0]}, which is not installed. Install it with: pip install "
-            f"'tunedprior[{extra}]'"
+            f'"tunedprior[{extra}]"'
         ) from error

@@ -49,7 +49,7 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
     except ImportError as error:
         raise MissingExtraError(
             f"{url.split(':')[0]!r} needs a driver that is not installed. For PostgreSQL: pip install "
-            "'tunedprior[postgres]'"
+            '"tunedprior[postgres]"'
         ) from error
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]

@@ -1,4 +1,5 @@
 import shutil
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -225,3 +226,9 @@ def test_more_than_there_is(shell) -> None:
     (shell.folder / "space.yaml").write_text("parameters:\n  gas: [air, argon]\ngoals: {y: maximize}\n")
     shell("new", "a.db", "--space", "space.yaml")
     assert "the space has 2 in all" in shell("suggest", "a.db", "-n", "500", code=Code.REFUSED)
+
+
+def test_a_sheet_that_cannot_be_written_costs_no_suggestion(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "tunedprior[lab]" in campaign("suggest", "a.db", "-o", "next.xlsx", code=2)
+    assert campaign.json("suggest", "a.db", "--open")["suggestions"] == []

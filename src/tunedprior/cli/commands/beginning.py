@@ -1,7 +1,6 @@
 """`tunedprior new`."""
 
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign
 from tunedprior.cli.output import AsJson, say
 from tunedprior.cli.tables import facts
+from tunedprior.desk.shell_words import quoted
 
 
 def new(
@@ -99,5 +99,5 @@ def new(
                 or "none",
             }
         ),
-        Text(f"Next: tunedprior suggest {quote(campaign)}", style="bold"),
+        Text(f"Next: tunedprior suggest {quoted(campaign)}", style="bold"),
     )

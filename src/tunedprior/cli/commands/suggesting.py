@@ -1,7 +1,6 @@
 """`tunedprior suggest` and `tunedprior cancel`."""
 
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign, Force, Name
 from tunedprior.cli.output import AsJson, Code, say, warned_of
 from tunedprior.cli.tables import table_of
+from tunedprior.desk.shell_words import quoted
 
 
 def suggest(
@@ -51,11 +51,11 @@ def suggest(
             unwritten = error  # after what was suggested has been shown: it is in the campaign already
     rows = [{"trial": one.trial, **one} for one in asked]
     still = "" if is_open or not before else _still_open(len(before), campaign)
-    place = quote(campaign) + (f" --name {quote(name)}" if name else "")
-    done = f"Fill in {output.name}, then: tunedprior record {place} {quote(str(output))}" if output else ""
+    place = quoted(campaign) + (f" --name {quoted(name)}" if name else "")
+    done = f"Fill in {output.name}, then: tunedprior record {place} {quoted(str(output))}" if output else ""
     if unwritten is not None:
         done = f"It could not be written into {output}: {unwritten} Try: tunedprior suggest {place} --open -o next.xlsx"
-    by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quote(opt.target)}=…" if asked else ""
+    by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quoted(opt.target)}=…" if asked else ""
     say(
         {
             "suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked],
@@ -85,4 +85,4 @@ def cancel(
 
 def _still_open(count: int, campaign: str) -> str:
     what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
-    return f"{what} no result yet (tunedprior suggest {quote(campaign)} --open)."
+    return f"{what} no result yet (tunedprior suggest {quoted(campaign)} --open)."

@@ -1,0 +1,130 @@
+"""What the package says of itself: its version, its dependencies and their bounds, its citation, licences of others."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import tunedprior
+from tools.release.licences import DEVELOPED, PAGE, USED, Licence, closure, declared
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+#: What constraints-oldest.txt covers; Ray, Dask, Ax and BayBE are tested with the newest versions alone.
+OLDEST = ("", "files", "plots", "lab", "postgres")
+#: The fields that version 1.2.0 of the format has, at the top and of a person or a group.
+FIELDS = {
+    "abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi", "identifiers", "keywords",
+    "license", "license-url", "message", "preferred-citation", "references", "repository", "repository-artifact",
+    "repository-code", "title", "type", "url", "version",
+}  # fmt: skip
+OF_AUTHORS = {"name", "family-names", "given-names", "affiliation", "orcid", "email", "website"}
+
+
+def pins(file: str) -> dict[str, Version]:
+    """The versions in a file of constraints, by canonical name."""
+    lines = [line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    found = [line.split("==") for line in lines]
+    names = [canonicalize_name(name) for name, _ in found]
+    assert len(names) == len(set(names)), "something is pinned twice"
+    return {name: Version(version) for name, (_, version) in zip(names, found, strict=True)}
+
+
+def bound(one: Requirement) -> Version:
+    """The lower bound of a requirement, which is all that it has."""
+    [only] = one.specifier
+    assert only.operator == ">=", f"{one} must have a lower bound, and no other: others may need other versions."
+    return Version(only.version)
+
+
+def test_everything_that_users_install_has_a_lower_bound() -> None:
+    for extra in ("", *USED):
+        assert all(bound(one) for one in declared()[extra])
+
+
+def test_the_oldest_versions_are_those_that_are_declared() -> None:
+    oldest = pins("constraints-oldest.txt")
+    wanted = {canonicalize_name(one.name): bound(one) for extra in OLDEST for one in declared()[extra]}
+    del wanted["torch"]  # the file says why
+    assert {name: oldest.get(name) for name in wanted} == wanted
+    assert oldest["torch"] == pins("constraints.txt")["torch"]
+
+
+def test_the_newest_versions_are_within_what_is_declared() -> None:
+    newest = pins("constraints.txt")
+    for extra in ("", *USED):
+        assert [one.name for one in declared()[extra] if newest[canonicalize_name(one.name)] < bound(one)] == []
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert tunedprior.__version__ == PROJECT["version"] == str(CITATION["version"])
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    released = [Version(one.split()[0]) for one in headings if one != "Unreleased"]
+    assert headings[0] == "Unreleased" or released[0] == Version(PROJECT["version"])
+    assert released == sorted(released, reverse=True)
+    assert all(one <= Version(PROJECT["version"]) for one in released)
+
+
+def test_pythons_are_declared_alike() -> None:
+    named = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if "Python :: 3." in one]
+    assert named == ["3.11", "3.12", "3.13"]
+    assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+def authors_of(entry: dict[str, Any]) -> list[dict[str, str]]:
+    return [*entry["authors"], *(one for part in entry.get("references", []) for one in part["authors"])]
+
+
+def test_the_citation_has_the_fields_of_its_format() -> None:
+    """As far as can be told without the schema, which `make package` holds it against."""
+    assert CITATION["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(CITATION) <= FIELDS
+    assert CITATION["type"] == "software"
+    assert CITATION["license"] == PROJECT["license"]
+    for author in authors_of(CITATION):
+        assert author
+        assert set(author) <= OF_AUTHORS
+    assert all({"type", "title", "authors"} <= set(one) for one in CITATION["references"])
+
+
+def listed() -> dict[str, Licence]:
+    """The tables of the page of licences."""
+    rows = re.findall(
+        r"^\| (\S+) \| (\d\S*) \| (.+?) \| (.+?) \| (\w*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    found = {
+        canonicalize_name(name): (Licence(name, version, licence, tuple(extras.split(", "))), mark)
+        for name, version, licence, extras, mark in rows
+    }
+    assert len(found) == len(rows) > 100
+    assert all((mark == "copyleft") == one.is_copyleft for one, mark in found.values())
+    return {name: one for name, (one, _) in found.items()}
+
+
+@pytest.mark.parametrize("extra", ["", *USED, *DEVELOPED])
+def test_every_dependency_has_its_licence_listed(extra: str) -> None:
+    """All that is declared; and of what is installed here, all that it needs in turn."""
+    absent: set[str] = set()
+    needed = set(closure(declared()[extra], absent)) | absent
+    assert needed >= {canonicalize_name(one.name) for one in declared()[extra]}
+    assert sorted(needed - set(listed())) == []
+
+
+def test_licences_are_of_the_versions_that_are_pinned() -> None:
+    """A new pin is a reason to look again: `make licences`."""
+    newest = pins("constraints.txt")
+    assert {name: Version(one.version) for name, one in listed().items()} == {name: newest[name] for name in listed()}
+
+
+def test_no_licence_is_of_the_strong_kind() -> None:
+    """What the page says in words."""
+    marked = [one.licence for one in listed().values() if one.is_copyleft]
+    assert marked
+    assert [one for one in marked if not re.search(r"LGPL|MPL", one)] == []

@@ -1,0 +1,169 @@
+"""`python -m tools.release.licences`: docs/licences.md, from the metadata of what is installed with every extra."""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "licences.md"
+#: What users install, and what only those need who work on the package.
+USED, DEVELOPED = ("files", "plots", "lab", "postgres", "ray", "dask", "ax", "baybe"), ("docs", "browser", "dev")
+
+_SELF = "tunedprior"
+_COPYLEFT = re.compile(r"\b(?:A?GPL|LGPL|MPL|EPL|CDDL|General Public|Mozilla Public)", re.IGNORECASE)
+_TEXT = 60  # a licence field that is longer is the licence itself, not its name
+#: Where the metadata names none: what the licence file says.
+_READ_BY_HAND = {"graphemeu": "MIT", "mergedeep": "MIT", "ptyprocess": "ISC"}
+
+_INTRODUCTION = """\
+# Licences
+
+tunedprior is under the [MIT licence](../LICENSE). What it needs is installed beside it, under licences of its own. This
+page lists all of that: what `pip` brings along on Linux with the versions in `constraints.txt`, by the metadata of each
+package. `make licences` writes it, and a test compares it with what is declared and pinned. It is no legal advice.
+
+**Copyleft** marks licences that ask something of those who pass on a changed copy of that package. All of them are of
+the weak kind (LGPL, MPL), which ask nothing of programs that only use it. Whoever must do without any leaves the extras
+out that bring it; `tqdm`, which every installation has, is partly under the MPL.
+
+PyTorch's usual build for Linux brings NVIDIA's CUDA libraries along, which are proprietary and may be used under
+NVIDIA's terms. The build for processors alone, which this list was made with, does not.
+"""
+
+
+@dataclass(frozen=True)
+class Licence:
+    """A package, and under what it is.
+
+    Attributes:
+        name: As its authors write it.
+        version: The one that is installed.
+        licence: In a few words, or as an SPDX expression.
+        extras: Which extras bring it; "" for what every installation has.
+    """
+
+    name: str
+    version: str
+    licence: str
+    extras: tuple[str, ...]
+
+    @property
+    def is_copyleft(self) -> bool:
+        """Whether passing a changed copy on takes passing its source on."""
+        return _COPYLEFT.search(self.licence) is not None
+
+    @property
+    def row(self) -> str:
+        """A line of the table."""
+        brought = ", ".join(f"`{one}`" if one else "always" for one in self.extras)
+        return (
+            f"| {self.name} | {self.version} | {self.licence} | {brought} | {'copyleft' if self.is_copyleft else ''} |"
+        )
+
+
+def declared() -> dict[str, list[Requirement]]:
+    """What pyproject.toml asks for, by extra; "" for what is always needed. An extra of ours stands for its parts."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    written = {"": project["dependencies"], **project["optional-dependencies"]}
+
+    def parts(extra: str) -> Iterator[Requirement]:
+        for one in map(Requirement, written[extra]):
+            if canonicalize_name(one.name) == _SELF:
+                for other in sorted(one.extras):
+                    yield from parts(other)
+            else:
+                yield one
+
+    return {extra: list(parts(extra)) for extra in written}
+
+
+def closure(wanted: Iterable[Requirement], absent: set[str] | None = None) -> dict[str, Distribution]:
+    """What is installed for these requirements, and for what they require in turn, by canonical name.
+
+    Args:
+        wanted: Where to begin.
+        absent: Gets the names of what is not installed; without it that is an error.
+    """
+    found: dict[str, Distribution] = {}
+    waiting = [(one, frozenset(one.extras)) for one in wanted]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        one, extras = waiting.pop()
+        name = canonicalize_name(one.name)
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:
+            if absent is None:
+                raise SystemExit(f"{name} is not installed. Run `make licences`, which installs every extra.") from None
+            absent.add(name)
+            continue
+        for needed in map(Requirement, found[name].requires or []):
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in (extras or {""})):
+                waiting.append((needed, frozenset(needed.extras)))
+    return found
+
+
+def licence_of(found: Distribution) -> str:
+    """The licence in the words of the metadata: the expression, else a short field, else the classifiers."""
+    name, metadata = canonicalize_name(found.name), found.metadata
+    if name in _READ_BY_HAND:
+        return _READ_BY_HAND[name]
+    field = (metadata.get("License") or "").strip()
+    classified = [
+        one.split(" :: ")[-1]
+        for one in metadata.get_all("Classifier") or []
+        if one.startswith("License :: OSI Approved")
+    ]
+    said = metadata.get("License-Expression") or (field if "\n" not in field and len(field) <= _TEXT else "")
+    said = said or ", ".join(one for one in classified if one != "OSI Approved")
+    if not said or said == "UNKNOWN":
+        raise SystemExit(f"{found.name} names no licence in its metadata. Read its licence file, and add it by hand.")
+    return said.replace("|", "/")
+
+
+def licences(extras: Iterable[str]) -> list[Licence]:
+    """Everything that the extras bring, with what every installation has if "" is among them, by name."""
+    requirements, brought = declared(), {}
+    for extra in extras:
+        for name, found in closure(requirements[extra]).items():
+            brought.setdefault(name, (found, []))[1].append(extra)
+    return [
+        Licence(found.name, found.version.split("+")[0], licence_of(found), ("",) if "" in by else tuple(by))
+        for _, (found, by) in sorted(brought.items())
+    ]
+
+
+def page() -> str:
+    """The whole page."""
+    used = licences(("", *USED))
+    names = {one.name for one in used}
+    developed = [one for one in licences(DEVELOPED) if one.name not in names]
+    head = "| package | version | licence | comes with | |\n| --- | --- | --- | --- | --- |\n"
+    parts = [
+        _INTRODUCTION,
+        "## What users install\n",
+        head + "\n".join(one.row for one in used) + "\n",
+        "## What only those need who work on it\n",
+        head + "\n".join(one.row for one in developed) + "\n",
+    ]
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Command line."""
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
