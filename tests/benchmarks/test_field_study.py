@@ -179,6 +179,9 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
 
     monkeypatch.setattr(campaigns, "course", refuse)
     command.main(arguments(tmp_path, *words))
+    monkeypatch.undo()
+    command.main(arguments(tmp_path, "--parts", "cost", "--peers", RANDOM))
+    assert read_results("field_cost", tmp_path).groupby("run").size().tolist() == [SMOKE.cost_trials - 3 + 1]
     command.main(arguments(tmp_path, "--tables"))
     assert "| tunedprior |" in (tmp_path / "field.md").read_text()
     assert len(list((tmp_path / "figures").iterdir())) == 3

@@ -126,7 +126,8 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
     ]
     contests = _possible(wanted, arguments.pairs)
     study = study_of_regret(arguments.pairs)
-    for some in _in_blocks([seed for seed in size.seeds if arguments.seeds is None or seed in arguments.seeds]):
+    seeds = [seed for seed in size.seeds if arguments.seeds is None or seed in arguments.seeds]
+    for some in _in_blocks(seeds if contests else []):
         for name in peers:
             run_all(study, jobs_of(contests, name, some, size.trials), results)
     if _COST in parts:

@@ -99,8 +99,9 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
         seconds, _ = _seconds_and_memory(costs)
         medians = seconds.groupby("peer")["value"].median()
         others = medians[[ALL_PEERS[peer].gaussian and peer not in (OURS, OURS_PLAIN) for peer in medians.index]]
-        said = f"{_digits(medians[OURS])} s; the quickest other: {others.idxmin()}, {_digits(others.min())} s"
-        rows.append(("time of a suggestion (median)", "the lowest of all Gaussian processes", said))
+        if OURS in medians and len(others):
+            said = f"{_digits(medians[OURS])} s; the quickest other: {others.idxmin()}, {_digits(others.min())} s"
+            rows.append(("time of a suggestion (median)", "the lowest of all Gaussian processes", said))
     return markdown(pd.DataFrame(rows, columns=["what", "mark", "measured"]).set_index("what"))
 
 
