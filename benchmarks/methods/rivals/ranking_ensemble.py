@@ -8,6 +8,7 @@ from botorch.models import SingleTaskGP
 from botorch.models.model import Model
 from botorch.posteriors import GPyTorchPosterior
 from gpytorch.distributions import MultivariateNormal
+from linear_operator import to_linear_operator
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival, gaussian_process
@@ -38,7 +39,8 @@ class WeightedSum(Model):
         parts = [model.posterior(X, *args, **kwargs).distribution for model in self.models]
         mean = sum(weight * part.mean for weight, part in zip(self.weights, parts, strict=True))
         covariance = sum(weight**2 * part.covariance_matrix for weight, part in zip(self.weights, parts, strict=True))
-        return GPyTorchPosterior(MultivariateNormal(mean, covariance))
+        # As an operator, which is factorised with jitter when that is asked for; a tensor would be at once, without.
+        return GPyTorchPosterior(MultivariateNormal(mean, to_linear_operator(covariance)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: 
     band, the middle 95 % of a bootstrap over contests: more would hide each other.
     """
     by_contest = mean_curves(found, contests)
-    named = named_peers(over_budget(found), contests)
+    named = [peer for peer in named_peers(over_budget(found), contests) if peer in by_contest]  # or it failed
     figure = Figure(figsize=(8.2, 4.4), layout="constrained")
     axes = figure.subplots()
     for peer, rows in by_contest.items():
