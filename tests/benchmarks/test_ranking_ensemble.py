@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.methods.rivals import RankingEnsemble
-from benchmarks.methods.rivals.ranking_ensemble import leave_one_out, misranked
+from benchmarks.methods.rivals.ranking_ensemble import WeightedSum, leave_one_out, misranked
 from benchmarks.methods.rivals.source import Source, gaussian_process
 from support import reference
 from tunedprior.problem.observations import Observations
@@ -78,3 +78,12 @@ def test_left_out_predictions_and_misranked_pairs_by_loops(observations: Observa
         for s in range(3)
     ]
     assert misranked(left, right, observations.y).tolist() == [float(count) for count in counts]
+
+
+def test_the_ensemble_predicts_settings_that_are_all_but_the_same(observations: Observations) -> None:
+    inputs = (1 + observations.codes) / 2
+    model = gaussian_process(inputs, observations.y)
+    close = inputs[:1] + 1e-9 * torch.arange(30, dtype=torch.float64)[:, None]  # their covariance is singular
+    found = WeightedSum([model, model], torch.tensor([0.5, 0.5], dtype=torch.float64)).posterior(close)
+    assert found.mean[:, 0].tolist() == pytest.approx(model.posterior(close).mean[:, 0].tolist())
+    assert found.variance[:, 0].tolist() == pytest.approx((model.posterior(close).variance[:, 0] / 2).tolist())
