@@ -37,10 +37,11 @@ imports: $(INSTALLED)
 	@echo "== import direction"
 	$(BIN)/lint-imports
 
-# Warnings are errors, and so is whatever a page would load from elsewhere. To read it: open site/index.html.
+# Warnings are errors, and so is whatever a page would load from elsewhere; `--quiet` would hide them from `--strict`.
+# To read it: open site/index.html.
 docs: $(INSTALLED)
 	@echo "== documentation: the site, into site/"
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
 PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)

@@ -105,7 +105,10 @@ class Called:
 
 def why_missing(name: str) -> str | None:
     """Why a peer cannot be compared here, if it cannot: it is given a small task, with old data if it uses any."""
-    peer = Called(name)
+    try:
+        peer = Called(name)
+    except PeerError as error:
+        return str(error)
     old = {"old": OldSet(tuple({"x": place / 4} for place in range(5)), (0.0, 0.7, 1.0, 0.7, 0.0))}
     try:
         peer.begin(Task((Input("x"),), old if ALL_PEERS[name].uses_old else {}))
@@ -117,6 +120,10 @@ def why_missing(name: str) -> str | None:
 
 
 def interpreter(environment: str) -> Path:
-    """The Python of an environment; this one's, where there is no such folder."""
+    """The Python of an environment; this one's, for those who live here."""
+    if not environment:
+        return Path(sys.executable)
     found = _ROOT / environment / "bin" / "python"
-    return found if environment and found.exists() else Path(sys.executable)
+    if not found.exists():
+        raise PeerError(f"there is no environment {environment}; `make peers` builds it.")
+    return found

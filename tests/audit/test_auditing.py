@@ -72,7 +72,7 @@ def test_a_gap_is_named() -> None:
     found = quick(old[(old["a"] < 0.5) & (old["c"] == "x")])
     assert found.coverage is not None
     assert found.coverage.gaps["c"] == "no 'z'"
-    assert found.coverage.gaps["a"].startswith("nothing from 0.4")
+    assert found.coverage.gaps["a"].startswith("nothing between 0.4")
     assert found.coverage.share < 0.5
 
 

@@ -1,5 +1,6 @@
 """What must be in a wheel and in an sdist, and what must not."""
 
+import subprocess
 import tarfile
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -24,12 +25,9 @@ def contents(archive: Path) -> dict[str, bytes]:
 
 
 def tracked_in(source: Path) -> set[str]:
-    """What of a folder belongs into a wheel: the code and what is read beside it, by paths from there."""
-    return {
-        path.relative_to(source).as_posix()
-        for path in (source / PACKAGE).rglob("*")
-        if path.suffix in (".py", *BESIDE_THE_CODE) and "__pycache__" not in path.parts
-    }
+    """What of a folder belongs into a wheel: code and what is read beside it, if git knows it, by paths from there."""
+    listed = subprocess.run(["git", "ls-files", PACKAGE], cwd=source, check=True, capture_output=True, text=True)
+    return {name for name in listed.stdout.splitlines() if name.endswith((".py", *BESIDE_THE_CODE))}
 
 
 def faults_of_wheel(files: Mapping[str, bytes], wanted: Iterable[str]) -> list[str]:

@@ -143,7 +143,7 @@ def named_peers(regrets: pd.DataFrame, contests: Sequence[Key]) -> list[str]:
 
 
 def every_picture(found: pd.DataFrame, parts: dict[str, list[Key]], folder: Path) -> list[Path]:
-    """Of each part of the comparison that can be drawn, as PNGs; their paths. Contests by name, unless they are many."""
+    """Of each part of the comparison as PNGs; their paths. Contests by name, if they are not many."""
     regrets, made = over_budget(found), []
     ours = set(contests_of(regrets, OURS))
     for part, every in parts.items():

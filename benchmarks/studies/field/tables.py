@@ -73,7 +73,7 @@ def field_tables(
 
 
 def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.DataFrame | None) -> str:
-    """The four marks that the project set itself before it ran the comparison, and what was measured."""
+    """The marks that the project set itself before it ran the comparison, and what was measured."""
     together = [key for keys in parts.values() for key in keys]
     rows = []
     if (ranked := ranks(regrets, together)) is not None:

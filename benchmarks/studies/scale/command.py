@@ -79,5 +79,5 @@ def main(arguments: argparse.Namespace) -> None:
         found = {part: read_results(STUDIES[part].name, folder) for part in stored}
     tables = scale_tables(found)
     print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    if arguments.tables or arguments.out is not None:
+    if folder is not None:
         write_tables(docs / "scale.md", tables)

@@ -61,7 +61,7 @@ class RowsJob:
 def missing_dask() -> str | None:
     """Why the tree cannot be measured here, if so."""
     there = all(find_spec(name) for name in ("dask", "distributed"))
-    return None if there else "Dask is missing: pip install 'tunedprior[dask]'."
+    return None if there else 'Dask is missing: pip install "tunedprior[dask]".'
 
 
 def space_of(job: RowsJob) -> dict[str, tuple[float, float]]:

@@ -52,7 +52,6 @@ STUDIES: dict[str, Study[Any]] = {
     "faults": Study("workers_faults", FaultJob, after_a_fault, _COMMAND),
     "large": Study("workers_large", LargeJob, in_a_large_study, _COMMAND),
 }
-_NEEDS_SERVER = ("scaling", "large")
 
 
 @dataclass(frozen=True)

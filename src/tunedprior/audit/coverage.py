@@ -106,4 +106,4 @@ def _along(values: Float64[ndarray, " n"], one: Numeric) -> tuple[float, str]:
     if widths[widest] < _GAP or (distinct <= _BINS and 0 < widest < len(widths) - 1):
         return covered, ""
     first, last = one.unscale(edges[widest]), one.unscale(edges[widest + 1])
-    return covered, f"nothing from {first:.4g} to {last:.4g}"
+    return covered, f"nothing between {first:.4g} and {last:.4g}"

@@ -130,7 +130,10 @@ def verdict(
     if rehearsal is not None and rehearsal.ratio > _HINDERS and prediction.explained < _FAIR:
         return "Use it, and do not expect much: on the old data itself it did not help."
     if rehearsal is not None and rehearsal.ratio < _HELPS:
-        return f"Use it: on the old data itself, {_percent(1 - rehearsal.ratio)} less was missed with it than without."
+        less = _percent(1 - rehearsal.ratio)
+        return (
+            f"Use it: on the old data itself, {less} less was missed with it than without, by the mean over trials."
+        )
     return "Use it: its settings explain its response."
 
 

@@ -41,7 +41,7 @@ class _Commands(TyperGroup):
                 complain(f"{said}. Is the place there, and may you write to it?", type(error).__name__)
                 raise typer.Exit(Code.REFUSED) from error
             except KeyboardInterrupt as stop:
-                complain("Stopped. What was recorded before stays; see: tunedprior status", "Interrupted")
+                complain("Stopped. What was recorded before stays; see: tunedprior status CAMPAIGN", "Interrupted")
                 raise typer.Exit(Code.STOPPED) from stop
             except Exception as error:
                 if type(error).__name__ != "StorageInternalError":  # Optuna's, which is not to be imported for this

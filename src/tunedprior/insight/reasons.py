@@ -10,7 +10,7 @@ from tunedprior.lessons.shown import Explanation, plain
 from tunedprior.problem.space import Setting
 
 #: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
-OLD_DATA, DESIGN, MODEL, NOBODY = ORIGINS = ("old data", "design", "model", "")
+OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ BLUE, SKY, ORANGE, RED, GREEN, PURPLE = "#0072B2", "#56B4E9", "#E69F00", "#D55E0
 BLACK, GREY = "#111111", "#767676"
 #: For things of one kind, such as old data sets, one after the other.
 SERIES = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
-CIRCLE, DIAMOND, CROSS, STAR, SQUARE = SHAPES = ("circle", "diamond", "cross", "star", "square")
+CIRCLE, DIAMOND, CROSS, STAR, SQUARE = ("circle", "diamond", "cross", "star", "square")
 _SHORT = 100.0  # times the lower end: up to here a logarithmic axis has more marks than powers of ten
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any
 from unicodedata import normalize
@@ -11,9 +11,6 @@ from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.constraints import Constraint, Linear, Rule
 from tunedprior.problem.parameters import Parameter
-
-#: What a constraint may be given as.
-Given = str | Constraint | Callable[[dict[str, Any]], Any]
 
 _MOST_CHARACTERS = 10_000
 _FORMS = '"a + 2*b <= 10", Mixture, Linear, OnlyWhen, or a function of a setting that returns True or False'
