@@ -73,7 +73,7 @@ def test_errors_and_ends_of_a_peer_reach_the_caller() -> None:
         assert setting in given.pool
         assert seconds >= 0
         peer.learn(setting, 1.0)
-        assert peer.mebibytes() > 1
+        assert 1 < peer.mebibytes() < 250  # its own, without what this process holds: PyTorch alone takes more
     finally:
         peer.close()
     assert not peer.running
