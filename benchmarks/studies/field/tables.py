@@ -86,11 +86,13 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
             )
         )
     for uses_old, mark in ((False, 0.65), (True, 0.85)):
-        hardest = _hardest(regrets, together, uses_old)
-        if hardest is not None:
-            peer, found = hardest
-            said = f"regret over that of the best peer {'with' if uses_old else 'without'} old data"
-            rows.append((said, f"≤ {mark}", f"{marked(found.ratio)}, {peer}, {len(found.each)} contests"))
+        said = f"regret over that of the best peer {'with' if uses_old else 'without'} old data"
+        for everywhere in (True, False):
+            if (hardest := _hardest(regrets, together, uses_old, everywhere)) is not None:
+                peer, found = hardest
+                which = "in all contests" if everywhere else "of those that took part in some"
+                measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests"
+                rows.append((f"{said}, {which}", f"≤ {mark}", measured))
     plain = versus(regrets, OURS, BOTORCH, parts.get(_ON_PAIRS, ())) if parts.get(_ON_PAIRS) else None
     if plain is not None:
         worst = with_interval(plain.each[plain.worst])
@@ -105,13 +107,19 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
     return markdown(pd.DataFrame(rows, columns=["what", "mark", "measured"]).set_index("what"))
 
 
-def _hardest(regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool) -> tuple[str, Versus] | None:
-    """The peer that ours is least ahead of, or furthest behind, where both took part, and that ratio."""
+def _hardest(
+    regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool, everywhere: bool
+) -> tuple[str, Versus] | None:
+    """The peer that ours is least ahead of, or furthest behind, and that ratio.
+
+    Of peers that took part in all contests, or of those that took part in some, there.
+    """
     found = {
         peer: compared
         for peer in _peers(regrets)
         if peer not in (OURS, OURS_PLAIN) and ALL_PEERS[peer].uses_old == uses_old
         if (compared := versus(regrets, OURS, peer, contests)) is not None
+        if (len(compared.each) == len(contests)) == everywhere
     }
     return max(found.items(), key=lambda item: item[1].ratio.middle, default=None)
 
