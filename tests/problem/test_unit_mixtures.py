@@ -51,16 +51,6 @@ def test_what_is_all_in_one_unit(values: np.ndarray, parameter: Numeric | None) 
     assert mixed_units(values, parameter) is None
 
 
-def test_a_block_in_kelvin_need_not_be_like_the_other_rows() -> None:
-    celsius = np.linspace(30.0, 110.0, 60)
-    pasted = np.where(celsius < 60, celsius + 273.15, celsius)  # the colder ones, as in a table that was sorted
-    found = mixed_units(pasted, Numeric("heat", 30.0, 110.0))
-    assert found is not None
-    assert found.words == "K instead of °C"
-    assert found.mended(pasted) == pytest.approx(celsius)
-    assert mixed_units(np.where(celsius < 60, celsius + 200, celsius), Numeric("heat", 30.0, 110.0)) is None
-
-
 def test_zeros_are_in_every_unit() -> None:
     values = np.where(np.arange(60) % 4 == 1, 0.0, VALUES / 90)
     found = mixed_units(np.where(ODD, 1000 * values, values), Numeric("part", 0.0, 1.0))

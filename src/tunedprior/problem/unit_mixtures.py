@@ -132,8 +132,6 @@ def _converted(
     if parameter is not None and _fit(np.concatenate([mended, usual]), parameter) < _ALL_FITTING:
         return None
     distance = _distance(mended, usual)
-    if offset and parameter is not None and _fit(values[found.odd], parameter) == 0 and _fit(mended, parameter) == 1:
-        return distance  # a block of rows in K, which need not be like the others: by chance nothing fits so well
     chance = _CRITICAL * np.sqrt(1 / len(mended) + 1 / len(usual))
     doubtful = found.inside or (factor != 1.0 and 1 / _CLEAR < factor < _CLEAR)
     bound = _ALIKE_IF_DOUBTFUL if doubtful else min(max(_ALIKE, chance), _NEVER_ALIKE)
