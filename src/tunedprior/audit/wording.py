@@ -131,9 +131,7 @@ def verdict(
         return "Use it, and do not expect much: on the old data itself it did not help."
     if rehearsal is not None and rehearsal.ratio < _HELPS:
         less = _percent(1 - rehearsal.ratio)
-        return (
-            f"Use it: on the old data itself, {less} less was missed with it than without, by the mean over trials."
-        )
+        return f"Use it: on the old data itself, {less} less was missed with it than without, by the mean over trials."
     return "Use it: its settings explain its response."
 
 
