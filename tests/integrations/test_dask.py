@@ -19,7 +19,7 @@ FEW = 20
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "tunedprior.integrations.dask", raising=False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tunedprior\[dask\]'"):
+    with pytest.raises(MissingExtraError, match=r'pip install "tunedprior\[dask\]"'):
         import tunedprior.integrations.dask  # noqa: F401
 
 
