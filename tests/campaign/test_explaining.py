@@ -162,6 +162,15 @@ def test_gain_and_probability_are_those_of_expected_improvement() -> None:
     assert reasons.probability_better == pytest.approx(better, abs=0.01)
 
 
+def test_the_best_so_far_is_not_compared_with_itself() -> None:
+    opt = told(Optimizer(SPACE, seed=0), smooth, 5)
+    best = opt.best.id
+    for trial in range(1, 6):
+        said = words(opt.explain(trial))
+        assert ("It is the best so far." in said) == (trial == best)
+        assert ("It is better than that with probability" in said) == (trial != best)
+
+
 def test_beliefs_and_their_predictions() -> None:
     opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), flipped, 6)
     setting = opt.ask()

@@ -99,6 +99,8 @@ def _gain(asked: "Asked") -> list[str]:
     if chances.best is None:
         waiting = aims.requirements and any(not one.failed for one in asked.history.told)
         return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
+    if asked.trial is not None and asked.trial.id == chances.best.id:
+        return ["It is the best so far."]
     best = f"trial {chances.best.id}"
     if aims.weights:
         return [

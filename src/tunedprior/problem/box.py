@@ -74,7 +74,7 @@ class Axis:
             raise InputError(
                 f"{self.name!r} must lie between {low:g} and {high:g}; {int(outside.sum())} of {len(values)} values "
                 f"do not (such as {listed(f'{value:g}' for value in np.unique(values[outside]))}). "
-                "Widen the search space."
+                "If the unit is right, widen the search space."
             )
         return np.clip(codes, -1.0, 1.0)
 

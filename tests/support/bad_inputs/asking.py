@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'opt.ask(candidates=[{"temp": 40.0}])',
         'told.predict({"temp": 40.0})',
     ),
-    "'temp' must lie between  … Widen the search space": (
+    "'temp' must lie between  … If the unit is right, widen the search space": (
         'opt.ask(candidates=[{"temp": 400.0, "gas": "air"}])',
         'opt.ask(candidates=[{"temp": inf, "gas": "air"}])',
         'opt.ask(candidates=[{"temp": True, "gas": "air"}])',

@@ -29,7 +29,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'told.amend(1, failed="yes")',
         "told.amend(1, failed=None, value=2.0)",
     ),
-    "'temp' must lie between  … Widen the search space": (
+    "'temp' must lie between  … If the unit is right, widen the search space": (
         'told.amend(1, setting={"temp": 400.0})',
         'told.amend(1, setting={"temp": True})',
     ),

@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "got the text  … Write a number, with a point": ('simulate(Optimizer(SPACE), lambda s: "1.0", 2)',),
     "tell needs one value for each of the  … ; got ": ("simulate(Optimizer(SPACE), lambda s: (1.0, 2.0), 2)",),
     "candidates must hold at least one setting; got none": ("simulate(opt, lambda s: 1.0, 1, candidates=[])",),
-    "'temp' must lie between  … Widen the search space": (
+    "'temp' must lie between  … If the unit is right, widen the search space": (
         'simulate(opt, lambda s: 1.0, 1, first=[{"temp": 400.0, "gas": "air"}])',
     ),
     "first must be a list of settings, each a dict; got ": (

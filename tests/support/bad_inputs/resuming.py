@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'Optimizer(SPACE, direction="minimize").resume(told.history)',
         'Optimizer(SPACE).resume(told.history.assign(direction="north"))',
     ),
-    "'temp' must lie between  … Widen the search space": (
+    "'temp' must lie between  … If the unit is right, widen the search space": (
         'Optimizer({"temp": (0.0, 10.0), "gas": ["air", "argon"]}).resume(told.history)',
         "Optimizer(SPACE).resume(told.history.assign(temp=400.0))",
     ),

@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'opt.tell(OLD.assign(gas=[["air"]] * 12), OLD["y"])',
         'opt.tell([first, {"temp": 40.0}], [1.0, 2.0])',
     ),
-    "'temp' must lie between  … Widen the search space": (
+    "'temp' must lie between  … If the unit is right, widen the search space": (
         'opt.tell({"temp": 400.0, "gas": "air"}, 0.5)',
         'opt.tell({"temp": -1e300, "gas": "air"}, 0.5)',
         'opt.tell({"temp": inf, "gas": "air"}, 0.5)',
