@@ -6,6 +6,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,13 @@ class Called:
         command = [str(interpreter(entry.environment)), "-m", "benchmarks.peers.serving", entry.module, entry.kind]
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         paths = os.pathsep.join([str(_ROOT), str(_ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        # Closed with the process, in `close`.
+        self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._complaints,
             text=True,
             cwd=_ROOT,
             env=os.environ | one_thread | {"PYTHONPATH": paths},
@@ -77,6 +80,7 @@ class Called:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.stdout.close()
+        self._complaints.close()
 
     def _listen(self) -> None:
         for line in self._process.stdout:
@@ -96,11 +100,18 @@ class Called:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise PeerError(f"{self.name} ended by itself.")
+            raise PeerError(f"{self.name} ended by itself{self._last_words()}")
         answer = json.loads(line)
         if "error" in answer:
             raise PeerError(f"{self.name}: {answer['error']}")
         return answer
+
+    def _last_words(self) -> str:
+        """What it wrote last, outside of its answers: why it ended, most likely."""
+        self._process.wait()
+        self._complaints.seek(0)
+        lines = self._complaints.read().strip().splitlines()
+        return f": {lines[-1]}" if lines else "."
 
 
 def why_missing(name: str) -> str | None:

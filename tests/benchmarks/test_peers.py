@@ -92,6 +92,16 @@ def test_a_peer_that_ends_is_noticed() -> None:
         peer.close()
 
 
+def test_a_peer_that_ends_is_asked_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHOME", os.devnull)  # a Python that cannot find its own library
+    peer = Called(RANDOM)
+    try:
+        with pytest.raises(PeerError, match=r"random search ended by itself: .*\w"):
+            peer.begin(task())
+    finally:
+        peer.close()
+
+
 def test_a_peer_that_cannot_start_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ALL_PEERS, "nobody", Entry("no_such_module", "Nobody"))
     peer = Called("nobody")
