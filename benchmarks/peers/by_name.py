@@ -22,6 +22,7 @@ class Entry:
         gaussian: Whether its model is a Gaussian process.
         first: How many of the settings that all peers share come before it chooses itself.
         package: Whose version counts, if it is another's than this project's.
+        slow: Whether a suggestion takes seconds.
     """
 
     module: str
@@ -31,6 +32,7 @@ class Entry:
     gaussian: bool = False
     first: int = SHARED_FIRST
     package: str | None = None
+    slow: bool = False
 
 
 #: This project's default, and the same without old data.
@@ -46,14 +48,18 @@ ALL_PEERS = {
     # Built with BoTorch, here.
     BOTORCH: Entry("gaussian", "BoTorch", gaussian=True, package="botorch"),
     "MultiTaskGP": Entry(
-        "several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"
+        "several_tasks", "MultiTask", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch", slow=True
     ),
-    FREE_SIGN: Entry("several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"),
+    FREE_SIGN: Entry(
+        "several_tasks", "FreeSign", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch", slow=True
+    ),
     RANKING: Entry("by_ranking", "Ranking", uses_old=True, gaussian=True, first=ONE_FIRST, package="botorch"),
     # Ax and BayBE.
-    "Ax": Entry("with_ax", "Default", PEERS, gaussian=True, package="ax-platform"),
-    BOTL: Entry("with_ax", "Transfer", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST, package="ax-platform"),
-    "BayBE": Entry("with_baybe", "Tasks", PEERS, uses_old=True, gaussian=True, first=0, package="baybe"),
+    "Ax": Entry("with_ax", "Default", PEERS, gaussian=True, package="ax-platform", slow=True),
+    BOTL: Entry(
+        "with_ax", "Transfer", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST, package="ax-platform", slow=True
+    ),
+    "BayBE": Entry("with_baybe", "Tasks", PEERS, uses_old=True, gaussian=True, first=0, package="baybe", slow=True),
     # Optuna and OptunaHub.
     "Optuna GPSampler": Entry("with_optuna", "Gaussian", PEERS, gaussian=True, package="optuna"),
     "Optuna GPSampler, old trials added": Entry(
@@ -67,15 +73,29 @@ ALL_PEERS = {
         "with_optuna", "MetaLearnParzen", PEERS, uses_old=True, first=ONE_FIRST, package="optunahub"
     ),
     # Vizier, SMAC, HEBO, OpenBox and Syne Tune.
-    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True, package="google-vizier"),
+    "Vizier": Entry("vizier_bandit", "Vizier", PEERS, gaussian=True, package="google-vizier", slow=True),
     "Vizier, old trials as prior": Entry(
-        "vizier_bandit", "VizierOnPriors", PEERS, uses_old=True, gaussian=True, first=ONE_FIRST, package="google-vizier"
+        "vizier_bandit",
+        "VizierOnPriors",
+        PEERS,
+        uses_old=True,
+        gaussian=True,
+        first=ONE_FIRST,
+        package="google-vizier",
+        slow=True,
     ),
-    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True, package="smac"),
-    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True, package="HEBO"),
-    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True, package="openbox"),
+    "SMAC3": Entry("smac_facade", "Smac", PEERS, gaussian=True, package="smac", slow=True),
+    "HEBO": Entry("hebo_design", "Hebo", HEBO, gaussian=True, package="HEBO", slow=True),
+    "OpenBox": Entry("open_box", "OpenBox", OPENBOX, gaussian=True, package="openbox", slow=True),
     "OpenBox, transfer": Entry(
-        "open_box", "OpenBoxTransfer", OPENBOX, uses_old=True, gaussian=True, first=ONE_FIRST, package="openbox"
+        "open_box",
+        "OpenBoxTransfer",
+        OPENBOX,
+        uses_old=True,
+        gaussian=True,
+        first=ONE_FIRST,
+        package="openbox",
+        slow=True,
     ),
     "syne-tune, quantiles": Entry(
         "syne_tune_transfer", "Quantiles", PEERS, uses_old=True, first=0, package="syne-tune"

@@ -25,7 +25,7 @@ from benchmarks.studies.field.measures import (
     versus,
 )
 from benchmarks.studies.field.pictures import every_picture, mean_curves, named_peers
-from benchmarks.studies.field.tables import field_tables, told
+from benchmarks.studies.field.tables import each_pair, field_tables, told
 
 CHOSE, CHECKED = CHOSEN_ON[0], CHECKED_ON[0]
 FEW, MANY = Key(CHOSE, "measured", 20, 0.0), Key(CHOSE, "measured", 150, 0.0)
@@ -172,7 +172,7 @@ def test_tables(results: pd.DataFrame) -> None:
         [OURS_PLAIN, "2.00", "0.67 (0.33–1.33)", f"1.33 {CHECKED}", "50 %", "2", "2", "0"],
         [RANDOM, "2.00", middle, f"2.00 {CHECKED}", "50 %", "2", "2", "1"],
     ]
-    assert "3 peers in 2 contests" in found["field pairs"]
+    assert "3 peers in 2 contests, by the 2 seeds that all of them have" in found["field pairs"]
     assert rows(found["field trials"])[3] == [RANDOM, "1.00 (0.50–2.00)", middle, "more", "1 of 2"]
     assert rows(found["field rows"])[0] == ["ours over", "20 old rows", "150 old rows"]
     assert rows(found["field rows"])[3] == [RANDOM, "0.50 (0.50–0.50)", "0.25 (0.25–0.25)"]
@@ -187,10 +187,20 @@ def test_tables(results: pd.DataFrame) -> None:
     ]
     assert [row[2] for row in rows(found["field marks"])[2:]] == [
         f"2.00; the best: {OURS}, 2.00",
-        f"{middle}, {RANDOM}, 2 contests",
+        f"{middle}, {RANDOM}, 2 contests of 2 seeds",
         f"1 s; the quickest other: {BOTORCH}, 2 s",
     ]
     assert told(Key("Branin", "flipped", 20, 0.1)) == "Branin, flipped, 20 rows, noise 0.1"
+
+
+def test_peers_that_met_ours_on_some_pairs_have_a_table_of_their_own(results: pd.DataFrame) -> None:
+    absent = (results["peer"] == RANDOM) & (results["problem"] == CHECKED)
+    found = each_pair(over_budget(curves(results[~absent])), [MANY, OTHER])
+    assert rows(found["field each pair"])[0] == ["pair", "chose", "ours, % of the range", OURS_PLAIN]
+    assert rows(found["field some pairs"])[2:] == [
+        [CHOSE, "yes", "10.0", "0.25"],
+        ["geometric mean, all", "", "", "0.25"],
+    ]
 
 
 def test_pictures_name_the_best_and_are_drawn(results: pd.DataFrame, tmp_path: Path) -> None:

@@ -145,7 +145,11 @@ def test_the_comparison_is_as_wide_as_the_document_says() -> None:
     assert {one.rows for one in CONTESTS if one.part in (ON_PAIRS, BY_ROWS)} == {20, 150, 1000}
     assert len(FULL.seeds) == 20
     assert len(COST) == 2
-    assert {one.part for one in SMOKE.contests} == {one.part for one in CONTESTS}
+    assert {one.part for one in SMOKE.contests_of(OURS)} == {one.part for one in CONTESTS}
+    slow = [name for name, entry in ALL_PEERS.items() if entry.slow]
+    assert {one.part for name in slow for one in SMOKE.contests_of(name)} == {FAMILIES}
+    assert all(FULL.contests_of(name) == CONTESTS and FULL.cost_of(name) == COST for name in slow)
+    assert not any(SMOKE.cost_of(name) for name in slow)
 
 
 def test_every_peer_has_a_pinned_version_and_a_description() -> None:

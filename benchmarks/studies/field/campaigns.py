@@ -16,7 +16,7 @@ from benchmarks.studies.field.grounds import Ground, Nearest, ground_of
 from benchmarks.studies.field.jobs import FieldJob
 
 #: What a process does before its seconds are counted: imports and first calls are not a suggestion's.
-_WARMING = partial(FieldJob, problem="Branin", noise=0.0, seed=0, trials=5)
+_WARMING = partial(FieldJob, problem="Branin", noise=0.0, seed=0, trials=4)
 _WARMING_ROWS = 20
 
 

@@ -29,7 +29,6 @@ from benchmarks.studies.field.described import who_takes_part
 from benchmarks.studies.field.jobs import (
     BY_ROWS,
     CONTESTS,
-    COST,
     FULL,
     NEED_PAIRS,
     ON_PAIRS,
@@ -67,7 +66,11 @@ def study_of_cost(pairs: Path | None) -> Study[FieldJob]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
-    parser.add_argument("--smoke", action="store_true", help="one contest of each part, one seed, six trials")
+    parser.add_argument(
+        "--smoke",
+        action="store_true",
+        help="one contest of each part, one seed, four trials; slow peers in one part alone",
+    )
     parser.add_argument("--pairs", metavar="DIR", type=Path, help="a folder of measured pairs; without it, no pairs")
     parser.add_argument("--peers", metavar="NAME", nargs="+", help="only these; no tables are written")
     parser.add_argument("--parts", choices=PARTS, nargs="+", help="only these; no tables are written")
@@ -121,19 +124,25 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
             print(f"{name} is left out: {reason}")
     peers = [name for name, reason in missing.items() if reason is None]
     parts = arguments.parts or PARTS
-    wanted = [
-        one for one in size.contests if one.part in parts and one.problem in (arguments.problems or {one.problem})
-    ]
-    contests = _possible(wanted, arguments.pairs)
+    wanted = {
+        name: [one for one in _possible(size.contests_of(name), arguments.pairs) if _is_wanted(one, arguments)]
+        for name in peers
+    }
     study = study_of_regret(arguments.pairs)
     seeds = [seed for seed in size.seeds if arguments.seeds is None or seed in arguments.seeds]
-    for some in _in_blocks(seeds if contests else []):
-        for name in peers:
-            run_all(study, jobs_of(contests, name, some, size.trials), results)
+    for some in _in_blocks(seeds):
+        for name, contests in wanted.items():
+            if contests:
+                run_all(study, jobs_of(contests, name, some, size.trials), results)
     if _COST in parts:
-        where = _possible(COST, arguments.pairs)
-        jobs = [job for name in peers for job in jobs_of(where, name, size.cost_seeds, size.cost_trials)]
+        where = {name: _possible(size.cost_of(name), arguments.pairs) for name in peers}
+        jobs = [job for name in peers for job in jobs_of(where[name], name, size.cost_seeds, size.cost_trials)]
         run_in_turn(study_of_cost(arguments.pairs), jobs, results)
+
+
+def _is_wanted(contest: Contest, arguments: argparse.Namespace) -> bool:
+    """Whether its part and its problem were asked for, or nothing was."""
+    return contest.part in (arguments.parts or PARTS) and contest.problem in (arguments.problems or {contest.problem})
 
 
 def _possible(contests: Sequence[Contest], pairs: Path | None) -> list[Contest]:

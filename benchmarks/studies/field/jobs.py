@@ -91,28 +91,45 @@ class Size:
 
     Attributes:
         contests: Where peers meet.
-        seeds: Of each.
-        cost_seeds: Of the contests where seconds and memory are measured.
+        cost: Where seconds and memory are measured.
+        seeds: Of each contest.
+        cost_seeds: Of those where seconds and memory are measured.
         trials: Of each campaign.
         cost_trials: Of those whose seconds and memory are measured.
+        spares_slow: Whether slow peers take part in families of functions alone, without their cost.
     """
 
     contests: tuple[Contest, ...]
+    cost: tuple[Contest, ...]
     seeds: range
     cost_seeds: range
     trials: int
     cost_trials: int
+    spares_slow: bool = False
+
+    def contests_of(self, peer: str) -> tuple[Contest, ...]:
+        """Where a peer meets the others."""
+        return tuple(one for one in self.contests if not self._spared(peer) or one.part == FAMILIES)
+
+    def cost_of(self, peer: str) -> tuple[Contest, ...]:
+        """Where its seconds and memory are measured."""
+        return () if self._spared(peer) else self.cost
+
+    def _spared(self, peer: str) -> bool:
+        return self.spares_slow and ALL_PEERS[peer].slow
 
 
 # Numbers of the prior were chosen on seeds below 10, and 100 to 119 were looked at; these chose nothing.
-FULL = Size(CONTESTS, range(300, 320), range(300, 301), TRIALS, 10)
+FULL = Size(CONTESTS, COST, range(300, 320), range(300, 301), TRIALS, 10)
+# The first contest of each part, and just enough trials for every peer to choose a setting.
 SMOKE = replace(
     FULL,
-    contests=tuple({one.part: one for one in CONTESTS}.values()),
+    contests=tuple({one.part: one for one in reversed(CONTESTS)}.values()),
+    cost=COST[-1:],
     seeds=range(300, 301),
-    cost_seeds=range(300, 301),
-    trials=6,
-    cost_trials=5,
+    trials=4,
+    cost_trials=4,
+    spares_slow=True,
 )
 
 

@@ -177,11 +177,13 @@ class Ranks:
         table: The rank (1: least regret) of each peer (columns) in each contest (rows).
         p_value: Friedman's, for the hypothesis that no peer differs from another; NaN for fewer than three peers.
         critical_difference: Nemenyi's: average ranks that are further apart differ at the 5 % level.
+        seeds: How many seeds the ranks in each contest come from.
     """
 
     table: pd.DataFrame
     p_value: float
     critical_difference: float
+    seeds: tuple[int, ...] = ()
 
     @property
     def average(self) -> pd.Series:
@@ -205,16 +207,17 @@ def ranks(regrets: pd.DataFrame, contests: Sequence[Key]) -> Ranks | None:
     Only peers that took part in all of the contests; a failed run has regret 1, so that whoever always fails is last.
     """
     peers = [peer for peer in ALL_PEERS if set(contests) <= set(contests_of(regrets, peer))]
-    rows = {}
+    rows, seeds = {}, []
     for key in contests:
         some = regrets.loc[[(*key, peer) for peer in peers]].dropna(axis="columns").clip(upper=WORST)
         if some.shape[1]:
             rows[key] = some.mean(axis=1).rank().to_numpy()
+            seeds.append(some.shape[1])
     if len(rows) < 2 or len(peers) < 2:
         return None
     index = pd.MultiIndex.from_tuples(rows, names=CONTEST)
     table = pd.DataFrame(np.array(list(rows.values())), index=index, columns=peers)
-    return Ranks(table, _friedman(table), critical_difference(len(peers), len(table)))
+    return Ranks(table, _friedman(table), critical_difference(len(peers), len(table)), tuple(seeds))
 
 
 def critical_difference(peers: int, contests: int) -> float:

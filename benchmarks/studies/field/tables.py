@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchmarks.comparison import Estimate
 from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN
-from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON, MEASURED, PAIRS, ROWS
+from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON, MEASURED, ROWS
 from benchmarks.studies.field.measures import (
     Key,
     Versus,
@@ -66,7 +66,7 @@ def field_tables(
     if _BY_ROWS in parts:
         tables["field rows"] = by_rows(regrets, [*parts[_BY_ROWS], *parts.get(_ON_PAIRS, ())])
     if _ON_PAIRS in parts:
-        tables["field each pair"] = by_pair(regrets, parts[_ON_PAIRS])
+        tables |= each_pair(regrets, parts[_ON_PAIRS])
     if costs is not None:
         tables["field cost"] = cost(costs)
     return tables
@@ -91,12 +91,14 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
             if (hardest := _hardest(regrets, together, uses_old, everywhere)) is not None:
                 peer, found = hardest
                 which = "in all contests" if everywhere else "of those that took part in some"
-                measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests"
+                seeds = _seeds(list(found.seeds.values()))
+                measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests of {seeds}"
                 rows.append((f"{said}, {which}", f"≤ {mark}", measured))
     plain = versus(regrets, OURS, BOTORCH, parts.get(_ON_PAIRS, ())) if parts.get(_ON_PAIRS) else None
     if plain is not None:
         worst = with_interval(plain.each[plain.worst])
-        rows.append(("worst pair against plain BoTorch", "≤ 1.10", f"{worst}, {told(plain.worst)}"))
+        measured = f"{worst}, {told(plain.worst)}, {_seeds([plain.seeds[plain.worst]])}"
+        rows.append(("worst pair against plain BoTorch", "≤ 1.10", measured))
     if costs is not None:
         seconds, _ = _seconds_and_memory(costs)
         medians = seconds.groupby("peer")["value"].median()
@@ -153,8 +155,9 @@ def every_peer(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
         return table
     said = _NOTHING if np.isnan(ranked.p_value) else f"{ranked.p_value:.1g}"
     return (
-        f"{table}\n\nAverage ranks of {ranked.table.shape[1]} peers in {len(ranked.table)} contests; ranks that are "
-        f"less than {ranked.critical_difference:.2f} apart do not differ (Nemenyi, 5 %); Friedman's p: {said}."
+        f"{table}\n\nAverage ranks of {ranked.table.shape[1]} peers in {len(ranked.table)} contests, by the "
+        f"{_seeds(ranked.seeds)} that all of them have; ranks that are less than {ranked.critical_difference:.2f} "
+        f"apart do not differ (Nemenyi, 5 %); Friedman's p: {said}."
     )
 
 
@@ -197,9 +200,20 @@ def by_rows(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
     return f"{table}\n\nOn {', '.join(key.problem for key in shared)}."
 
 
-def by_pair(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
-    """A row for each pair: our mean regret in per cent of the range, then ours over every peer."""
-    peers = [peer for peer in _peers(regrets) if peer != OURS]
+def each_pair(regrets: pd.DataFrame, contests: Sequence[Key]) -> dict[str, str]:
+    """Two tables of pairs: peers that took part in all of them; and the others, on those that any of them had."""
+    met = {peer: set(contests_of(regrets, peer)) & set(contests) for peer in _peers(regrets) if peer != OURS}
+    everywhere = [peer for peer, some in met.items() if len(some) == len(contests)]
+    others = [peer for peer, some in met.items() if some and peer not in everywhere]
+    tables = {"field each pair": by_pair(regrets, contests, everywhere)}
+    if others:
+        some = [key for key in contests if any(key in met[peer] for peer in others)]
+        tables["field some pairs"] = by_pair(regrets, some, others)
+    return tables
+
+
+def by_pair(regrets: pd.DataFrame, contests: Sequence[Key], peers: Sequence[str]) -> str:
+    """A row for each pair: our mean regret in per cent of the range, then ours over each peer."""
     over = {peer: versus(regrets, OURS, peer, contests) for peer in peers}
     rows = []
     for name in (*CHOSEN_ON, *CHECKED_ON):
@@ -210,13 +224,14 @@ def by_pair(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
             row |= {"ours, % of the range": f"{100 * finished.mean():.1f}" if len(finished) else _NOTHING}
             each = {peer: {} if one is None else one.each for peer, one in over.items()}
             rows.append(row | {peer: _short(each[peer][key]) if key in each[peer] else _NOTHING for peer in peers})
-    groups = {"all": PAIRS, "those that chose": CHOSEN_ON, "those that chose nothing": CHECKED_ON}
-    for said, names in groups.items():
-        some = [key for key in contests if key.problem in names]
-        means = {peer: versus(regrets, OURS, peer, some) if some else None for peer in peers}
+    chose, checked = ([key for key in contests if key.problem in names] for names in (CHOSEN_ON, CHECKED_ON))
+    groups = {"all": [*chose, *checked], "those that chose": chose, "those that chose nothing": checked}
+    for said, some in groups.items():
+        if not some or (said != "all" and len(some) == len(contests)):
+            continue
+        means = {peer: versus(regrets, OURS, peer, some) for peer in peers}
         cells = {peer: _NOTHING if one is None else _short(one.ratio) for peer, one in means.items()}
-        if some:
-            rows.append({"pair": f"geometric mean, {said}", "chose": "", "ours, % of the range": ""} | cells)
+        rows.append({"pair": f"geometric mean, {said}", "chose": "", "ours, % of the range": ""} | cells)
     return markdown(pd.DataFrame(rows).set_index("pair"))
 
 
@@ -270,6 +285,11 @@ def _short(value: Estimate) -> str:
 def _between(counts: Sequence[int]) -> str:
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low}–{high}"
+
+
+def _seeds(counts: Sequence[int]) -> str:
+    said = _between(counts)
+    return f"{said} seed" if said == "1" else f"{said} seeds"
 
 
 def _trials(number: float) -> str:
