@@ -1,6 +1,7 @@
 """Sentences with figures: what they say, and what the stored results say."""
 
 from tests.support.claims_as_printed import CLAIMS_AS_PRINTED
+from tests.support.field_regrets import field_ratio, field_ratios
 from tests.support.measures import (
     ALGORITHM1,
     ALL,
@@ -72,6 +73,16 @@ CLAIMS = [
             *(over_pairs(OWN_START), min(on_pairs(OWN_START)), max(on_pairs(OWN_START))),
             over_pairs(OWN_START, CHECKED_PAIRS),
         ],
+    ),
+    Claim(
+        README,
+        "it has {0.51} times BoTorch's regret and {0.68} times that of RGPE, the closest peer that ran in all of them",
+        lambda: [field_ratio("BoTorch"), field_ratio("RGPE")],
+    ),
+    Claim(
+        README,
+        "it has {0.59} times BoTorch's, at worst {2.23}, where the response turned round.",
+        lambda: [field_ratio("BoTorch", pairs_alone=True), max(field_ratios("BoTorch", pairs_alone=True))],
     ),
     Claim(
         README,
