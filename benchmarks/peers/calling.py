@@ -35,7 +35,7 @@ class Called:
         command = [str(interpreter(entry.environment)), "-m", "benchmarks.peers.serving", entry.module, entry.kind]
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         paths = os.pathsep.join([str(_ROOT), str(_ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-        # Closed with the process, in `close`.
+        # It is written to as long as the process runs, and closed with that, in `close`.
         self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
             command,

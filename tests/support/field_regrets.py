@@ -1,41 +1,36 @@
-"""The comparison with other tools by plain pandas: mean regrets of runs, contest by contest, on shared seeds."""
+"""Our regret over a peer's in the comparison with other tools, from the stored results alone."""
 
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.results import RESULTS
-from benchmarks.studies.field.jobs import BY_ROWS, CONTESTS, ON_PAIRS, Contest
+from tests.support.stored import LEAST, PAIRS, curves
 
-_OURS, _LEAST = "tunedprior", 1e-3
+_OURS, _ROWS = "tunedprior", 150  # contests that differ in the number of old rows alone are not counted
+_CONTEST = ["problem", "old", "rows", "noise"]
 
 
 @cache
 def _regrets() -> pd.DataFrame:
-    """The mean over trials of each run's regret; a run that failed has none."""
-    values = pd.read_csv(RESULTS / "field.csv").groupby("run")["value"].agg(lambda one: one.mean(skipna=False))
-    return pd.read_csv(RESULTS / "field_runs.csv").set_index("run").assign(regret=values)
-
-
-def _of(contest: Contest, peer: str) -> pd.Series:
-    """A peer's regrets in a contest by seed; those that see no old data have none named."""
-    runs = _regrets()
-    same = (runs["problem"] == contest.problem) & (runs["noise"] == contest.noise) & (runs["peer"] == peer)
-    blind = runs["old"].isna() & (runs["rows"] == 0)
-    told = (runs["old"] == contest.old) & (runs["rows"] == contest.rows)
-    return runs[same & (blind | told)].set_index("seed")["regret"].dropna()
-
-
-def _ratio(contest: Contest, peer: str) -> float:
-    both = pd.concat([_of(contest, _OURS), _of(contest, peer)], axis=1, join="inner").mean().clip(lower=_LEAST)
-    return float(both.iloc[0] / both.iloc[1])
+    """The mean over trials of each run's regret, by contest, peer and seed; a run that failed has none."""
+    table = curves("field")
+    of_run = table.assign(old=table["old"].fillna("")).groupby([*_CONTEST, "peer", "seed"])["value"]
+    return of_run.agg(lambda one: one.mean(skipna=False)).rename("regret").reset_index()
 
 
 def field_ratios(peer: str, pairs_alone: bool = False) -> list[float]:
-    """Our mean regret over a peer's in each contest, but for those that differ in the number of old rows alone."""
-    wanted = [one for one in CONTESTS if (one.part == ON_PAIRS if pairs_alone else one.part != BY_ROWS)]
-    return [_ratio(one, peer) for one in wanted]
+    """Our mean regret over a peer's in each contest, on the seeds that both have."""
+    found = _regrets()
+    ours = found[(found["peer"] == _OURS) & (found["rows"] == _ROWS)]
+    if pairs_alone:
+        ours = ours[ours["problem"].isin(PAIRS) & (ours["old"] == "measured")]
+    theirs = found[found["peer"] == peer]
+    blind = (theirs["old"] == "").all()  # one that sees no old data was run once for all of it
+    shared = [*(["problem", "noise"] if blind else _CONTEST), "seed"]
+    both = ours.merge(theirs[[*shared, "regret"]], on=shared, suffixes=("", " of the peer")).dropna()
+    means = both.groupby(_CONTEST)[["regret", "regret of the peer"]].mean().clip(lower=LEAST)
+    return (means["regret"] / means["regret of the peer"]).tolist()
 
 
 def field_ratio(peer: str, pairs_alone: bool = False) -> float:

@@ -43,7 +43,8 @@ RIVALS = (RIVAL, "RGPE-EI", "MTGP-EI (BoTorch)")
 
 #: Evaluations that all methods share, and that do not count, in each study.
 _SHARED = {"functions": 3, "as_printed": 3, "fibre": 6}
-_LEAST = 1e-3
+#: Regrets below this count as this.
+LEAST = 1e-3
 _RESAMPLES = 20_000
 # A report's interval comes from 2,000 resamples: its ends are quantiles of some other chance than 2.5 %, by four
 # standard deviations at most.
@@ -135,8 +136,8 @@ def ratio(
     middle, draws = 0.0, np.zeros(_RESAMPLES)
     for own, base in rows:
         ours, theirs = np.array([own[seed] for seed in shared]), np.array([base[seed] for seed in shared])
-        middle += np.log(max(ours.mean(), _LEAST) / max(theirs.mean(), _LEAST)) / len(rows)
-        again = [np.maximum(_resampled(len(shared)) @ values, _LEAST) for values in (ours, theirs)]
+        middle += np.log(max(ours.mean(), LEAST) / max(theirs.mean(), LEAST)) / len(rows)
+        again = [np.maximum(_resampled(len(shared)) @ values, LEAST) for values in (ours, theirs)]
         draws += np.log(again[0] / again[1]) / len(rows)
     return Estimate(float(np.exp(middle)), np.exp(draws))
 

@@ -123,9 +123,13 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
         if reason is not None:
             print(f"{name} is left out: {reason}")
     peers = [name for name, reason in missing.items() if reason is None]
-    parts = arguments.parts or PARTS
+    parts, problems = arguments.parts or PARTS, arguments.problems
     wanted = {
-        name: [one for one in _possible(size.contests_of(name), arguments.pairs) if _is_wanted(one, arguments)]
+        name: [
+            one
+            for one in _possible(size.contests_of(name), arguments.pairs)
+            if one.part in parts and (problems is None or one.problem in problems)
+        ]
         for name in peers
     }
     study = study_of_regret(arguments.pairs)
@@ -138,11 +142,6 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
         where = {name: _possible(size.cost_of(name), arguments.pairs) for name in peers}
         jobs = [job for name in peers for job in jobs_of(where[name], name, size.cost_seeds, size.cost_trials)]
         run_in_turn(study_of_cost(arguments.pairs), jobs, results)
-
-
-def _is_wanted(contest: Contest, arguments: argparse.Namespace) -> bool:
-    """Whether its part and its problem were asked for, or nothing was."""
-    return contest.part in (arguments.parts or PARTS) and contest.problem in (arguments.problems or {contest.problem})
 
 
 def _possible(contests: Sequence[Contest], pairs: Path | None) -> list[Contest]:

@@ -151,12 +151,15 @@ def every_picture(found: pd.DataFrame, parts: dict[str, list[Key]], folder: Path
         ranked = ranks(regrets, contests) if contests else None
         if ranked is None:
             continue
-        paths = [folder / f"field_{part}_{name}.png" for name in ("ranks", "trials", "contests")]
-        draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best", paths[0])
-        draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}", paths[1])
+        in_ranks, over_trials, by_contest = (
+            folder / f"field_{part}_{name}.png" for name in ("ranks", "trials", "contests")
+        )
+        draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best", in_ranks)
+        draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}", over_trials)
+        made += [in_ranks, over_trials]
         if len(contests) <= _MOST_NAMED:
-            draw_contests(regrets, contests, f"Ours against BoTorch ({part})", paths[2])
-        made += [path for path in paths if path.exists()]
+            draw_contests(regrets, contests, f"Ours against BoTorch ({part})", by_contest)
+            made.append(by_contest)
     return made
 
 

@@ -87,13 +87,10 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
         )
     for uses_old, mark in ((False, 0.65), (True, 0.85)):
         said = f"regret over that of the best peer {'with' if uses_old else 'without'} old data"
-        for everywhere in (True, False):
-            if (hardest := _hardest(regrets, together, uses_old, everywhere)) is not None:
-                peer, found = hardest
-                which = "in all contests" if everywhere else "of those that took part in some"
-                seeds = _seeds(list(found.seeds.values()))
-                measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests of {seeds}"
-                rows.append((f"{said}, {which}", f"≤ {mark}", measured))
+        for which, (peer, found) in _hardest(regrets, together, uses_old).items():
+            seeds = _seeds(list(found.seeds.values()))
+            measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests of {seeds}"
+            rows.append((f"{said}, {which}", f"≤ {mark}", measured))
     plain = versus(regrets, OURS, BOTORCH, parts.get(_ON_PAIRS, ())) if parts.get(_ON_PAIRS) else None
     if plain is not None:
         worst = with_interval(plain.each[plain.worst])
@@ -109,21 +106,22 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
     return markdown(pd.DataFrame(rows, columns=["what", "mark", "measured"]).set_index("what"))
 
 
-def _hardest(
-    regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool, everywhere: bool
-) -> tuple[str, Versus] | None:
+def _hardest(regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool) -> dict[str, tuple[str, Versus]]:
     """The peer that ours is least ahead of, or furthest behind, and that ratio.
 
-    Of peers that took part in all contests, or of those that took part in some, there.
+    Of peers that took part in all contests, and of those that took part in some, there.
     """
     found = {
         peer: compared
         for peer in _peers(regrets)
         if peer not in (OURS, OURS_PLAIN) and ALL_PEERS[peer].uses_old == uses_old
         if (compared := versus(regrets, OURS, peer, contests)) is not None
-        if (len(compared.each) == len(contests)) == everywhere
     }
-    return max(found.items(), key=lambda item: item[1].ratio.middle, default=None)
+    groups = {
+        "in all contests": [item for item in found.items() if len(item[1].each) == len(contests)],
+        "of those that took part in some": [item for item in found.items() if len(item[1].each) < len(contests)],
+    }
+    return {which: max(some, key=lambda item: item[1].ratio.middle) for which, some in groups.items() if some}
 
 
 def every_peer(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
