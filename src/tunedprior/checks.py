@@ -29,6 +29,8 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _NAMED = 5  # rows named in a message before it says "…"
+#: As many choices, or columns among which the right one is to be found, are named in a message.
+MOST_CHOICES, MOST_COLUMNS = 12, 40
 
 # A warning points at the first line outside of these: this package, and what may stand between it and the user's code.
 _OURS = ("tunedprior", "torch", "gpytorch", "botorch", "linear_operator", "jaxtyping", "beartype", "contextlib")
@@ -66,10 +68,10 @@ def renamed(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Call
     return decorate
 
 
-def listed(items: Iterable[object]) -> str:
+def listed(items: Iterable[object], most: int = _NAMED) -> str:
     """The first few items, comma separated, with an ellipsis when there are more."""
     texts = [str(item) for item in items]
-    return ", ".join(texts[:_NAMED]) + (", …" if len(texts) > _NAMED else "")
+    return ", ".join(texts[:most]) + (", …" if len(texts) > most else "")
 
 
 def shown(value: object, most: int = 60) -> str:

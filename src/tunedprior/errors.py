@@ -6,7 +6,15 @@ class TunedPriorError(Exception):
 
 
 class InputError(TunedPriorError, ValueError):
-    """An argument cannot be used; the message says what was expected, what came, and what to do."""
+    """An argument cannot be used; the message says what was expected, what came, and what to do.
+
+    Attributes:
+        typed: The message for people at the command line, where what to do is another thing; empty if it is the same.
+    """
+
+    def __init__(self, message: str = "", *, typed: str = "") -> None:
+        super().__init__(message)
+        self.typed = typed
 
 
 class NothingToLearnError(InputError):

@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from gpytorch.constraints import Interval
 
 from support.builders import PLANT, plant_data
 from support.cases import number, table
@@ -48,6 +50,24 @@ def test_a_few_rows_with_alpha_are_preferred_where_features_predict_worse(monkey
         prior = pretrain(plant_data(40), PLANT, rows_with_alpha=20)
     assert isinstance(prior.fit, AlphaFit)
     assert len(prior.alpha) == 20
+
+
+def test_a_few_rows_with_alpha_are_preferred_where_a_short_lengthscale_makes_features_overflow() -> None:
+    x, kind = np.linspace(0, 1, 120).repeat(2), np.tile(["A", "B"], 120)
+    old = pd.DataFrame({"x": x, "kind": kind, "y": np.where(kind == "A", 1, -1) * np.sin(60 * x)})
+    with pytest.warns(OldDataWarning, match="has 240 rows; learning from .* 150"):
+        prior = pretrain(old, {"x": (0.0, 1.0), "kind": ["A", "B"]}, rows_with_alpha=150)
+    assert isinstance(prior.fit, AlphaFit)
+    assert prior.fit.kernel.lengthscale.item() < 0.08  # of three inputs, τ overflows below 0.05, which is confirmed too
+    predicted = prior.response_scale * prior.fit(prior.inputs(prior.box.codes(old[["x", "kind"]])))
+    assert (predicted - torch.tensor(old["y"])).square().mean() < 0.05
+
+
+def test_a_lengthscale_stays_within_its_constraint() -> None:
+    kernel = SquaredExponential(0.5, lengthscale_constraint=Interval(0.4, 0.6))
+    prior = pretrain(plant_data(60, noise=0.1), PLANT, kernel, rows_with_alpha=20)
+    assert isinstance(prior.fit, FeatureFit)
+    assert 0.4 <= prior.fit.kernel.lengthscale.item() <= 0.6
 
 
 def test_labels_in_large_number_are_told_apart() -> None:

@@ -7,8 +7,10 @@ import pytest
 
 import tunedprior
 from tunedprior import Target
-from tunedprior.audit import Audit, audit_of, rehearsals
+from tunedprior.audit import Audit, audit_of, rehearsals, wording
 from tunedprior.audit.auditing import STEPS
+from tunedprior.audit.prediction import SelfPrediction
+from tunedprior.audit.rehearsals import Rehearsal
 from tunedprior.errors import InputError
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": ["x", "z"]}
@@ -111,6 +113,37 @@ def test_a_campaign_on_the_old_data_itself() -> None:
     assert len(steps) <= STEPS
     assert "That is the most it can do" in str(found)
     assert audit_of(table(), SPACE, "y", "minimize", seed=1).rehearsal == found.rehearsal
+
+
+def words_of(with_old: tuple[float, ...], without: tuple[float, ...]) -> tuple[str, str]:
+    """What is said of campaigns that missed so much after each trial, and the verdict on that."""
+    rehearsal = Rehearsal(len(with_old), 5, with_old, without, without, 4)
+    prediction = SelfPrediction(90, 0.9, 0.1, None, False, None)
+    return wording.helped(rehearsal)[0], wording.verdict((), 90, None, prediction, rehearsal)
+
+
+def test_the_verdict_rests_on_figures_that_are_shown_though_the_last_trial_says_otherwise() -> None:
+    said, verdict = words_of((0.06, 0.04, 0.04), (0.5, 0.2, 0.02))
+    for part in ("4.7 % of the range with", "24 % without"):
+        assert part in said
+        assert part in verdict
+    assert "After the last trial it was 4.0 %, 2.0 %, 2.0 %. In the end it was nearer without old data." in said
+    assert verdict.endswith("The gain is in the first trials, not in the last.")
+
+
+def test_nothing_is_held_against_old_data_that_is_ahead_in_the_end_too() -> None:
+    said, verdict = words_of((0.06, 0.04, 0.01), (0.5, 0.2, 0.05))
+    assert said.endswith(
+        "After the last trial it was 1.0 %, 5.0 %, 5.0 %. It got as far after 2 trials as without it after 3."
+    )
+    assert "not in the last" not in verdict
+
+
+def test_a_verdict_on_old_data_that_was_behind_says_so() -> None:
+    _, verdict = words_of((0.5, 0.2, 0.1), (0.3, 0.1, 0.1))
+    assert verdict == (
+        "Use it: its settings explain its response, though campaigns on the old data itself went no faster with it."
+    )
 
 
 @pytest.mark.usefixtures("short")

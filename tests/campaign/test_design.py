@@ -7,7 +7,7 @@ import torch
 
 from tunedprior import Optimizer, Suggester
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.design import is_designed
+from tunedprior.campaign.design import is_designed, place
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
@@ -102,6 +102,14 @@ def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
     designed = [position for position in range(9) if is_designed(position, num_opening=2, initial=6)]
     assert designed == [0, 1, 2, 4]
     assert [position for position in range(5) if is_designed(position, num_opening=0, initial=3)] == [0, 1, 2]
+
+
+def test_substitutes_stand_for_the_design_and_not_for_the_opening() -> None:
+    """Two settings from elsewhere, the two of the opening, and then as if the opening had come first."""
+    places = [place(position, 2, num_opening=2, initial=8) for position in range(2, 9)]
+    assert places == [0, 1, 4, 5, 6, 7, 8]
+    assert [place(position, 0, num_opening=2, initial=1) for position in range(4)] == [0, 1, 2, 3]
+    assert place(8, 8, num_opening=2, initial=8) == 8  # so many results say more than old data
 
 
 def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:

@@ -1,6 +1,8 @@
 """Results that look like slips are taken, and said to; settings and values of different rows are refused."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,6 +52,53 @@ def test_results_of_any_size_are_no_slips(scale: float) -> None:
     opt = Optimizer(SPACE, seed=1)
     for setting in SETTINGS:
         opt.tell(setting, scale * smooth(setting))
+
+
+def with_old(low: float, high: float, told: tuple[float, ...], **options: Any) -> Optimizer:
+    """A campaign with old responses from one end to the other, and these results."""
+    old = pd.DataFrame(Space.parse(SPACE).sobol(12, seed=2)).assign(y=np.linspace(low, high, 12))
+    opt = Optimizer(SPACE, old, seed=1, **options)
+    for setting, value in zip(SETTINGS, told, strict=False):
+        opt.tell(setting, value)
+    return opt
+
+
+@pytest.mark.parametrize(("low", "value"), [(0.2, 863.0), (0.2, 230.0), (0.2, -5.0), (0.2, -150.0), (40.0, 863.0)])
+def test_a_result_far_from_old_data_and_all_others_is_said_to_be_once(low: float, value: float) -> None:
+    opt = with_old(low, 100.0, (60.0, 75.0, 82.0))
+    said = rf"far from all others and from old data \({low:g} to 100\): {value:g} \(trial 4\).*decimal point.*amend"
+    with pytest.warns(OddResultWarning, match=said):
+        opt.tell(SETTINGS[3], value)
+    opt.tell(SETTINGS[4], 70.0)  # says nothing more
+
+
+@pytest.mark.parametrize("value", [0.0, 0.02, 0.863, -0.5, 101.0, 150.0, 190.0])
+def test_a_new_best_or_worst_near_old_data_is_no_slip(value: float) -> None:
+    with_old(0.2, 100.0, (60.0, 75.0, 82.0, value))
+
+
+def test_what_is_minimised_may_come_down_to_0_and_below() -> None:
+    with_old(0.1, 1.0, (0.6, 0.75, 0.82, 0.006, -0.5), direction="minimize")
+    with_old(0.1, 1.0, (0.6, 0.75, 0.82, 0.006))  # near 0 is near to the others, whatever the ratio
+
+
+def test_old_data_tells_nothing_of_another_quantity() -> None:
+    with_old(0.2, 100.0, (600.0, 750.0, 820.0, 2300.0, 1.0))
+    with_old(5000.0, 9000.0, (6.0, 7.5, 8.2, 23.0))
+    with_old(0.2, 100.0, (60.0, 75.0, 82.0, 230.0), relation="opposite")
+
+
+def test_a_response_over_decades_is_compared_by_its_logarithm() -> None:
+    opt = with_old(0.2, 100.0, (60.0, 0.3, 82.0, 4000.0), log=True)
+    with pytest.warns(OddResultWarning, match="old data"):
+        opt.tell(SETTINGS[6], 1e9)
+
+
+def test_what_old_data_spans_is_kept_with_a_campaign(tmp_path: Path) -> None:
+    with_old(0.2, 100.0, (60.0, 75.0, 82.0), storage=f"sqlite:///{tmp_path / 'a.db'}", name="a")
+    again = Optimizer.load(f"sqlite:///{tmp_path / 'a.db'}", name="a")
+    with pytest.warns(OddResultWarning, match="old data"):
+        again.tell(SETTINGS[3], 863.0)
 
 
 def test_values_of_other_rows_are_refused() -> None:

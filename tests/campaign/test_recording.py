@@ -242,3 +242,60 @@ def test_the_number_of_another_result(opt: Optimizer) -> None:
 def test_runs_without_a_number_may_be_refused(opt: Optimizer) -> None:
     with pytest.raises(InputError, match="has no trial's number"):
         opt.record([{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}], own=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"gas": "argon"}, "in gas"),
+        ({"heat": 75}, "in heat"),
+        ({"rate": 0.01}, "in rate"),
+        ({"heat": 75, "gas": "argon"}, "in heat, gas"),
+        ({"heat": 65, "flow": 0.74, "rate": 0.3}, ""),  # 15 of 70, 0.24 of 1, a half of three decades
+    ],
+)
+def test_settings_far_from_what_was_suggested(change: dict[str, object], expected: str) -> None:
+    suggested = {"heat": 50, "flow": 0.5, "gas": "air", "rate": 1.0}
+    opt = Optimizer({**SPACE, "rate": (0.001, 1.0, "log")}, seed=0)
+    opt.ask(candidates=[suggested])
+    second = opt.ask()
+    rows = [{"trial": 1, **suggested, **change, "y": 1.0}, {"trial": 2, **second, "y": 2.0}]
+    if not expected:
+        assert len(opt.record(rows).trials) == 2
+        return
+    with pytest.raises(
+        InputError, match=f"row 0: has .* trial 1 was suggested with heat=50.*far from it {expected}\\..*--as-run"
+    ):
+        opt.record(rows)
+    assert len(opt.trials) == 0
+    opt.record(rows, as_run=True)
+    assert opt.trials.told[0].setting == {**suggested, **change}
+    assert opt.record(rows, skip_recorded=True).skipped == (1, 2)
+
+
+def test_the_sheet_of_another_campaign(opt: Optimizer) -> None:
+    opt.ask(n=6)
+    theirs = sheet(Optimizer(SPACE, seed=9), *range(6))
+    with pytest.raises(InputError, match="Is it the sheet of another campaign"):
+        opt.record(theirs)
+    theirs["y"] = [1.0, *[None] * 5]
+    with pytest.raises(InputError, match="Is it the sheet of another campaign"):
+        opt.record(theirs)
+    assert len(opt.trials) == 0
+    assert len(opt.record(theirs.drop(columns="trial").head(1)).trials) == 1  # as runs of one's own
+
+
+def test_a_renamed_column_is_named_first_and_choices_are_all_named() -> None:
+    names = [f"x{k}" for k in range(8)]
+    opt = Optimizer({**dict.fromkeys(names, (0.0, 1.0)), "gas": list("abcdefgh")}, target="yield")
+    row = {"trial": opt.ask().trial, **dict.fromkeys(names, 0.5), "gas": "a", "Ausbeute": 1.0}
+    with pytest.raises(InputError, match=r"a column for yield; there are Ausbeute, trial, x0, .*, x7, gas\."):
+        opt.record([row])
+    with pytest.raises(InputError, match="must be one of a, b, c, d, e, f, g, h; got 'z'"):
+        opt.record([{**row, "gas": "z", "yield": 1.0}])
+
+
+def test_a_header_with_a_unit_after_a_space() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, target="yield")
+    opt.record([{"x": 0.5, "Yield %": 20.0}])
+    assert opt.best.value == 20.0

@@ -24,6 +24,7 @@ from tunedprior.models.standard import Standard
 from tunedprior.problem.box import Box
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Space
+from tunedprior.problem.trials import History
 
 pytestmark = pytest.mark.usefixtures("short_search")
 
@@ -79,6 +80,14 @@ def test_a_category_that_no_file_can_hold_is_named(tmp_path) -> None:
     with pytest.raises(InputError, match=r"'n' has the category Timestamp.*cannot be saved"):
         opt.save(tmp_path / "campaign.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_came_from_elsewhere_still_does(tmp_path) -> None:
+    history = History().asked({"a": 0.5, "b": 2.0}, substitute=True)
+    told = history.with_result({"a": 0.5, "b": 2.0}, 1.0, history.pending[0]).asked({"a": -0.5, "b": 1.0})
+    assert [trial.substitute for trial in told.trials] == [True, False]
+    Optimizer(SPACE).resume(told).save(tmp_path / "campaign.json")
+    assert Optimizer.load(tmp_path / "campaign.json").trials == told
 
 
 def test_numbers_are_saved_with_all_their_fields() -> None:

@@ -52,6 +52,15 @@ def test_a_campaign_that_cannot_be_written(campaign: Path, monkeypatch: pytest.M
         reached(str(campaign))
 
 
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_other_files(str(tmp_path / "a.db"), is_new=True)
+    with pytest.raises(InputError, match=r"no folder '.*none' for the campaign 'a\.db'"):
+        refuse_other_files(str(tmp_path / "none" / "a.db"), is_new=True)
+    monkeypatch.setattr("tunedprior.desk.places.os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(InputError, match=f"Nothing can be written into the folder {str(tmp_path)!r}"):
+        refuse_other_files(str(tmp_path / "a.db"), is_new=True)
+
+
 def test_somebody_else_at_work_is_waited_for(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = sqlite3.connect
     monkeypatch.setattr("tunedprior.desk.places.sqlite3.connect", lambda *_, **__: connect(campaign, timeout=0.01))

@@ -109,6 +109,25 @@ def test_the_response_is_guessed(columns: list[str], target: str) -> None:
     assert drafted(old).target == target
 
 
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [
+        ("Loss", "minimize"),
+        ("val_loss", "minimize"),
+        ("RMSE [K]", "minimize"),
+        ("total cost", "minimize"),
+        ("Kosten", "minimize"),
+        ("yield", "maximize"),
+        ("glossiness", "maximize"),
+        ("time saved", "maximize"),
+    ],
+)
+def test_the_direction_is_guessed(name: str, direction: str) -> None:
+    draft = drafted({"a": [1.0, 2.0, 4.5], name: [0.1, 0.3, 0.7]})
+    assert draft.direction == direction
+    assert list(read_back(draft.text).goals.values()) == [direction]
+
+
 def lab_book(rows: int = 96, **columns: list[Any]) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -148,6 +167,17 @@ def test_a_table_of_text_has_no_response() -> None:
         drafted({"gas": ["air", "argon"] * 5, "Bemerkung": ["fine", "cloudy"] * 5})
 
 
+@pytest.mark.parametrize("name", ["yield", "Yield [%]", "crude yield"])
+@pytest.mark.parametrize(("filled", "rows"), [(0, "every row"), (20, "76 of 96 rows")])
+def test_a_blank_response_is_not_replaced_by_another_column(name: str, filled: int, rows: str) -> None:
+    old = lab_book().rename(columns={"yield_pct": name})
+    old["loading"] = [0.1 * (k * 7 % 96) for k in range(96)]
+    old[name] = [*old[name][:filled], *[None] * (96 - filled)]
+    with pytest.raises(InputError, match=rf"the response by its name, and it is blank in {rows}\..*--target"):
+        drafted(old)
+    assert drafted(old, "loading").target == "loading"
+
+
 def test_a_workbook_with_decimal_commas_as_text(tmp_path: Path) -> None:
     texts = lab_book()[["t_res", "yield_pct"]].map(lambda number: f"{number:.1f}".replace(".", ","))
     texts.to_excel(tmp_path / "old.xlsx", index=False)
@@ -166,7 +196,7 @@ def test_decimal_commas(tmp_path: Path) -> None:
     [
         ({"a": [1.0, 1.0], "y": [1.0, 2.0]}, "no column that can be a setting"),
         ({"y": [1.0, 2.0]}, "1 columns and 2 rows"),
-        ({"a": [], "y": []}, "0 rows"),
+        ({"a": [], "y": []}, "no rows below it"),
     ],
 )
 def test_what_cannot_be_drafted(old: dict[str, list[float]], said: str) -> None:

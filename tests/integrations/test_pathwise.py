@@ -77,8 +77,9 @@ def test_gradients_reach_the_points() -> None:
     assert torch.autograd.gradcheck(lambda x: features(x).sum(-1), (POINTS[:2].clone().requires_grad_(),))
 
 
-def test_short_lengthscales_have_random_features_instead() -> None:
-    kernel, points = SquaredExponential(number(0.01)), 0.05 * POINTS[:, :1]
+@pytest.mark.parametrize("lengthscale", [0.03, 0.01], ids=["whose τ² overflows", "whose τ overflows"])
+def test_short_lengthscales_have_random_features_instead(lengthscale: float) -> None:
+    kernel, points = SquaredExponential(number(lengthscale)), 0.05 * POINTS[:, :1]
     torch.manual_seed(0)
     features = gen_kernel_features(kernel, num_inputs=1, num_outputs=4096)
     assert not isinstance(features, ExplicitFeatures)

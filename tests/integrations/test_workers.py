@@ -19,6 +19,7 @@ from benchmarks.studies.workers.server import Server
 from support.postgres import needs_postgres
 from tunedprior.errors import InputError
 from tunedprior.integrations import workers
+from tunedprior.integrations.optuna import TunedPriorSampler
 from tunedprior.integrations.storages import shared_storage
 from tunedprior.integrations.workers import run_worker
 
@@ -100,6 +101,21 @@ def test_pruned_and_failed_trials_are_told_as_such(study: optuna.Study) -> None:
 
     run_worker(study, odd, total=2, catch=(ZeroDivisionError,))
     assert states(study) == [TrialState.PRUNED, TrialState.FAIL, TrialState.COMPLETE]
+
+
+@pytest.mark.parametrize(("error", "counts"), [(ZeroDivisionError, ["failed"]), (KeyboardInterrupt, [])])
+def test_who_stops_a_worker_says_nothing_of_the_setting(
+    storage: RDBStorage, error: type[BaseException], counts: list[str]
+) -> None:
+    def objective(trial: Trial) -> float:
+        line(trial)
+        raise error
+
+    study = optuna.create_study(storage=storage, sampler=TunedPriorSampler(seed=0))
+    with pytest.raises(error):
+        run_worker(study, objective, n_trials=1)
+    assert states(study) == [TrialState.FAIL]
+    assert [trial.state for trial in study.sampler.optimizer(study).trials.told] == counts
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])

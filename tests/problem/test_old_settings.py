@@ -58,7 +58,7 @@ def test_a_column_that_may_be_the_missing_one_is_named() -> None:
 @pytest.mark.parametrize("lost", [["temp", "flow", "gas"], ["y"], ["y", "gas"]])
 def test_without_any_setting_or_the_response_nothing_can_be_learnt(lost: list[str]) -> None:
     with pytest.raises(
-        InputError, match=f"must have the columns .*; {', '.join(sorted(lost, key=[*SPACE, 'y'].index))} is"
+        InputError, match=f"for the response and for settings; {', '.join(sorted(lost, key=[*SPACE, 'y'].index))} is"
     ):
         read_old_data(measured().drop(columns=lost), Space.parse(SPACE))
 

@@ -84,12 +84,6 @@ def lab(templates: dict[str, Path], tmp_path: Path, request: pytest.FixtureReque
 
 
 @pytest.fixture(autouse=True)
-def brief_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is on this computer, so that others see a claim at once."""
-    monkeypatch.setattr("tunedprior.web.claims._PAUSE", 0.03)
-
-
-@pytest.fixture(autouse=True)
 def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a page began to think about does not go on beside the next test."""
     made: list[Thinker] = []

@@ -144,17 +144,6 @@ def test_of_two_claims_one_stands(lab) -> None:
         assert not claims.claimed(studies[0], form)
 
 
-def test_a_claim_of_a_server_that_was_ended_lapses(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    form, study = claims.new_form(), lab.record.study
-    assert claims.claimed(study, form)
-    monkeypatch.setattr("tunedprior.web.claims._PATIENCE", 0.0)
-    assert not claims.is_claimed(study, form)
-    assert claims.claimed(study, form)
-    claims.settle(study, form, [1, 2])
-    assert not claims.claimed(study, form)
-    assert claims.settled(study, form) == (1, 2)
-
-
 def test_the_same_result_is_recognised(lab) -> None:
     form = ResultForm(lab.record.space, lab.record.suggester.aims)
     lab.record.tell({"heat": 40, "acid": 0.5}, 7.5, note="so")

@@ -236,12 +236,15 @@ def confirmed(
 
 
 def _nearby(kernel: FreeKernel) -> list[FreeKernel]:
-    """The kernel itself, then copies with a somewhat smaller or larger tuned parameter."""
-    found = []
-    for factor in _PARAMETER_FACTORS if kernel.tuned_parameter else (1.0,):
+    """The kernel itself, then copies with a somewhat smaller or larger tuned parameter, where its constraint has it."""
+    found, name = [], kernel.tuned_parameter
+    for factor in _PARAMETER_FACTORS if name else (1.0,):
         near = deepcopy(kernel).double().requires_grad_(False)
-        if near.tuned_parameter:
-            setattr(near, near.tuned_parameter, factor * getattr(near, near.tuned_parameter))
+        if name:
+            wanted = factor * getattr(near, name)
+            if not getattr(near, f"raw_{name}_constraint").check(wanted):
+                continue
+            setattr(near, name, wanted)
         found.append(near)
     return found
 

@@ -1,7 +1,7 @@
 """Old data beside the search space: its cells as numbers and categories, whatever is wrong with some of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -122,7 +122,7 @@ class Sheet:
         read = self.read
         labels: Any = [read.labels[int(row)] for row in left]
         table = read.table.iloc[left].reset_index(drop=True)
-        return Sheet(ReadTable(table, read.origin, read.said, labels, read.unit), self.space, self.target)
+        return Sheet(replace(read, table=table, labels=labels), self.space, self.target)
 
 
 def is_choice(cell: Any, parameter: Categorical) -> bool:

@@ -57,6 +57,7 @@ class SavedSet(_Strict, frozen=True):
     likely: list[_Positive]
     sign: _Sign
     hoped: _Sign
+    span: Annotated[list[_Finite], Meta(max_length=2)] = []
 
 
 class SavedAverage(_Strict, frozen=True):
@@ -130,7 +131,9 @@ def decoded(data: bytes) -> Average:
 
 def _saved_set(one: OldSet) -> SavedSet:
     readings = [_saved_reading(reading) for reading in one.readings]
-    return SavedSet(one.name, readings, list(one.units), one.middle, list(one.likely), one.sign, one.hoped)
+    return SavedSet(
+        one.name, readings, list(one.units), one.middle, list(one.likely), one.sign, one.hoped, list(one.span or ())
+    )
 
 
 def _saved_reading(reading: Fit) -> SavedReading:
@@ -170,6 +173,7 @@ def _set(saved: SavedSet, position: int, arrays: Mapping[str, np.ndarray], box: 
         saved.hoped or 1,
         _tensor(arrays, some, np.float64) if some in arrays else None,
         _places(arrays.get(f"{position} places"), readings),
+        (saved.span[0], saved.span[1]) if len(saved.span) == 2 else None,
     )
 
 

@@ -22,7 +22,7 @@ from tunedprior.machines.fit import Fit
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
-from tunedprior.problem.goals import Goal
+from tunedprior.problem.goals import Goal, Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED, OldTable, read_old_data
 from tunedprior.problem.old_data_report import OldDataReport, OldSetReport
@@ -52,9 +52,10 @@ class OldSet:
         middle: The mean of the responses, which was subtracted for the first of them.
         likely: The prior probability of each reading; all the same, when left out.
         sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
-        hoped: +1 or -1: the sign of that relation if nothing turned around.
+        hoped: +1 or -1: the sign of that relation if what was better in the old one is better in the new one.
         some: Some of its settings, as kernel inputs; None if they are not at hand.
         places: Where the rows of each setting of the last reading stand in their source; empty if that is not known.
+        span: The least and the largest response, doubtful ones aside; None for labels, or if that is not known.
     """
 
     name: str
@@ -66,6 +67,7 @@ class OldSet:
     hoped: int = 1
     some: Float[Tensor, "m d"] | None = None
     places: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
 
     def likelihood(self, reading: int) -> float:
         """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
@@ -216,17 +218,20 @@ def learn(
     relations: Mapping[str, str] | None = None,
     direction: Goal = "maximize",
     within: Box | None = None,
+    turned: Collection[str] = (),
 ) -> tuple[Box, tuple[OldSet, ...]]:
     """A box around the space and all old settings (or the one given), and the old data sets with their readings.
 
     Sets without anything to learn from are left out, with a warning.
 
     A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
+
+    Those whose names are in `turned` had the opposite direction (see `turned_round`).
     """
     relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
         its_box, learnt = _from_weight_prior(old_data, space)
-        return its_box, tuple(_related(one, relations, direction, labels=False) for one in learnt)
+        return its_box, tuple(_related(one, relations, direction, False, one.name in turned) for one in learnt)
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():
@@ -251,8 +256,14 @@ def learn(
             some = sets[-1].points[random_rows(len(sets[-1].points), _SOME, seed)]
             readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
             found = OldSet(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
-            known.append(_related(found, relations, direction, tables[name].labels))
+            found = replace(found, span=_span(tables[name]))
+            known.append(_related(found, relations, direction, tables[name].labels, name in turned))
     return box, tuple(known)
+
+
+def _span(table: OldTable) -> tuple[float, float] | None:
+    sure = table.response[~table.doubtful]
+    return None if table.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
 
 def _numbers_of(names: Collection[str], box: Box) -> list[int]:
@@ -261,10 +272,19 @@ def _numbers_of(names: Collection[str], box: Box) -> list[int]:
     return [number for number, name in enumerate(varying) if name in names]
 
 
-def _related(one: OldSet, relations: Mapping[str, str], direction: Goal, labels: bool) -> OldSet:
+def turned_round(old_data: Mapping[str, Read], direction: Goal) -> tuple[str, ...]:
+    """The sets of which less was better where more is wanted now, or the other way round; labels say which is good."""
+    tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
+    if isinstance(direction, Target):
+        return ()
+    return tuple(name for name, one in tables.items() if one.better not in ("", direction))
+
+
+def _related(one: OldSet, relations: Mapping[str, str], direction: Goal, labels: bool, turned: bool) -> OldSet:
     """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
-    hoped = -1 if direction == "minimize" and not labels else 1
-    return replace(one, sign={SAME: hoped, OPPOSITE: -hoped}.get(relations.get(one.name, UNKNOWN), 0), hoped=hoped)
+    rises = -1 if direction == "minimize" and not labels else 1
+    sign = {SAME: rises, OPPOSITE: -rises}.get(relations.get(one.name, UNKNOWN), 0)
+    return replace(one, sign=sign, hoped=-rises if turned else rises)
 
 
 def _without_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:

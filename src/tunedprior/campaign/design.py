@@ -44,6 +44,16 @@ def is_designed(position: int, num_opening: int, initial: int) -> bool:
     return position < initial and (num_opening == 0 or (position - num_opening) % 2 == 0)
 
 
+def place(position: int, substitutes: int, num_opening: int, initial: int) -> int:
+    """The place among the first settings of what comes after `position` trials, of which so many are substitutes.
+
+    Settings from elsewhere do as well as a design's, and stand for as many of these. They do not stand for the opening,
+    which comes after them while the design lasts; later, results say more than old data alone.
+    """
+    suggested = position - substitutes
+    return suggested if suggested < num_opening and position < initial else position
+
+
 def default_initial(num_parameters: int, num_opening: int) -> int:
     """Over how many settings a design extends: one more than there are parameters; with an opening, see `_IN_TURNS`."""
     return num_parameters + 1 if num_opening == 0 else num_opening + 2 * min(num_parameters, _IN_TURNS)

@@ -17,7 +17,7 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign.advice import interval
 from tunedprior.campaign.chances import Chances, chances_at
 from tunedprior.campaign.composing import probability_met
-from tunedprior.campaign.design import is_designed
+from tunedprior.campaign.design import is_designed, place
 from tunedprior.campaign.fitted import Fitted, Part
 from tunedprior.campaign.prediction import response_at
 from tunedprior.campaign.reason_words import in_sentences
@@ -124,14 +124,16 @@ class Asked:
     def origin(self) -> str:
         """What chose it, by how many trials there were when it was asked for."""
         trial, suggester = self.trial, self.suggester
-        if trial is None or not trial.asked:
+        if trial is None or not trial.asked or trial.substitute:
             return NOBODY
         before = [one for one in (*self.history.told, *self.history.pending) if one.id < trial.id]
-        position, early = len(before), all(one.asked for one in before if not one.is_pending)
+        lengths = suggester.num_opening, suggester.initial or 1
+        position = place(len(before), sum(one.substitute for one in before), *lengths)
+        early = all(one.asked for one in before if not one.is_pending)
         nothing = not any(not one.is_pending for one in before)
         if position < suggester.num_opening and early:
             return OLD_DATA
-        designed = is_designed(position, suggester.num_opening, suggester.initial or 1) and early
+        designed = is_designed(position, *lengths) and early
         return DESIGN if designed or nothing else MODEL
 
     @cached_property

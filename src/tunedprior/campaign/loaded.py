@@ -283,4 +283,5 @@ def trial_of(saved: SavedTrial, space: Space) -> Trial:
         more=saved.more,
         noise=saved.noise,
         cost=nan if saved.cost is None else saved.cost,
+        substitute=saved.substitute,
     )

@@ -83,18 +83,19 @@ class Notebook:
         if self._record.is_shared:
             run.refuse_told_before(before)
         self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
-        warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester.aims)
+        warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester)
 
     def record(self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True) -> Recorded:
         """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
 
         Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
         stays open. An `InputError` names each row that cannot be taken and why: a setting that the space does not
-        offer, a trial that is recorded already, a cell that is no number.
+        offer, or that is far from what was suggested under its number (another category, or a number more than a
+        quarter of the range away), a trial that is recorded already, a cell that is no number.
 
         Args:
             results: A table, or a file with one (CSV in any dialect, Excel).
-            as_run: Whether settings are taken as they are, on the grid or not.
+            as_run: Whether settings are taken as they are, on the grid or not, near the suggestion or not.
             skip_recorded: Whether rows that are recorded already, with the same results, are passed over.
             own: Whether rows without a trial's number are taken, as runs that nobody suggested.
         """
@@ -107,7 +108,7 @@ class Notebook:
         history = run.told_to(before, suggester.space, suggester.own_box)
         numbers = self._record.replace(history)
         told = tuple(replace(one, id=numbers.get(one.id, one.id)) for one in history.told[len(before) :])
-        warn_of_odd_results(before.told, told, suggester.aims)
+        warn_of_odd_results(before.told, told, suggester)
         return replace(recorded, trials=told)
 
     def undo(self, trial: int | Suggestion | Trial | None = None) -> Undone:
@@ -208,7 +209,7 @@ class Notebook:
                 self._direction,
                 lambda settings: codes_of_run(settings, box),
             )
-        warn_of_odd_results((), self._history.told, self._suggester.aims)
+        warn_of_odd_results((), self._history.told, self._suggester)
         return self
 
     # -- looking ---------------------------------------------------------------------------------------

@@ -86,8 +86,8 @@ class Optimizer(Viewer):
             there are parameters; with old data one for each set of it, then the design's and the model's in turns until
             there were three of the design. Observations that are told before asking replace them.
         design: What the first settings are: `"old data"`, where old data expects the best if the response runs the
-            same way (or as `relation` says), then a Sobol design (from candidates, some at random) in turns with the
-            model; or `"sobol"`, as without old data.
+            same way (or as `relation` says; a study says itself which way was better), then a Sobol design (from
+            candidates, some at random) in turns with the model; or `"sobol"`, as without old data.
         relation: What you know of the old response, one word for all old data sets or a dict by name: `"same"` if it
             rises with the new one, `"opposite"` if it falls, `"unknown"` (to be found out). It is believed, but not
             against the evidence.

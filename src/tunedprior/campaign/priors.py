@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tunedprior.algorithm1.pretraining import pretrain_or_warn, usable_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import Read, common_box, learn
+from tunedprior.average.old_sets import Read, common_box, learn, turned_round
 from tunedprior.average.surrogate import Average
 from tunedprior.beliefs import UninformedBelief, beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
@@ -62,7 +62,7 @@ def surrogate_for(
     plain = Average.plain(space) if within is None else Average(within, (), axes=within.kernel_axes(space))
     if not old or prior == UNINFORMED:
         return plain
-    as_printed = prior == AS_PRINTED
+    as_printed, turned = prior == AS_PRINTED, turned_round(old, direction)
     if as_printed or prior == ReweightedBelief.name or kernel is not None:
         one = _the_only(old, prior, kernel is not None)
         if isinstance(one, WeightPrior):
@@ -74,7 +74,7 @@ def surrogate_for(
         if as_printed or prior == ReweightedBelief.name:
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
-    box, known = learn(old, space, seed, relations, direction, within)
+    box, known = learn(old, space, seed, relations, direction, within, turned)
     if not known:
         return plain
     axes = box.kernel_axes(space)

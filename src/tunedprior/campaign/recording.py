@@ -1,7 +1,8 @@
 """Results as people write them down: a table of suggestions with what came of them, taken whole or not at all.
 
 What was suggested is recognised by its trial's number; rows without one are runs of people's own. A person who fills in
-a table makes other mistakes than a program that tells: rows that were recorded before, and settings that slipped.
+a table makes other mistakes than a program that tells: rows that were recorded before, settings that slipped, and the
+sheet of another campaign.
 """
 
 from collections.abc import Mapping
@@ -12,18 +13,20 @@ import pandas as pd
 
 from tunedprior.campaign.measured import Measured
 from tunedprior.campaign.telling import Run, Suggestion
-from tunedprior.checks import listed
+from tunedprior.checks import MOST_COLUMNS, listed
 from tunedprior.errors import InputError
 from tunedprior.files import ReadTable, is_blank
 from tunedprior.problem.box import Box
 from tunedprior.problem.history_reading import trials_by_row
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import codes_of_run
-from tunedprior.problem.parameters import Numeric
+from tunedprior.problem.parameters import Numeric, Parameter, is_missing
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial, in_words, same_setting
 
 _WHAT = "The table of results"
+# The part of a range by which a run may differ from its suggestion; two settings of a design mostly differ by more.
+_NEAR = 0.25
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class ResultSheet:
         space: What may be set.
         box: What settings can be used at all.
         history: What was told so far.
-        as_run: Whether settings that the space does not offer are taken all the same, as they were run.
+        as_run: Whether settings that the space does not offer, or that are far from what was suggested, are taken all
+            the same, as they were run.
         skip_recorded: Whether rows that were recorded before, with the same results, are passed over.
         own: Whether rows without a trial's number are taken, as runs that nobody suggested.
     """
@@ -94,7 +98,9 @@ class ResultSheet:
 
     def _completed(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with the columns that follow from others: settings of known trials, whether it was asked for."""
-        columns, there, table = self.columns, listed(map(str, table.columns)), table.copy()
+        columns, table = self.columns, table.copy()
+        unknown_first = sorted(map(str, table.columns), key=lambda name: name in columns.names)
+        there = listed(unknown_first, MOST_COLUMNS)  # what is missing may be there under another name
         if columns.trial not in table.columns:
             table[columns.trial] = None
         missing = [name for name in columns.parameters if name not in table.columns]
@@ -141,6 +147,7 @@ class ResultSheet:
                 or self._of_another(trial)
                 or self._recorded_before(trial)
                 or self._not_offered(trial)
+                or self._far_from_suggested(trial)
             )
             if wrong:
                 problems[row] = wrong
@@ -161,6 +168,26 @@ class ResultSheet:
             if same_setting(one.setting, trial.setting):
                 return f"has the number of trial {trial.id} and the settings of trial {one.id}. Correct one of the two"
         return ""
+
+    def _far_from_suggested(self, trial: Trial) -> str:
+        """Whether the row is hardly a run of its suggestion: it may be of another campaign, which counts from 1 too."""
+        known = {one.id: one for one in (*self.history.pending, *self.history.told)}
+        named = known.get(trial.id)
+        if self.as_run or named is None or named.suggested is None:
+            return ""
+        near = (named.suggested, named.setting)  # what is recorded may have been run far away, and been said to be
+        far = [self._far_apart(trial.setting, one) for one in near]
+        if not all(far):
+            return ""
+        return (
+            f"has {in_words(trial.setting)}, and trial {trial.id} was suggested with {in_words(named.suggested)}, "
+            f"which is far from it in {listed(far[0])}. Is it the sheet of another campaign? Record it there. If not, "
+            "correct it, or say that it was run like that (--as-run)"
+        )
+
+    def _far_apart(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+        known = [parameter for parameter in self.space.parameters if parameter.name in other]
+        return [each.name for each in known if _are_far(each, one[each.name], other[each.name])]
 
     def _not_open(self, trial: Trial) -> str:
         """Why nothing can be told of the trial's number."""
@@ -231,6 +258,16 @@ def _run(trials: list[Trial]) -> Run:
         [dict(trial.noise) for trial in trials],
         [trial.cost for trial in trials],
     )
+
+
+def _are_far(parameter: Parameter, one: Any, other: Any) -> bool:
+    """Whether they are different choices, or numbers that are a good part of the range apart, on its scale."""
+    if not isinstance(parameter, Numeric):
+        return not same_setting({"": parameter.recognise(one)}, {"": parameter.recognise(other)})
+    if is_missing(one) or is_missing(other):
+        return is_missing(one) != is_missing(other)
+    width = parameter.scale(parameter.high) - parameter.scale(parameter.low)
+    return abs(parameter.scale(one) - parameter.scale(other)) > _NEAR * width * (1 + 1e-9)
 
 
 def _same_result(one: Trial, other: Trial) -> bool:

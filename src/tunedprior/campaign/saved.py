@@ -152,4 +152,5 @@ def saved_trial(trial: Trial, space: Space) -> SavedTrial:
         dict(trial.more),
         dict(trial.noise),
         None if isnan(trial.cost) else trial.cost,
+        trial.substitute,
     )

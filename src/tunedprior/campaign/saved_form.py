@@ -149,6 +149,7 @@ class SavedTrial(_Struct, frozen=True):
     more: dict[str, float] = {}
     noise: dict[str, float] = {}
     cost: float | None = None
+    substitute: bool = False
 
 
 class SavedCampaign(_Struct, frozen=True):

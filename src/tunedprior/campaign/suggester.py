@@ -18,7 +18,7 @@ from tunedprior.acquisition.rehearsal import rehearse
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.composing import Composing
-from tunedprior.campaign.design import OLD_DATA, check_design, default_initial, is_designed
+from tunedprior.campaign.design import OLD_DATA, check_design, default_initial, is_designed, place
 from tunedprior.campaign.first_settings import FirstSettings
 from tunedprior.campaign.fitted import Cost, Fitted, Fitting, Part, cost_observations, cost_of
 from tunedprior.campaign.pool import Pool, pool_of
@@ -130,10 +130,10 @@ class Suggester:
     def is_designing(self, history: History, pending: Sequence[Setting]) -> bool:
         """Whether the next setting is one of the design that comes before the model.
 
-        Observations that were not asked for replace the design. Without a single result there is no model to ask,
-        however many settings are already under way.
+        Observations that were not asked for replace the design; what substitutes do, `place` says. Without a single
+        result there is no model to ask, however many settings are already under way.
         """
-        position = len(history) + len(pending)
+        position = self._place(history, len(history) + len(pending))
         early = is_designed(position, self.num_opening, self.initial or 1)
         nothing = not any(one.told(history.told) for one in self.aims.responses) and not self._learns(history)
         return (early and all(trial.asked for trial in history.told)) or nothing
@@ -250,8 +250,12 @@ class Suggester:
 
     def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
         """The setting of the design at this position."""
-        position = len(history) + len(pending) + len(history.set_aside)
+        position = self._place(history, len(history) + len(pending) + len(history.set_aside))
         return self._first.at(position, self._known(history, pending), seed, pool)
+
+    def _place(self, history: History, position: int) -> int:
+        substitutes = sum(trial.substitute for trial in (*history.told, *history.pending))
+        return place(position, substitutes, self.num_opening, self.initial or 1)
 
     def setting_at(self, codes: Float[Tensor, " k"]) -> Setting:
         """The allowed setting at codes that were found among allowed ones, but for rounding."""

@@ -36,7 +36,7 @@ class Code(IntEnum):
     BROKEN = 1
     #: The input was refused; nothing was changed.
     REFUSED = 2
-    #: It went well, and there is something to look at: faults in old data, or nothing left to try.
+    #: It went well, and there is something to look at: faults in old data, nothing left to try, a result like a slip.
     NOTICED = 3
     #: Ctrl-C.
     STOPPED = 130

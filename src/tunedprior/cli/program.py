@@ -22,7 +22,7 @@ from tunedprior.cli.commands.running import run
 from tunedprior.cli.commands.serving import serve
 from tunedprior.cli.commands.suggesting import cancel, suggest
 from tunedprior.cli.output import Code, complain, notes_for_people
-from tunedprior.errors import TunedPriorError
+from tunedprior.errors import InputError, TunedPriorError
 
 
 class _Commands(TyperGroup):
@@ -34,7 +34,8 @@ class _Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except TunedPriorError as error:
-                complain(str(error), type(error).__name__)
+                typed = error.typed if isinstance(error, InputError) else ""
+                complain(typed or str(error), type(error).__name__)
                 raise typer.Exit(Code.REFUSED) from error
             except OSError as error:
                 said = f"{error.filename!r}: {error.strerror}" if error.filename else str(error)

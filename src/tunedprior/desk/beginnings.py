@@ -95,5 +95,8 @@ def _target(text: str) -> tuple[str, Goal]:
     name, _, value = text.rpartition("=")
     goal = goal_from_text(f"target {value.replace('..', ' to ')}")
     if not name or goal is None:
-        raise InputError(f"A target is written length=500 or length=480..520; got {text!r}.")
+        raise InputError(
+            f"A target is written length=500 or length=480..520; got {text!r}. If it is the column of the response, "
+            "write it into the space file under goals, or after --maximize or --minimize."
+        )
     return name.strip(), goal

@@ -57,7 +57,10 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         is_new: Whether a campaign is to be begun there: then it may be empty.
     """
     path = Path(where)
-    if "://" in where or not path.exists():
+    if "://" in where:
+        return
+    if not path.exists():
+        _refuse_folder(path)
         return
     if path.is_dir():
         raise InputError(f"{where!r} is a folder; a campaign is a file, such as {str(path / 'campaign.db')!r}.")
@@ -73,6 +76,19 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         raise InputError(f"{where!r} or its folder is read-only. Copy it to where you may write, or ask its owner.")
     if not _holds_studies(path):
         raise InputError(f"{where!r} is a database of another program, and holds no campaign.")
+
+
+def _refuse_folder(path: Path) -> None:
+    """An `InputError` if no file can be made there; SQLite would say only that it cannot open it."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(
+            f"There is no folder {str(folder)!r} for the campaign {path.name!r}. Make it, or name another."
+        )
+    if not os.access(folder, os.W_OK):
+        raise InputError(
+            f"Nothing can be written into the folder {str(folder)!r}. Name another place for {path.name!r}."
+        )
 
 
 def _holds_studies(path: Path) -> bool:

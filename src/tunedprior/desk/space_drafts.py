@@ -13,16 +13,14 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from tunedprior.checks import listed, shown
+from tunedprior.desk.likely_responses import counts_rows, likely_direction, likely_response
 from tunedprior.errors import InputError
 from tunedprior.files.cells import DATE, is_blank, numbers
-from tunedprior.files.content import ReadTable
 from tunedprior.files.names import name_and_unit
 from tunedprior.files.tables import read_table
-from tunedprior.problem.cells import NOT_PASSED, PASSED
+from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
 
 _WHAT = "Old data"
-_RESPONSES = ("y", "response", "result", "objective", "target", "yield", "ausbeute", "ergebnis", "value", "wert")
-_WORDS_OF_RESPONSES = frozenset({"yield", "ausbeute", "ergebnis", "response"})  # inside of longer names too
 _REMARKS = frozenset(
     [
         "remark",
@@ -72,6 +70,7 @@ class Draft:
         target: The column that is taken for the response.
         parameters: The names of what may be set.
         left_out: Columns that are no settings, each with the reason.
+        direction: Whether it is to be maximised or minimised, judged by its name.
         why: Why that column is taken for the response; empty if it was named.
     """
 
@@ -79,6 +78,7 @@ class Draft:
     target: str
     parameters: tuple[str, ...]
     left_out: dict[str, str]
+    direction: str = MAXIMIZE
     why: str = ""
 
 
@@ -130,14 +130,19 @@ def drafted(data: Any, target: str | None = None) -> Draft:
         raise InputError(
             f"There is no column {shown(target)} for the response; there are {listed(map(repr, columns))}."
         )
-    if len(columns) < 2 or len(first) == 0:
+    if len(columns) > 1 and len(first) == 0:
+        raise InputError(
+            f"{first.origin} has a header, and no rows below it. Add rows, or see whether it is the right file and "
+            "sheet."
+        )
+    if len(columns) < 2:
         raise InputError(
             f"{_WHAT} must have a column for each setting, one for the response, and rows; {first.origin} has "
             f"{len(columns)} columns and {len(first)} rows."
         )
     # Once more with all names, so that decimal commas are understood. What is no file can be read a second time too.
     read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
-    chosen, why = (target, "") if target is not None else _response(read)
+    chosen, why = (target, "") if target is not None else likely_response(read)
     names = _without_units(columns)
     lines = [_line(names[name][0], names[name][1], read.table[name]) for name in columns if name != chosen]
     kept = tuple(one.name for one in lines if one.description)
@@ -145,14 +150,16 @@ def drafted(data: Any, target: str | None = None) -> Draft:
         reasons = listed(f"{one.name!r} ({one.comment})" for one in lines)
         raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
     goal, unit = names[chosen]
-    comment = f"{unit}; " * bool(unit) + "or minimize, or target 500"
+    direction = likely_direction(goal)
+    comment = f"{unit}; " * bool(unit) + f"or {MINIMIZE if direction == MAXIMIZE else MAXIMIZE}, or target 500"
     if why:
         why = f"{_one_line(goal)!r} is taken as the response because {why}; name another with --target."
     because = f"  # {_one_line(why)}\n" if why else ""
-    goals = f"\ngoals:\n{because}{_Line(goal, 'maximize', comment).text}\n"
+    goals = f"\ngoals:\n{because}{_Line(goal, direction, comment).text}\n"
     head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
     text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
-    return Draft(text, goal, kept, {one.name: one.comment for one in lines if not one.description}, why)
+    left_out = {one.name: one.comment for one in lines if not one.description}
+    return Draft(text, goal, kept, left_out, direction, why)
 
 
 def in_yaml(text: str) -> str:
@@ -168,36 +175,6 @@ def in_yaml(text: str) -> str:
         for letter in text
     )
     return f'"{escaped}"'
-
-
-def _response(read: ReadTable) -> tuple[str, str]:
-    """The column that is most likely the response, and why; never one of remarks, dates or next to nothing."""
-    able = [str(name) for name in read.table.columns if _can_be_response(read.table[name])]
-    bare = {name: name_and_unit(name)[0].casefold() for name in able}
-    for wanted in _RESPONSES:
-        found = [name for name in able if bare[name] == wanted]
-        if len(found) == 1:
-            return found[0], "of its name"
-    found = [name for name in able if _WORDS_OF_RESPONSES & set(re.split(r"[\W\d_]+", bare[name]))]
-    if len(found) == 1:
-        return found[0], "of its name"
-    if not able:
-        raise InputError(
-            f"{read.origin} has no column that is likely to be the response: all are text, or blank in most rows. Name "
-            "it with --target."
-        )
-    last = [name for name in able if not _counts_rows(numbers(read.table[name])[0])] or able
-    after = [str(name) for name in read.table.columns][list(read.table.columns).index(last[-1]) + 1 :]
-    return last[-1], f"it is the last{' column of numbers' if after else ''}"
-
-
-def _can_be_response(column: "pd.Series[Any]") -> bool:
-    """Whether it is filled in, in half of the rows at least, mostly with numbers, or with pass and fail."""
-    values, wrong = numbers(column)
-    measured = int(np.isfinite(values).sum())
-    measured += sum(str(column.iloc[row]).strip().casefold() in PASSED | NOT_PASSED for row in wrong)
-    filled = len(column) - sum(map(is_blank, column))
-    return 2 * filled >= len(column) and 2 * measured > filled
 
 
 def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -223,7 +200,7 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
         distinct = np.unique(known)
         if len(distinct) == 1:
             return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
-        if _counts_rows(values):
+        if counts_rows(values):
             return _Line(name, "", "it counts the rows")
         return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data")
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells))
@@ -237,11 +214,6 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
     if 2 * len(cells) < len(column) or name.strip().casefold() in _REMARKS:
         return _Line(name, "", f"text in {len(cells):,} of {len(column):,} rows, as of remarks")
     return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
-
-
-def _counts_rows(values: Float64[ndarray, " n"]) -> bool:
-    steps = np.diff(values)
-    return len(values) > _MOST_LEVELS and bool((steps == 1).all()) and values[0] in (0.0, 1.0)
 
 
 def _range(distinct: Float64[ndarray, " n"]) -> str:

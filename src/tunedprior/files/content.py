@@ -1,7 +1,7 @@
 """A table that was read, with what was assumed on the way and where each of its rows stands in the source."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ class ReadTable:
         said: One sentence for every thing that was detected or assumed; empty for a plain table.
         labels: For each row, its number or name in the source.
         unit: What the labels count: lines of a file, rows of a table or sheet, trials of a study.
+        better: By column, "maximize" or "minimize" where the source says what was wanted of it, as a study does.
     """
 
     table: pd.DataFrame
@@ -24,6 +25,7 @@ class ReadTable:
     said: tuple[str, ...]
     labels: Sequence[Any] | pd.Index
     unit: str = "row"
+    better: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)

@@ -9,6 +9,7 @@ from tunedprior.errors import InputError
 from tunedprior.files.units import is_unit
 
 _IN_BRACKETS = re.compile(r"(.*?)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))", re.DOTALL)
+_AFTER_A_SPACE = re.compile(r"(.*[^\s/\[(])\s*(%|‰|°[CF])", re.DOTALL)  # units that are no letters of a name
 _AFTER_A_SLASH = re.compile(r"(.*?)\s+/\s*(\S+)", re.DOTALL)
 
 
@@ -46,7 +47,7 @@ def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None
 
 
 def name_and_unit(text: str) -> tuple[str, str]:
-    """The name in a header and its unit: "Temp [°C]", "Temp (°C)" and "Temp / °C" are ("Temp", "°C")."""
+    """The name in a header and its unit: "Temp [°C]", "Temp (°C)", "Temp / °C" and "Temp °C" are ("Temp", "°C")."""
     text = text.strip().strip("'\"").strip()
     bracketed = _IN_BRACKETS.fullmatch(text)
     if bracketed and bracketed[1]:
@@ -54,6 +55,9 @@ def name_and_unit(text: str) -> tuple[str, str]:
     slashed = _AFTER_A_SLASH.fullmatch(text)
     if slashed and is_unit(slashed[2]):
         return slashed[1], slashed[2]
+    spaced = _AFTER_A_SPACE.fullmatch(text)
+    if spaced and any(map(str.isalpha, spaced[1])):
+        return spaced[1], spaced[2]
     return text, ""
 
 

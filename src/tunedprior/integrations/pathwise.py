@@ -6,7 +6,6 @@ few are needed where old data says that few matter.
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from math import inf
 from typing import Any
 
 import torch
@@ -209,8 +208,6 @@ class _Largest:
                 self.missing = _missing_at_corner(free, self._indices, reach)
             else:
                 self.missing = missing_in_box(free, self._indices, sample)
-            if not torch.isfinite(_weighted(free, self._indices, sample)).all():
-                self.missing = inf  # of very short length-scales τ overflows
             self.share = self.missing / float(free.cross(sample.rowwise(sample), sample.empty_product()).mean())
 
     def enough(self) -> Int[Tensor, "p d"]:

@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import optuna
@@ -19,7 +19,8 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.errors import InputError
-from tunedprior.studies.access import id_of_number, storage_of
+from tunedprior.studies.access import id_of_number, set_attribute, storage_of
+from tunedprior.studies.histories import INTERRUPTED
 
 #: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
 _AWAY = (StorageInternalError, SQLAlchemyError)
@@ -49,7 +50,8 @@ def run_worker(
     Each worker has its own study object of the same name, on `shared_storage` of the same address. Of what they tell,
     nothing is lost and nothing stored twice: while the database is away, a result waits until it can be told. If the
     others gave a trial up (its worker was asleep for longer than the grace period), its late result is dropped, as the
-    trial was queued again and would count twice.
+    trial was queued again and would count twice. Ctrl-C fails the trial and ends the worker; `TunedPriorSampler` does
+    not hold it against the setting.
 
     Args:
         study: On a storage that has a heartbeat.
@@ -127,6 +129,8 @@ class _Worker:
                 self._give_up_in_time(error)
             except (Exception, KeyboardInterrupt) as error:
                 state, failure = TrialState.FAIL, error
+                if isinstance(error, KeyboardInterrupt):
+                    self._note_interruption(trial)
             stored = self._tell(trial, values, state)
         if failure is not None and not isinstance(failure, catch):
             raise failure
@@ -136,6 +140,11 @@ class _Worker:
                 _log.warning("Trial %d was given up by other workers; its result came too late.", trial.number)
                 return None
         return stored
+
+    def _note_interruption(self, trial: Trial) -> None:
+        """Say for the sampler that it was stopped; a trial that others gave up counts for nothing anyway."""
+        with suppress(UpdateFinishedTrialError):
+            self._patiently(lambda: set_attribute(self._study, trial, INTERRUPTED, True))
 
     def _ask(self) -> Trial:
         self._look_after_others()

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import MOST_CHOICES, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.numerics.axes import Axes
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
@@ -89,13 +89,15 @@ class Axis:
             number, distinct = pd.factorize(column, use_na_sentinel=False)
         except TypeError as error:  # lists, dicts, arrays
             cells = listed(dict.fromkeys(map(shown, column)))
-            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {cells}.") from error
+            raise InputError(f"{self.name!r} must be one of {listed(choices, MOST_CHOICES)}; got {cells}.") from error
         positions = [position_among(value, choices) for value in distinct]
         if _UNSEEN in choices:
             positions = [choices.index(_UNSEEN) if position is None else position for position in positions]
         unknown = [value for value, position in zip(distinct, positions, strict=True) if position is None]
         if unknown:
-            raise InputError(f"{self.name!r} must be one of {listed(choices)}; got {listed(map(shown, unknown))}.")
+            raise InputError(
+                f"{self.name!r} must be one of {listed(choices, MOST_CHOICES)}; got {listed(map(shown, unknown))}."
+            )
         return np.array(positions, dtype=np.float64)[number]
 
 

@@ -41,6 +41,7 @@ class OldTable:
         absent: The columns that old data lacks, or where most cells are blank. Their settings are the same in all rows,
             and the response is to be taken as not depending on them.
         places: Where each row stands in its source, such as "line 7"; empty for more rows than can each matter.
+        better: "maximize" or "minimize", where the source says what was wanted of the response; empty if not.
     """
 
     settings: pd.DataFrame
@@ -50,6 +51,7 @@ class OldTable:
     report: OldSetReport
     absent: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    better: str = ""
 
     def __len__(self) -> int:
         return len(self.settings)
@@ -94,7 +96,8 @@ def read_old_data(
         target: The column of the response. A response that is blank was not measured, and its row is left out; one that
             says "failed" counts as the worst there was. Responses that take only the values pass/fail, true/false, 0/1
             or -1/+1 are labels.
-        direction: Which way is better, or a target; then runs that failed are left out.
+        direction: Which way is better, or a target; then runs that failed are left out. What was worst of a study's
+            values goes by the direction of that study.
         name: What the user calls it, for messages.
         others: Columns of other responses, which are nothing to learn this one from.
         log: Whether it is the logarithm of the response that counts.
@@ -105,16 +108,19 @@ def read_old_data(
         raise InputError(f"target must be the name of the response, as text; got {shown(target)}.")
     check_goal(direction)
     if target in space.names:
+        wrong = f"{target!r} is a parameter, so it cannot be the response too."
         raise InputError(
-            f"{target!r} is a parameter, so it cannot be the response too. Name the response with target=."
+            f"{wrong} Name the response with target=.",
+            typed=f"{wrong} Name another column as the goal in the space file.",
         )
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
-    rows = OldRows(read_table(data, [*space.names, target], what), what)
+    read = read_table(data, [*space.names, target], what)
+    rows, better = OldRows(read, what), read.better.get(target, "")
     rows.note_errors([*space.names, target])
     found = OldSettings(rows, space, target, others)
     told = ~rows.table[target].map(is_blank).to_numpy(dtype=bool)
     settings = found.table(told)
-    response, labels, words = response_of(rows, target, told, direction)
+    response, labels, words = response_of(rows, target, told, direction, better)
     if log and not labels:
         response = logarithms(rows, target, response)
     found.gaps.leave_out_unfillable()
@@ -129,4 +135,4 @@ def read_old_data(
     report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
     places = rows.places(kept) if kept.sum() <= _MOST_PLACES else ()
-    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places)
+    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places, better)

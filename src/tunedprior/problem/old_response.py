@@ -13,7 +13,7 @@ from tunedprior.problem.suspicions import sentinels
 
 
 def response_of(
-    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal
+    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, better: str = ""
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
     """The response as numbers or labels ±1, whether it is labels, and what it is in words.
 
@@ -22,14 +22,17 @@ def response_of(
         target: The column of the response.
         told: Which rows have a response.
         direction: Which way is better, or a target.
+        better: "maximize" or "minimize", where the source says which way was better in it.
     """
     column = rows.table[target]
     words = column.map(lambda value: str(value).strip().lower())
     passed, failed = words.isin(PASSED).to_numpy() & told, words.isin(NOT_PASSED).to_numpy() & told
     rows.leave_out("blank", target, ~told, "blank, which is taken for 'not measured', and left out")
     if len(column) and not told.any():
+        found = f"{rows.what}'s response {target!r} is blank in every row."
         raise InputError(
-            f"{rows.what}'s response {target!r} is blank in every row. Name the right column with target=."
+            f"{found} Name the right column with target=.",
+            typed=f"{found} Fill it in, or give the goal in the space file the name of the right column.",
         )
     if (passed | failed)[told].all():
         return np.where(passed, 1.0, -1.0), True, "pass and fail"
@@ -39,16 +42,20 @@ def response_of(
     measured = told & ~failed & ~marked
     distinct = set(values[measured])
     if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
-        return np.where(values > 0, 1.0, -1.0), True, "pass and fail"
+        less = better == "minimize"  # a study that minimised what is 0 or 1 wanted 0
+        good = values < 1 if less else values > 0
+        return np.where(good, 1.0, -1.0), True, f"pass and fail{', of which the lower one passes' if less else ''}"
     if failed.any() and len(distinct) == 1:  # only success and failure are told apart
         return np.where(failed, -1.0, 1.0), True, "pass and fail"
     among = "numbers"
     if failed.any() and isinstance(direction, Target):
         rows.leave_out("failed", target, failed, "left out, as there is no worst of what is to meet a target")
     elif failed.any():
-        worst = values[measured].min() if direction == "maximize" else values[measured].max()
+        worst = values[measured].min() if (better or direction) == "maximize" else values[measured].max()
         values[failed] = worst
         among = f"numbers, where failed runs ({int(failed.sum())}) count as the worst ({worst:g})"
+    if better and not isinstance(direction, Target) and better != direction:
+        among += f", of which {'more' if better == 'maximize' else 'less'} was better"
     return values, False, among
 
 

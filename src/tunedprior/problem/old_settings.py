@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank, numbers
 from tunedprior.problem.imputation import stand_in
@@ -37,11 +37,16 @@ class OldSettings:
         columns, wanted = list(rows.table.columns), [*space.names, target]
         missing = [name for name in wanted if name not in columns]
         if target in missing or len(missing) == len(space.names):
-            there = f"there are {listed(map(shown, columns))}" if columns else "there are none"
+            unknown_first = sorted(columns, key=lambda name: name in wanted)  # one of them may be what is missing
+            there = f"there are {listed(map(shown, unknown_first), MOST_COLUMNS)}" if columns else "there are none"
+            found = (
+                f"{rows.what} must have columns for the response and for settings; {listed(missing)} is missing "
+                f"({there}). {_advice(columns, missing == wanted)}Rename columns, "
+            )
+            add = "or add a column with the value the old device had."
             raise InputError(
-                f"{rows.what} must have the columns {listed(wanted)}; {listed(missing)} is missing "
-                f"({there}). {_advice(columns, missing == wanted)}Rename columns, name the response with target=, "
-                "or add a column with the value the old device had."
+                f"{found}name the response with target=, {add}",
+                typed=f"{found}give the goal in the space file the name of the response's column, {add}",
             )
         self.absent = tuple(missing)
         self._extra = [name for name in columns if name not in wanted and name not in others]
@@ -120,7 +125,7 @@ class OldSettings:
         if unknown:
             said = (
                 f"{parameter.name!r} has {listed(map(shown, unknown))} in old data, which the search space does not "
-                f"offer ({listed(map(repr, parameter.choices))}); what was learnt there helps less."
+                f"offer ({listed(map(repr, parameter.choices), MOST_CHOICES)}); what was learnt there helps less."
             )
             self._rows.note("unknown category", parameter.name, said)
 

@@ -31,6 +31,8 @@ class Trial:
         more: All other responses that were measured, by name; +1 and -1 for pass and fail.
         noise: The standard deviation of a response's noise in this trial, by name, where it was told.
         cost: What the run cost; NaN if it was not told.
+        substitute: Whether its setting came from elsewhere, in place of a suggestion that was asked for: at random, as
+            nobody knew yet what there is to set, or from somebody who fixed it.
     """
 
     setting: Setting
@@ -44,6 +46,7 @@ class Trial:
     more: Mapping[str, float] = field(default_factory=dict)
     noise: Mapping[str, float] = field(default_factory=dict)
     cost: float = nan
+    substitute: bool = False
 
     __hash__ = None  # type: ignore[assignment]  # settings are dicts
 
@@ -116,9 +119,9 @@ class History:
         """The first `count` results, with nothing pending or set aside."""
         return History(self.told[:count])
 
-    def asked(self, setting: Setting) -> "History":
-        """This history with one more pending setting."""
-        trial = Trial(dict(setting), suggested=dict(setting), id=self.next_id, is_pending=True)
+    def asked(self, setting: Setting, substitute: bool = False) -> "History":
+        """This history with one more pending setting, which may be a `substitute`."""
+        trial = Trial(dict(setting), suggested=dict(setting), id=self.next_id, is_pending=True, substitute=substitute)
         return replace(self, pending=(*self.pending, trial))
 
     def with_result(
@@ -135,6 +138,7 @@ class History:
         What else was measured is given as fields of `Trial`: `more`, `noise`, `cost`.
         """
         number, suggested = (self.next_id, None) if of is None else (of.id, of.suggested)
+        measured["substitute"] = of is not None and of.substitute
         trial = Trial(dict(setting), value, suggested, number, note=note, extra=dict(extra or {}), **measured)
         return replace(
             self, told=(*self.told, trial), pending=tuple(other for other in self.pending if other is not of)

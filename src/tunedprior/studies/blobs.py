@@ -54,6 +54,11 @@ def about(study: Study, name: str) -> dict[str, Any] | None:
     return dict(pointer["about"]) if isinstance(pointer, dict) else None
 
 
+def is_any(study: Study, beginning: str) -> bool:
+    """Whether there is something under a name that begins like this."""
+    return any(name.startswith(f"{_PREFIX}:{beginning}") for name in study_attributes(study))
+
+
 def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
     """The bytes that were kept under this name; None if there are none, a `FileFormatError` if they are damaged."""
     attributes = study_attributes(study)

@@ -1,4 +1,4 @@
-"""Trials of a study as a `History`: what was told of a group of parameters, and what is under way."""
+"""Trials of a study as those of a `History`: what was told of a group of parameters, and what is under way."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement
 from tunedprior.problem.objective import Objective
-from tunedprior.problem.trials import History, Trial
+from tunedprior.problem.trials import Trial, same_setting
 
 #: A trial's attribute with the parameters that were chosen for it, before the objective asks for them one by one.
 CHOSEN = "tunedprior:chosen"
@@ -21,6 +21,10 @@ CHOSEN = "tunedprior:chosen"
 CHOOSING = "choosing"
 #: A trial's attribute that says that its failure was told, and not found out because its worker fell silent.
 FAILED = "tunedprior:failed"
+#: A trial's attribute that says that somebody stopped it, which tells nothing of its setting.
+INTERRUPTED = "tunedprior:interrupted"
+#: What the name of a constraint's response begins with.
+CONSTRAINT = "constraint "
 _CONSTRAINTS = "constraints"
 _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
@@ -53,7 +57,7 @@ def constraints_in(trial: FrozenTrial) -> dict[str, float]:
 
 def constraint_name(name: str, taken: Sequence[str]) -> str:
     """What a constraint's response is called."""
-    called = f"constraint {name}"
+    called = f"{CONSTRAINT}{name}"
     while called in taken:
         called += "_"
     return called
@@ -114,8 +118,10 @@ def told_of(
         more = dict(zip([each.target for each in aims.objectives[1:]], values[1:], strict=True))
         more |= {constraints[key]: value for key, value in constraints_in(trial).items() if key in constraints}
         measured = {name: value for name, value in more.items() if isfinite(value)}
-        suggested = dict(setting) if CHOSEN in trial.system_attrs else None
-        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=measured))
+        asked = CHOSEN in trial.system_attrs
+        substitute = asked and is_substitute(trial, names, trial.distributions)
+        suggested = dict(setting) if asked else None
+        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=measured, substitute=substitute))
     return tuple(found)
 
 
@@ -139,25 +145,26 @@ def settings_in(
 
 def setting_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     """What a trial has, what was fixed for it by `enqueue_trial`, or what was chosen for it, in this order."""
+    return {**_chosen_for(trial, distributions), **trial.system_attrs.get("fixed_params", {}), **trial.params}
+
+
+def is_substitute(trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]) -> bool:
+    """Whether a trial has other values of these parameters than were chosen for it, or none were chosen."""
+    setting, chosen = setting_of(trial, distributions), _chosen_for(trial, distributions)
+    return not same_setting({name: setting[name] for name in names}, {n: chosen[n] for n in names if n in chosen})
+
+
+def _chosen_for(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     chosen = trial.system_attrs.get(CHOSEN, CHOOSING)
     stored = {} if chosen == CHOOSING else json.loads(chosen)
-    known = {
+    return {
         name: distributions[name].to_external_repr(value) for name, value in stored.items() if name in distributions
     }
-    return {**known, **trial.system_attrs.get("fixed_params", {}), **trial.params}
 
 
 def as_text(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
     """What was chosen, as an attribute's value."""
     return json.dumps({name: distributions[name].to_internal_repr(value) for name, value in setting.items()})
-
-
-def history(told: tuple[Trial, ...], pending: Sequence[Mapping[str, Any]]) -> History:
-    """Both together."""
-    found = History(told)
-    for setting in pending:
-        found = found.asked(dict(setting))
-    return found
 
 
 def _has(setting: Mapping[str, Any], names: Sequence[str]) -> bool:

@@ -73,7 +73,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
             setting=views.setting_lines(found.setting),
             asked_for=None if asked is None else views.setting_lines(asked),
             results=views.result_lines(found, campaign.aims),
-            change=views.change(found, history, expected, campaign.aims),
+            change=views.change(found, history, expected, campaign.aims, campaign.old_spans),
             suggested=views.suggested(found, history, expected, campaign.aims) if found.is_pending else None,
             fields=pages.fields(found),
             is_last=bool(history.told) and history.told[-1].id == number,

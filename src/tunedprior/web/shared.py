@@ -9,6 +9,7 @@ from typing import Any
 
 from optuna.study import Study
 
+from tunedprior.campaign.odd_results import Spans, spans_of_old
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.problem.aims import Aims
@@ -36,6 +37,7 @@ class SharedCampaign:
         self.study: Study = self._keeper.study
         self.space: Space = self._keeper.space
         self.aims: Aims = self._keeper.suggester.aims
+        self.old_spans: Spans = spans_of_old(self._keeper.suggester)
         taken = {*Columns.of(self.space, self.aims).names, *(one.target for one in self.aims.responses)}
         #: The user's own columns that hold who told a result, and the form that a run came with.
         self.who, self.form = _free("who", taken), _free("entry form", taken)
@@ -114,7 +116,7 @@ class SharedCampaign:
     def _keep_the_first(self, form: str) -> None:
         """Withdraw all results of a form but the first: whoever was told later sees the earlier one by now.
 
-        A claim may fail to keep another server off, if that was held up for longer than a claim takes.
+        A claim does not keep another server off for ever: one that is held up for minutes counts as ended.
         """
         twins = sorted(one.id for one in self._keeper.trials.told if one.extra.get(self.form) == form)
         for number in twins[1:]:

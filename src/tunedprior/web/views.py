@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import floor, log10
 
-from tunedprior.campaign.odd_results import slips_among
+from tunedprior.campaign.odd_results import Spans, slips_among
 from tunedprior.checks import listed
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective
@@ -142,7 +142,9 @@ def recommended_text(insight: Insight | None, aims: Aims) -> Mapping[str, object
     }
 
 
-def change(trial: Trial, history: History, expected: Sequence[Expected], aims: Aims) -> Change:
+def change(
+    trial: Trial, history: History, expected: Sequence[Expected], aims: Aims, old: Spans | None = None
+) -> Change:
     """What a result changed when it was told."""
     position = next((k for k, one in enumerate(history.told) if one.id == trial.id), None)
     if position is None or trial.state not in (COMPLETE, FAILED):
@@ -150,7 +152,7 @@ def change(trial: Trial, history: History, expected: Sequence[Expected], aims: A
     before = history.told[:position]
     headline, is_good = _headline(trial, before, aims)
     sentences = [_compared(one, aims.named(one.response).value_of(trial)) for one in expected]
-    sentences += [f"{said} If it is a slip, correct it." for said in slips_among(before, [trial], aims)]
+    sentences += [f"{said} If it is a slip, correct it." for said in slips_among(before, [trial], aims, old)]
     return Change(headline, is_good, [said for said in sentences if said])
 
 

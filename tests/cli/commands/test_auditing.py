@@ -85,6 +85,7 @@ def test_a_draft_and_its_audit(shell) -> None:
     assert "heat: 20 to 90 step 5" in shell("space", "old.csv")
     said = shell("space", "old.csv", "-o", "drafted.yaml", "--target", "yield")
     assert "tunedprior audit old.csv --space drafted.yaml" in said
+    assert "has 3 parameters, and the goal is to maximize 'yield'." in said
     assert "is taken as the response" not in said
     said = shell("space", "old.csv", "-o", "drafted.yaml", "--force")
     assert "'yield' is taken as the response because of its name; name another with --target." in " ".join(said.split())

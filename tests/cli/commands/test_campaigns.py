@@ -2,6 +2,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,7 +16,7 @@ def test_a_day_in_files(shell) -> None:
     """From old data to a recorded result, as a chemist would."""
     (shell.folder / "old.csv").write_text(OLD)
     begun = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.csv")
-    assert begun["old_data"] == [{"name": "old", "rows": 10, "used": 10}]
+    assert begun["old_data"] == [{"name": "old", "rows": 10, "used": 10, "faults": []}]
     said = shell("suggest", "a.db", "-n", "3", "-o", "next.xlsx")
     assert "tunedprior record a.db next.xlsx" in said
     sheet = pd.read_excel("next.xlsx", engine="calamine")
@@ -115,6 +116,41 @@ def test_people_are_told_of_mistakes_on_stderr(campaign) -> None:
     assert "got '[heat]=3'" in " ".join(said.split())
 
 
+def test_the_sheet_of_another_campaign_is_refused(campaign) -> None:
+    campaign("suggest", "a.db", "-n", "4")
+    campaign("new", "b.db", "--space", "space.yaml", "--seed", "5")
+    campaign("suggest", "b.db", "-n", "4", "-o", "theirs.csv")
+    sheet = pd.read_csv("theirs.csv")
+    sheet["yield"] = [1.0, 2.0, 3.0, 4.0]
+    sheet.to_csv("theirs.csv", index=False)
+    said = campaign.json("record", "a.db", "theirs.csv", code=Code.REFUSED)["error"]["message"]
+    assert "line 2: has heat=" in said
+    assert "trial 1 was suggested with heat=" in said
+    assert campaign.json("status", "a.db")["results"] == 0
+    assert len(campaign.json("record", "a.db", "theirs.csv", "--as-run")["recorded"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "expected"),
+    [
+        (
+            "heat,flow,gas,yield\n30,0.1,air,\n40,0.2,argon,\n",
+            "'yield' is blank in every row. Fill it in, or give the goal",
+        ),
+        (
+            "heat,flow,gas,Ausbeute\n30,0.1,air,1\n40,0.2,argon,2\n",
+            "give the goal in the space file the name of the resp",
+        ),
+    ],
+)
+@pytest.mark.parametrize("anyway", [(), ("--anyway",)])
+def test_the_response_is_named_in_the_space_file(shell, old: str, expected: str, anyway: tuple[str, ...]) -> None:
+    (shell.folder / "old.csv").write_text(old)
+    said = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.csv", *anyway, code=Code.REFUSED)
+    assert expected in said["error"]["message"]
+    assert "target=" not in said["error"]["message"]
+
+
 def test_a_sheet_that_is_there_is_not_replaced_and_nothing_is_suggested(campaign) -> None:
     (campaign.folder / "next.csv").write_text("results of a month")
     assert "may hold results" in campaign("suggest", "a.db", "-o", "next.csv", code=Code.REFUSED)
@@ -175,6 +211,47 @@ def test_notes_are_for_people_and_on_stderr(shell) -> None:
     assert shell.json("new", "b.db", "--space", "space.yaml", "--old", "old.csv")["name"] == "campaign"
 
 
+def old_rows(count: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"heat": rng.integers(4, 19, count) * 5, "flow": rng.uniform(0, 1, count).round(3)})
+    table["gas"] = rng.choice(["air", "argon"], count)
+    return table.assign(**{"yield": (np.sin(table["heat"] / 20) * table["flow"]).round(4)})
+
+
+def test_faults_in_old_data_are_pointed_out_and_the_campaign_is_begun(shell) -> None:
+    old = old_rows()
+    pd.concat([old, old.head(12)]).to_csv("twice.csv", index=False)
+    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "twice.csv", code=Code.NOTICED).split())
+    assert "twice seems to have faults, and is learnt from as it is: copied rows." in said
+    assert "tunedprior audit twice.csv --space space.yaml, then begin again in another file" in said
+    assert shell.json("status", "a.db")["results"] == 0
+    old.rename(columns={"heat": "flow", "flow": "heat"}).head(20).to_csv("swapped.csv", index=False)
+    begun = shell.json(
+        "new",
+        "b.db",
+        "--space",
+        "space.yaml",
+        "--old",
+        "swapped.csv",
+        "--old",
+        "twice.csv",
+        "--anyway",
+        code=Code.NOTICED,
+    )
+    assert [one["faults"] for one in begun["old_data"]] == [["swapped columns in heat, flow"], ["copied rows"]]
+
+
+def test_rows_that_are_left_out_are_pointed_out_and_no_fault(shell) -> None:
+    old = old_rows()
+    old.assign(**{"yield": old["yield"].where(old.index > 3)}).to_csv("old.csv", index=False)
+    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv").split())
+    assert "old: 4 of 40 rows were left out. Why: tunedprior audit old.csv --space space.yaml" in said
+    old.rename(columns={"yield": "profit"}).to_csv("sound.csv", index=False)
+    words, read = ("--old", "sound.csv", "--maximize", "profit"), (shell.folder / "space.yaml").read_text()
+    (shell.folder / "space.yaml").write_text(read.replace("goals:\n  yield: maximize\n", ""))
+    assert "audit" not in shell("new", "b.db", "--space", "space.yaml", *words)
+
+
 def test_a_file_of_results_needs_numbers_unless_they_are_own_runs(campaign) -> None:
     (campaign.folder / "old.csv").write_text(OLD)
     said = campaign("record", "a.db", "old.csv", code=Code.REFUSED)
@@ -191,6 +268,7 @@ def test_a_result_far_from_all_others_is_taken_and_noticed(campaign) -> None:
         campaign("record", "a.db", f"heat={heat}", "flow=0.5", "gas=air", f"yield={heat}")
     said = campaign("record", "a.db", "heat=60", "flow=0.5", "gas=air", "yield=20500", code=Code.NOTICED)
     assert "far from all others" in said
+    assert "If that was a slip: tunedprior amend a.db 7 yield=…" in said
 
 
 def test_old_data_of_which_nothing_can_be_used_is_refused_before_anything_is_made(shell) -> None:
@@ -199,7 +277,7 @@ def test_old_data_of_which_nothing_can_be_used_is_refused_before_anything_is_mad
     said = shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=Code.REFUSED)
     assert "Nothing can be learnt from 'old.csv'" in " ".join(said.split())
     assert not (shell.folder / "a.db").exists()
-    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway")
+    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway", code=Code.NOTICED)
 
 
 def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,6 +175,36 @@ def test_the_first_trial_is_random_where_the_space_is_unknown(old: pd.DataFrame)
     assert firsts[0] == firsts[1] != firsts[2] != firsts[3]
 
 
+def test_settings_from_elsewhere_leave_the_opening_and_stand_for_the_design(old: pd.DataFrame) -> None:
+    """A first trial at random, or one of which a part was fixed: then where old data expects the best, then as ever."""
+    opening, *others = asked_of(Optimizer(SPACE, old, "minimize", seed=4, target="loss"), 4)
+    spaces = None, SPACE
+    unknown, fixed = (optuna.create_study(sampler=sampler(old, search_space=one, seed=4)) for one in spaces)
+    fixed.enqueue_trial({"gas": "air"})
+    for study in (unknown, fixed):
+        first, second, _, fourth = asked(study, 4)
+        assert response(first) > 0.4  # far from the opening, which keeps away from what is known
+        assert (second, fourth) == (opening, others[2])  # the design's second setting has its usual place
+        optimizer = study.sampler.optimizer(study)
+        assert [optimizer.explain(number).origin for number in (1, 2, 3, 4)] == ["", "old data", "model", "design"]
+
+
+def test_settings_from_elsewhere_that_are_still_running_leave_the_opening(old: pd.DataFrame) -> None:
+    study = optuna.create_study(sampler=sampler(old, search_space=None, seed=4))
+    drawn = [study.ask(SPACE) for _ in range(3)]
+    study.tell(drawn[0], response(drawn[0].params))
+    assert response(study.ask(SPACE).params) < 0.01
+    assert response(study.ask(SPACE).params) > 0.01  # it is not given twice
+
+
+def test_results_that_nobody_asked_for_replace_opening_and_design(old: pd.DataFrame) -> None:
+    study, optimizer = optuna.create_study(sampler=sampler(old)), minimizer(old)
+    for setting in asked_of(minimizer(None), 2):
+        study.add_trial(optuna.create_trial(params=setting, distributions=SPACE, value=response(setting)))
+        optimizer.tell(setting, response(setting))
+    assert asked(study, 3) == asked_of(optimizer, 3)
+
+
 def test_sampler_can_be_copied_and_sent_elsewhere(old: pd.DataFrame) -> None:
     study = optuna.create_study(sampler=sampler(old))
     expected = asked(study, 4)
@@ -255,6 +285,31 @@ def test_branches_with_old_data_for_each() -> None:
         study.enqueue_trial({"kind": "b"})  # which it has no reason to try
     study.optimize(objective, 4)
     assert min(abs(trial.params["z"] - 4) for trial in study.trials[-4:]) <= 1
+
+
+@pytest.mark.filterwarnings("ignore:.*the value never changes")  # of "kind", while one branch is known alone
+def test_each_branch_has_its_opening() -> None:
+    """Its first trial is at random, and the second where old data expects the best."""
+    before = optuna.create_study()
+    branches = {"a": ("x", 0.3), "b": ("z", 0.8)}
+    kind = CategoricalDistribution(list(branches))
+    for value, (name, best) in branches.items():
+        for number in range(11):
+            params = {"kind": value, name: number / 10}
+            known = {"kind": kind, name: FloatDistribution(0.0, 1.0)}
+            loss = (number / 10 - best) ** 2
+            before.add_trial(optuna.create_trial(params=params, distributions=known, value=loss))
+
+    def objective(trial: optuna.Trial) -> float:
+        name, best = branches[trial.suggest_categorical("kind", list(branches))]
+        return (trial.suggest_float(name, 0.0, 1.0) - best) ** 2
+
+    study = optuna.create_study(sampler=TunedPriorSampler(before, seed=3))
+    for value in ("a", "b", "a", "b"):
+        study.enqueue_trial({"kind": value})
+    study.optimize(objective, 4)
+    assert all(trial.value > 0.02 for trial in study.trials[:2])
+    assert all(trial.value < 0.001 for trial in study.trials[2:])
 
 
 def test_ranges_may_change(old: pd.DataFrame) -> None:

@@ -1,12 +1,14 @@
 """Which features matter: their means, peaks and factors, and the largest of them."""
 
 import itertools
+import math
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from scipy.integrate import quad
+from scipy.stats import poisson
 
 from support import reference
 from support.builders import vector
@@ -14,7 +16,7 @@ from support.cases import number, table
 from support.features import ard_kernel, fixed
 from tunedprior.beliefs import FixedReweighted, Matched
 from tunedprior.kernels import DirectProduct, FreeKernel, LogRatio, Polynomial, SquaredExponential
-from tunedprior.kernels.features.certificate import features_that_matter, largest_features
+from tunedprior.kernels.features.certificate import features_that_matter, largest_features, missing_in_box
 
 
 @pytest.mark.parametrize("far", [0.6, 1.0, 1.5])
@@ -70,6 +72,29 @@ def test_the_largest_features_are_the_largest() -> None:
     enough, left = largest_features(base, base.product(x), 1000, 1e-4)
     assert left <= 1e-4
     assert sum(sorted(size.values())[-len(enough) + 1 :]) < (1 - 1e-4) * 8  # one less would not do
+
+
+def test_features_whose_weights_overflow_count_as_missed() -> None:
+    base = fixed(SquaredExponential(number(0.025)))  # τ_i² is largest at i = 1/ℓ² = 1600, and then e^1600/√(2π·1600)
+    x = torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None]
+    indices, missing = largest_features(base, base.product(x), 2048, 1e-6)
+    powers = indices.flatten().tolist()
+    assert sorted(powers) == list(range(max(powers) + 1))
+    squares = [k * np.log(1600) - math.lgamma(k + 1) for k in (max(powers), max(powers) + 1)]
+    assert squares[0] < 2 * np.log(np.finfo(float).max) < squares[1]
+    # Of a row, φ_0² + … + φ_k² is the probability that a Poisson variable with the mean ν x² is at most k.
+    kept = poisson.cdf(max(powers), 1600 * x.flatten().numpy() ** 2)
+    assert missing == pytest.approx(1 - kept.mean(), rel=1e-9)
+    mean = quad(lambda t: poisson.cdf(max(powers), 1600 * t**2), 0, 1, points=[0.7, 0.8])[0]
+    assert missing_in_box(base, indices, base.product(x)) == pytest.approx(1 - mean, rel=1e-6)
+
+
+def test_where_the_weights_of_all_large_features_overflow_everything_is_missed() -> None:
+    base, one_hot = fixed(SquaredExponential(number(0.03))), 2 * torch.eye(4, dtype=torch.float64) - 1
+    x = torch.cat([table(4, 1, low=-1, high=1), one_hot], dim=1)
+    indices, missing = largest_features(base, base.product(x), 64, 1e-6)
+    assert indices.tolist() == [[0] * 5]
+    assert missing == 1
 
 
 def test_no_bound_holds_for_points_outside_the_box() -> None:

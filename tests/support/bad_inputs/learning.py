@@ -39,7 +39,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ard=True needs a kernel with one length-scale per input, SquaredExponential; got Linear": (
         "pretrain(OLD, SPACE, kernel=Linear(), ard=True)",
     ),
-    "must have the columns … is missing (there are  … Rename columns, name the response with target=": (
+    "must have columns … is missing (there are  … Rename columns, name the response with target=": (
         'pretrain(OLD, SPACE, target="z")',
         'pretrain(OLD, {"x": (0.0, 1.0)})',
     ),

@@ -34,10 +34,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
         r'read(csv("temp,gas,y\n30,air,1.000,5\n"))',
     ),
     " has 2  … Mend that line": (r'read(csv("temp,gas,y\n30,air,1\n90,argon\n"))',),
-    "must have the columns … is missing … The first line must hold the columns' names": (
+    "must have columns … is missing … The first line must hold the columns' names": (
         r'read(csv("30,air,1\n90,argon,2\n"))',
     ),
-    "must have the columns … is missing (there are  … Rename columns, name the response with target=": (
+    "must have columns … is missing (there are  … Rename columns, name the response with target=": (
         r'read(csv("import pandas\n", "old.py"))',
     ),
     "without thousands separators; 'y' has  … Write 1234.5": (

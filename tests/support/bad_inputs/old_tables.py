@@ -25,7 +25,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "got a Series … Pass the table that it comes from": ('read(OLD["y"])',),
     "Old data must be a dict of lists … Pass the table itself": ("read(OLD.to_dict())",),
-    "must have the columns … is missing (there are  … Rename columns, name the response with target=": (
+    "must have columns … is missing (there are  … Rename columns, name the response with target=": (
         'read({"a": OLD, "b": OLD.rename(columns={"y": "z"})})',
         "read(pd.DataFrame())",
         'read(OLD.drop(columns="y"))',
@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'read(pd.concat([OLD, OLD[["y"]]], axis=1))',
         'read(pd.concat([OLD, OLD[["temp"]]], axis=1))',
     ),
-    "must have the columns … is missing … The first line must hold the columns' names": (
+    "must have columns … is missing … The first line must hold the columns' names": (
         "read(OLD.set_axis([0, 1, 2], axis=1))",
     ),
     "names of several levels. Flatten them": (

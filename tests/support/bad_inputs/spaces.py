@@ -13,7 +13,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Space.parse([(0.0, 1.0)])",
     ),
     "A search space needs at least one parameter, such as": ("Optimizer({})",),
-    "must have the columns … is missing (there are  … Rename columns, name the response with target=": (
+    "must have columns … is missing (there are  … Rename columns, name the response with target=": (
         "Optimizer(SPACE, SPACE)",
     ),
     "Parameter 'x' must be an Optuna distribution, (low, high), or a list of values; got ": (

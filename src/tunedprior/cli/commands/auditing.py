@@ -21,7 +21,9 @@ _MOST_ROWS = 12  # rejected rows that are listed
 def audit(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
     space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],
-    target: Annotated[str | None, typer.Option("--target", help="The column of the response.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="The column of the response, if not the space file's goal.")
+    ] = None,
     maximize: Annotated[
         bool | None, typer.Option("--maximize/--minimize", help="Which way is better, if the space file does not say.")
     ] = None,

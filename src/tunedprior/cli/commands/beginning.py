@@ -1,15 +1,18 @@
 """`tunedprior new`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign
-from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.output import AsJson, Code, say
 from tunedprior.cli.tables import facts
 from tunedprior.desk.shell_words import quoted
+
+if TYPE_CHECKING:
+    from tunedprior.problem.old_data_report import OldSetReport
 
 
 def new(
@@ -43,7 +46,12 @@ def new(
     seed: Annotated[int, typer.Option(help="What makes suggestions repeatable.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Begin a campaign: learn from old data, and make the database that keeps it all."""
+    """Begin a campaign: learn from old data, and make the database that keeps it all.
+
+    Exit code 3 if there are faults in old data; the campaign is begun all the same.
+    """
+    from tunedprior.audit.first_look import faults_of
+    from tunedprior.audit.wording import blame
     from tunedprior.campaign.kept_campaign import KeptCampaign
     from tunedprior.campaign.optimizer import Optimizer
     from tunedprior.desk.beginnings import goals_of, old_data_of, refuse_useless, requirements_of
@@ -81,14 +89,25 @@ def new(
         name=name,
         **options,
     )
-    report = begun.old_data_report
+    report, files = begun.old_data_report, sets or {}
+    wanted = begun.suggester.aims.requirements
+    faults = {
+        set_name: [blame(one) for one in faults_of(path, begun.space, goals, [one.response for one in wanted])]
+        for set_name, path in files.items()
+    }
+    look = "" if goals.keys() == read.goals.keys() and len(goals) == 1 else f" --target {quoted(next(iter(goals)))}"
+    for one in report.sets:
+        _note(one, faults[one.name], f"tunedprior audit {quoted(files[one.name])} --space {quoted(str(space))}{look}")
     say(
         {
             "campaign": campaign,
             "name": name,
             "space": list(begun.space.names),
             "goal": begun.suggester.aims.in_words(),
-            "old_data": [{"name": one.name, "rows": one.rows, "used": one.used} for one in report.sets],
+            "old_data": [
+                {"name": one.name, "rows": one.rows, "used": one.used, "faults": faults[one.name]}
+                for one in report.sets
+            ],
         },
         facts(
             {
@@ -101,3 +120,18 @@ def new(
         ),
         Text(f"Next: tunedprior suggest {quoted(campaign)}", style="bold"),
     )
+    if any(faults.values()):
+        raise typer.Exit(Code.NOTICED)
+
+
+def _note(report: "OldSetReport", faults: list[str], audit: str) -> None:
+    """Point to the audit where old data has faults, or rows that are not learnt from."""
+    from tunedprior.checks import listed, warn
+    from tunedprior.errors import OldDataWarning
+
+    left_out = report.rows - report.used
+    if faults:
+        said = f"{report.name} seems to have faults, and is learnt from as it is: {listed(dict.fromkeys(faults))}."
+        warn(f"{said} What to do: {audit}, then begin again in another file.", OldDataWarning)
+    elif left_out:
+        warn(f"{report.name}: {left_out:,} of {report.rows:,} rows were left out. Why: {audit}", OldDataWarning)

@@ -13,7 +13,9 @@ from tunedprior.cli.output import AsJson, say
 def space(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write; else it is shown.")] = None,
-    target: Annotated[str | None, typer.Option("--target", help="The column of the response.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="The column of the response; guessed if left out.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -25,12 +27,20 @@ def space(
     if output is not None and output.exists() and not force:
         raise InputError(f"{str(output)!r} is there already. Name another file, or replace it with --force.")
     draft = drafted(old, target)
-    found = {"target": draft.target, "parameters": draft.parameters, "left_out": draft.left_out, "why": draft.why}
+    found = {
+        "target": draft.target,
+        "direction": draft.direction,
+        "parameters": draft.parameters,
+        "left_out": draft.left_out,
+        "why": draft.why,
+    }
     if output is None:
         say({"space": draft.text, **found}, Text(draft.text.rstrip("\n")), wrap=False)
         return
     write_atomically(output, draft.text.encode())
-    said = Text(f"{output} has {len(draft.parameters)} parameters, and the response is {draft.target!r}.")
+    said = Text(
+        f"{output} has {len(draft.parameters)} parameters, and the goal is to {draft.direction} {draft.target!r}."
+    )
     left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
     why = [Text(draft.why)] if draft.why else []
     following = Text(f"Edit it, then: tunedprior audit {old} --space {output}")

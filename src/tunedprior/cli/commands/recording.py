@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name, Note
 from tunedprior.cli.output import AsJson, Code, say, warned_of
+from tunedprior.desk.shell_words import quoted
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
@@ -20,7 +21,10 @@ def record(
     trial: Annotated[int | None, typer.Option("--trial", help="The suggestion that was run.")] = None,
     failed: Failed = False,
     note: Note = "",
-    as_run: Annotated[bool, typer.Option("--as-run", help="Take settings that are off the grid as they are.")] = False,
+    as_run: Annotated[
+        bool,
+        typer.Option("--as-run", help="Settings off the grid, or far from what was suggested, were really run so."),
+    ] = False,
     own: Annotated[
         bool, typer.Option("--own", help="The file's rows without a trial's number are runs of your own.")
     ] = False,
@@ -54,6 +58,11 @@ def record(
     lines += [f"Recorded already: {', '.join(map(str, done.skipped))}."] if done.skipped else []
     lines += [f"Still to be run: {', '.join(map(str, done.open))}."] if done.open else []
     lines += [f"Best so far: {best.value:.6g} (trial {best.id})."] if best is not None else []
+    if odd:
+        number = done.trials[0].id if len(done.trials) == 1 else "TRIAL"
+        which = quoted(opt.target) if len(opt.suggester.aims.responses) == 1 else "RESPONSE"
+        place = quoted(campaign) + (f" --name {quoted(name)}" if name else "")
+        lines.append(f"If that was a slip: tunedprior amend {place} {number} {which}=…")
     say(
         {
             "recorded": rows,

@@ -24,8 +24,8 @@ from tunedprior.studies.histories import (
     aims_of_study,
     constraint_name,
     constraints_in,
-    history,
     in_order,
+    is_substitute,
     settings_in,
     told_of,
 )
@@ -115,8 +115,11 @@ class GroupModel:
 
     def history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
         """What was told, and what is under way."""
-        running = [one for one in trials if one.state == TrialState.RUNNING]
-        return history(self.told, self._settings(running, distributions))
+        found = History(self.told)
+        for trial in trials:
+            for setting in self._settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
+                found = found.asked(setting, is_substitute(trial, self.names, distributions))
+        return found
 
     def suggest(self, trials: Sequence[FrozenTrial], distributions: Distributions, seed: int) -> Setting:
         """The next setting, with what is running of these trials accounted for."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 Distributions = Mapping[str, BaseDistribution]
 
@@ -21,9 +21,16 @@ def groups_of(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple
     """The coarsest groups of parameters of which every trial has all or none, each in the order of the alphabet.
 
     In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
+
+    A trial that failed may have stopped before it asked for everything, so it only tells of parameters that no other
+    has, and of these it tells nothing if another that failed had more.
     """
-    together = dict.fromkeys(frozenset(trial.distributions) for trial in trials)
-    return partition([frozenset(given), *together])
+    sets = {False: {frozenset(given)}, True: set[frozenset[str]]()}
+    for trial in trials:
+        sets[trial.state == TrialState.FAIL].add(frozenset(trial.distributions))
+    failed = {names.difference(*sets[False]) for names in sets[True]}
+    longest = [names for names in failed if not any(names < other for other in failed)]
+    return partition([*sets[False], *longest])
 
 
 def partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:

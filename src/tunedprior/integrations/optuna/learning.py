@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 from optuna.study import Study
 
-from tunedprior.average.old_sets import Read, named, read_all, relations_of
+from tunedprior.average.old_sets import Read, named, read_all, relations_of, turned_round
 from tunedprior.campaign.priors import surrogates_for
 from tunedprior.campaign.sources import sources_of
 from tunedprior.campaign.stored_surrogates import decoded, encoded, fit_to
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.integrations.optuna.old_studies import NotHereError, for_group, located
+from tunedprior.integrations.optuna.old_studies import NotHereError, for_group, located, refuse_without
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
@@ -24,6 +24,7 @@ from tunedprior.problem.space import Setting, Space
 from tunedprior.studies import blobs
 
 _log = logging.getLogger(__name__)
+_LEARNT = "learnt:"  # what is kept begins with this
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,24 @@ class Teaching:
     relation: str | Mapping[str, str]
     seed: int
     artifact_store: Any = None
+
+    def check(self, study: Study, responses: Sequence[str]) -> None:
+        """Refuse old data that is not here or lacks the responses, as far as that shows without the parameters.
+
+        What is not here may have been learnt from by others, and is kept with the study then.
+
+        Args:
+            study: The study.
+            responses: What its values are called.
+        """
+        for name, one in named(self.old_data).items():
+            try:
+                data = located(one, study)
+            except NotHereError:
+                if not blobs.is_any(study, _LEARNT):
+                    raise
+            else:
+                refuse_without(responses, data, name)
 
     def surrogates(
         self,
@@ -66,7 +85,7 @@ class Teaching:
             beyond: Settings that were told and lie outside of the space, as its ranges changed.
             alone: Whether these are all the parameters there are.
         """
-        name = f"learnt:{_key(space, aims)}"
+        name = f"{_LEARNT}{_key(space, aims)}"
         stored = blobs.about(study, name)
         try:
             old = self._read(study, space, aims, constraints, alone)
@@ -81,6 +100,9 @@ class Teaching:
             return self._learnt({}, space, aims, beyond)
         sets, read = old
         about = {"prior": self.prior, "relation": repr(self.relation), "sources": _sources(sets, read)}
+        turned = {one.target: turned_round(read[one.target], one.direction) for one in aims.responses}
+        if any(turned.values()):
+            about["turned"] = {name: list(sets) for name, sets in turned.items()}
         if stored == about and not beyond:
             found = self._stored(study, name, space, aims)
             if found is not None:

@@ -15,11 +15,13 @@ from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
-from tunedprior.files.study import FAILED
+from tunedprior.files.content import ReadTable
+from tunedprior.files.study import FAILED, wanted_of
 from tunedprior.files.tables import read_table
 from tunedprior.problem.aims import Aims
+from tunedprior.problem.old_data import UNNAMED
 from tunedprior.studies.access import storage_of
-from tunedprior.studies.histories import constraints_in
+from tunedprior.studies.histories import CONSTRAINT, constraints_in
 
 
 class NotHereError(InputError):
@@ -66,6 +68,25 @@ def _study_at(url: str) -> Study:
     return optuna.load_study(study_name=name, storage=where)
 
 
+def refuse_without(responses: Sequence[str], data: Any, name: str) -> None:
+    """An `InputError` if an old data set has none of these responses, whatever the parameters will turn out to be."""
+    if isinstance(data, Study):
+        _refuse_other_objectives(data, responses)
+    if isinstance(data, Study | WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
+        return
+    if callable(getattr(data, "read", None)):  # an open file is read once
+        return
+    what = "Old data" if name == UNNAMED else f"Old data {name!r}"
+    columns = [str(one) for one in read_table(data, responses, what).table.columns]
+    # A response that is called like a parameter gets another name, and constraints are not known yet.
+    stems = {one.rstrip("_") for one in columns}
+    if not stems.union(columns).intersection(responses) and not any(one.startswith(CONSTRAINT) for one in columns):
+        raise InputError(
+            f"{what} must have the response as a column; {listed(responses)} is missing (there are {listed(columns)}). "
+            "Name the response with target=, or rename its column."
+        )
+
+
 def for_group(data: Any, names: Sequence[str], aims: Aims, constraints: Mapping[str, str]) -> Any | None:
     """An old data set as `read_all` takes it for these parameters; None if it has none of them.
 
@@ -86,21 +107,28 @@ def for_group(data: Any, names: Sequence[str], aims: Aims, constraints: Mapping[
     return data if any(name in columns for name in names) else None
 
 
-def _table(old: Study, names: Sequence[str], aims: Aims, constraints: Mapping[str, str]) -> pd.DataFrame | None:
+def _table(old: Study, names: Sequence[str], aims: Aims, constraints: Mapping[str, str]) -> ReadTable | None:
     """A row for each trial that has all of the parameters that the old study knows; None if it knows none of them."""
     targets = [one.target for one in aims.objectives]
-    if len(old.directions) != len(targets):
-        raise InputError(
-            f"The old study {old.study_name!r} has {len(old.directions)} objectives, and this one has {len(targets)} "
-            f"({listed(targets)}). Pass a table of its trials with a column for each of these that it has."
-        )
+    _refuse_other_objectives(old, targets)
     trials = old.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
     known = {name for trial in trials for name in trial.params}
     wanted = [name for name in names if name in known]
     if not wanted:
         return None
-    rows = [_row(trial, wanted, targets, constraints) for trial in trials if all(one in trial.params for one in wanted)]
-    return pd.DataFrame(rows, columns=[*wanted, *_responses_in(rows, wanted)], dtype=object)
+    used = [trial for trial in trials if all(one in trial.params for one in wanted)]
+    rows = [_row(trial, wanted, targets, constraints) for trial in used]
+    table = pd.DataFrame(rows, columns=[*wanted, *_responses_in(rows, wanted)], dtype=object)
+    numbers = [trial.number for trial in used]
+    return ReadTable(table, f"the study {old.study_name!r}", (), numbers, "trial", wanted_of(old, targets))
+
+
+def _refuse_other_objectives(old: Study, targets: Sequence[str]) -> None:
+    if len(old.directions) != len(targets):
+        raise InputError(
+            f"The old study {old.study_name!r} has {len(old.directions)} objectives, and this one has {len(targets)} "
+            f"({listed(targets)}). Pass a table of its trials with a column for each of these that it has."
+        )
 
 
 def _row(

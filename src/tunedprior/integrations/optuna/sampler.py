@@ -30,12 +30,13 @@ from tunedprior.numerics.isolation import child_seed
 from tunedprior.problem.parameters import parameter_from
 from tunedprior.problem.space import Setting
 from tunedprior.studies.access import set_attribute
-from tunedprior.studies.histories import FAILED, as_text, metric_names, unlike_parameters
+from tunedprior.studies.histories import FAILED, INTERRUPTED, as_text, metric_names, unlike_parameters
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.
 _MOST_ROUNDS = 3
-_SPACE_OF_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+_WITH_RESULTS = (TrialState.COMPLETE, TrialState.PRUNED)
+_FINISHED = (*_WITH_RESULTS, TrialState.FAIL)  # a trial that failed tells what there is to set, too
 
 
 class TunedPriorSampler(BaseSampler):
@@ -57,7 +58,8 @@ class TunedPriorSampler(BaseSampler):
         relation: As for `Optimizer`: `"same"`, `"opposite"` or `"unknown"`, or a dict by the names of old data sets.
         seed: Makes suggestions repeatable; random when left out. Workers may have the same one or different ones.
         search_space: The parameters, where they are known beforehand: then old data helps from the first trial on.
-            Otherwise the first trial, which says what there is to set, is at random.
+            Otherwise the first trial, which says what there is to set, is at random, and old data helps from the second
+            on.
         constraints_func: As for Optuna's own samplers: values of a finished trial, of which none is above 0 if it will
             do. `trial.set_constraint` needs none.
         noise_std: The measurement noise where it is known; 0 for an exact objective; of several objectives by name.
@@ -108,11 +110,12 @@ class TunedPriorSampler(BaseSampler):
         self._lock, self._turns = RLock(), Turns()
         self._models: dict[tuple[str, tuple[str, ...]], GroupModel] = {}  # by study and parameters
         self._metric_names: dict[str, list[str]] = {}
+        self._checked: set[str] = set()  # studies for which old data will do, as far as is known
         self._said_exhausted = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Without locks and models, which every process makes for itself."""
-        hidden = ("_lock", "_turns", "_models", "_metric_names", "_said_exhausted")
+        hidden = ("_lock", "_turns", "_models", "_metric_names", "_checked", "_said_exhausted")
         return {name: one for name, one in vars(self).items() if name not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -124,10 +127,18 @@ class TunedPriorSampler(BaseSampler):
     def reseed_rng(self) -> None:
         """Nothing: what is drawn at random for a trial depends on its number, which no other trial has."""
 
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:  # noqa: ARG002
+        """Refuse old data that will not do before a trial is run at random, to find out what there is to set."""
+        if self._search_space or study.study_name in self._checked:
+            return
+        if not study.get_trials(deepcopy=False, states=_FINISHED):
+            self._teaching.check(study, self._names(study, ()))
+        self._checked.add(study.study_name)
+
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
         """All parameters that trials had so far, with the ranges of the last trial that had each."""
         self._refuse_other_objectives(study)
-        finished = study.get_trials(deepcopy=False, states=_SPACE_OF_FINISHED)
+        finished = study.get_trials(deepcopy=False, states=_FINISHED)
         found = latest(finished, self._search_space)
         return {name: one for name, one in sorted(found.items()) if not one.single()}
 
@@ -175,8 +186,9 @@ class TunedPriorSampler(BaseSampler):
     ) -> None:
         """Keep what will be needed of the trial: its constraints, and that it failed."""
         if state == TrialState.FAIL:
-            set_attribute(study, trial, FAILED, True)
-        elif self._constraints_func is not None and state in _SPACE_OF_FINISHED:
+            if INTERRUPTED not in trial.system_attrs:
+                set_attribute(study, trial, FAILED, True)
+        elif self._constraints_func is not None and state in _WITH_RESULTS:
             set_attribute(study, trial, "constraints", _constraint_values(self._constraints_func(trial)))
         if self._stops and self._tries_the_last(study, trial):
             try:
@@ -192,7 +204,7 @@ class TunedPriorSampler(BaseSampler):
         Of parameters in several groups, it is that of the largest one.
         """
         with self._lock:
-            finished = study.get_trials(deepcopy=False, states=_SPACE_OF_FINISHED)
+            finished = study.get_trials(deepcopy=False, states=_FINISHED)
             space = {name: one for name, one in latest(finished, self._search_space).items() if not one.single()}
             if not space:
                 raise InputError("The study has no trials yet, so it is not known what there is to set.")
@@ -229,7 +241,7 @@ class TunedPriorSampler(BaseSampler):
         self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, names: Sequence[str]
     ) -> list[GroupModel]:
         """Models of all groups of these parameters, fitted to what these trials told."""
-        finished = [one for one in trials if one.state in _SPACE_OF_FINISHED]
+        finished = [one for one in trials if one.state in _FINISHED]
         groups = groups_of(finished, self._search_space)
         wanted = [tuple(name for name in group if name in search_space) for group in groups]
         new = tuple(sorted(set(search_space).difference(*wanted)))
@@ -251,7 +263,7 @@ class TunedPriorSampler(BaseSampler):
 
     def _tries_the_last(self, study: Study, trial: FrozenTrial) -> bool:
         """Whether nothing is left to try once this trial has finished."""
-        trials = study.get_trials(deepcopy=False, states=(*_SPACE_OF_FINISHED, TrialState.RUNNING, TrialState.FAIL))
+        trials = study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING))
         settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
         counts = [parameter_from(name, one).count for name, one in trial.distributions.items()]
         size = 1

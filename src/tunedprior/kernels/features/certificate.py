@@ -208,21 +208,27 @@ def largest_features(
 ) -> tuple[Int[Tensor, "p d"], float]:
     """The multi-indices with the largest Σ_j φ_i(a_j)² over a sample, and the share of Σ_j K₂(a_j, a_j) they miss.
 
-    As many as leave less than `tolerance` of that trace missing, and at most `most`.
+    As many as leave less than `tolerance` of that trace missing, and at most `most`. Features whose τ_i overflows, as
+    with very short length-scales, are among those missed; if all do, the feature of degree 0 stands for them.
     """
     trace = float(base.cross(sample.rowwise(sample), sample.empty_product()).sum())
+    constant = multi_indices(sample.points.shape[1], 0).to(sample.points.device)
     if trace <= 0:  # the kernel vanishes on the sample
-        return multi_indices(sample.points.shape[1], 0).to(sample.points.device), 0.0
+        return constant, 0.0
     found, looked_at = [], 0
     for batch in best_first(base, sample):
         for some in chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
             features, phi = _weighted_features(base, batch[some], sample)
-            found.append((features.indices, phi.square().sum(1)))
+            squares = phi.square().sum(1)
+            held = squares.isfinite()  # where τ_i overflows ϑ_i may underflow, and their product is not a number
+            found.append((features.indices[held], squares[held]))
         looked_at += len(batch)
         sizes = torch.cat([size for _, size in found])
         # The order of enumeration only approximates that of these sizes, so twice as many are enumerated.
         if float(sizes.sum()) >= (1 - tolerance / 2) * trace or looked_at > 2 * most + 1024:
             break
+    if len(sizes) == 0:
+        return constant, 1.0
     indices, order = torch.cat([index for index, _ in found]), sizes.argsort(descending=True)
     kept = sizes[order].cumsum(0)
     enough = int((kept < (1 - tolerance) * trace).sum()) + 1
@@ -237,8 +243,10 @@ def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Produ
     whole = _at_corner(base, far)  # its mean is not more than its largest value
     if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + log(ROUNDING)).all():
         whole = float(means.logsumexp(1).sum().exp())
-    kept = _along(base.log_mean_squares(int(indices.max()), far), indices).exp()
-    return max(0.0, whole - float(base.weights_at(indices).to(kept).square() @ kept)) + ROUNDING * whole
+    # Roots of means, and then squares: τ_i² overflows long before τ_i does.
+    roots = (_along(base.log_mean_squares(int(indices.max()), far), indices) / 2).exp()
+    kept = float((base.weights_at(indices).to(roots) * roots).square().sum())
+    return max(0.0, whole - kept) + ROUNDING * whole
 
 
 def largest_variance(base: FreeKernel, anchors: Product) -> float:

@@ -1,0 +1,62 @@
+"""Old data that will not do is refused before a trial is run, also where nobody knows yet what there is to set."""
+
+from pathlib import Path
+
+import optuna
+import pandas as pd
+import pytest
+
+from integrations.optuna.conftest import SPACE, response
+from tunedprior.errors import InputError
+from tunedprior.integrations.optuna import TunedPriorSampler
+
+pytestmark = pytest.mark.usefixtures("short_search")
+
+
+def several() -> optuna.Study:
+    return optuna.create_study(directions=["minimize", "minimize"])
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "said"),
+    [
+        ("table", {"target": "los"}, r"los is missing \(there are gas, heat, speed, loss\)"),
+        ("table", {}, "the response as a column; y is missing"),
+        ("file", {"target": "los"}, "los is missing"),
+        ("by name", {"target": "los"}, "Old data 'last year' must have the response"),
+        ("nowhere.csv", {}, "neither a file nor a study in this storage"),
+        ("sqlite:///nowhere.db#last", {}, "there is no file 'nowhere.db'"),
+        ("several", {}, "has 2 objectives, and this one has 1"),
+    ],
+)
+def test_before_the_first_trial(
+    old: pd.DataFrame, form: str, options: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    old.to_csv(tmp_path / "old.csv", index=False)
+    forms = {"table": old, "file": tmp_path / "old.csv", "by name": {"last year": old}, "several": several()}
+    study = optuna.create_study(sampler=TunedPriorSampler(forms.get(form, form), seed=0, **options))
+    run = []
+    with pytest.raises(InputError, match=said):
+        study.optimize(run.append, 1)
+    assert not run
+
+
+def test_a_response_that_has_a_parameters_name_is_not_missing(old: pd.DataFrame) -> None:
+    """It is called y_ then."""
+    table = old.rename(columns={"heat": "y", "loss": "y_"})
+    study = optuna.create_study(sampler=TunedPriorSampler(table, seed=4))
+    space = {"y": SPACE["heat"], "gas": SPACE["gas"], "speed": SPACE["speed"]}
+    for _ in range(2):
+        trial = study.ask(space)
+        loss = response({**trial.params, "heat": trial.params["y"]})
+        study.tell(trial, loss)
+    assert loss < 0.1
+
+
+def test_what_others_learnt_need_not_be_here(old: pd.DataFrame, tmp_path: Path) -> None:
+    """One of several workers has the file and knows the space; its first trial is still running."""
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    has_it = TunedPriorSampler(old, target="loss", seed=0, search_space=SPACE)
+    optuna.create_study(storage=url, study_name="s", sampler=has_it).ask(SPACE)
+    lacks_it = TunedPriorSampler(tmp_path / "old.csv", target="loss", seed=0)
+    assert optuna.load_study(storage=url, study_name="s", sampler=lacks_it).ask(SPACE).params
