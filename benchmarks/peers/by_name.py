@@ -23,6 +23,8 @@ class Entry:
         first: How many of the settings that all peers share come before it chooses itself.
         package: Whose version counts, if it is another's than this project's.
         slow: Whether a suggestion takes seconds.
+        control: Whether it is another way to use a peer that takes part, to see what a part of that one does: it runs
+            on the measured pairs, and has a place in the table of harm alone.
     """
 
     module: str
@@ -33,10 +35,13 @@ class Entry:
     first: int = SHARED_FIRST
     package: str | None = None
     slow: bool = False
+    control: bool = False
 
 
 #: This project's default, and the same without old data.
 OURS, OURS_PLAIN = "tunedprior", "tunedprior, no old data"
+#: The default again, after the settings that peers without old data begin with, instead of its own first ones.
+OURS_SHARED = "tunedprior, shared start"
 #: What "plain BoTorch" means: the strong standard.
 BOTORCH, RANDOM = "BoTorch", "random search"
 #: The rivals that learn from old data by task correlations and by ranking.
@@ -44,6 +49,7 @@ FREE_SIGN, RANKING, BOTL = "MultiTaskGP, free sign", "RGPE", "Ax BOTL"
 ALL_PEERS = {
     OURS: Entry("ours", "Ours", uses_old=True, gaussian=True, first=0),
     OURS_PLAIN: Entry("ours", "OursPlain", gaussian=True),
+    OURS_SHARED: Entry("ours", "OursShared", uses_old=True, gaussian=True, control=True),
     RANDOM: Entry("by_chance", "Random"),
     # Built with BoTorch, here.
     BOTORCH: Entry("gaussian", "BoTorch", gaussian=True, package="botorch"),

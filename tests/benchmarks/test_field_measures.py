@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.comparison import paired_ratio
-from benchmarks.peers.by_name import BOTORCH, OURS, OURS_PLAIN, RANDOM
+from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, OURS_SHARED, RANDOM, RANKING
 from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON
 from benchmarks.studies.field.measures import (
     Key,
@@ -24,8 +24,10 @@ from benchmarks.studies.field.measures import (
     trials_to_reach,
     versus,
 )
+from benchmarks.studies.field.pair_tables import each_pair, harm
 from benchmarks.studies.field.pictures import every_picture, mean_curves, named_peers
-from benchmarks.studies.field.tables import each_pair, field_tables, told
+from benchmarks.studies.field.tables import field_tables
+from benchmarks.studies.field.words import told
 
 CHOSE, CHECKED = CHOSEN_ON[0], CHECKED_ON[0]
 FEW, MANY = Key(CHOSE, "measured", 20, 0.0), Key(CHOSE, "measured", 150, 0.0)
@@ -34,7 +36,7 @@ OTHER = Key(CHECKED, "measured", 150, 0.0)
 
 def run(key: Key, peer: str, seed: int, values: Sequence[float]) -> pd.DataFrame:
     """One run as it is stored: without old data, its kind is an empty cell and its rows are 0."""
-    old, rows = (key.old, key.rows) if peer == OURS else (nan, 0)
+    old, rows = (key.old, key.rows) if ALL_PEERS[peer].uses_old else (nan, 0)
     return pd.DataFrame(
         {
             "problem": key.problem, "old": old, "rows": rows, "noise": key.noise, "peer": peer, "seed": seed,
@@ -168,14 +170,14 @@ def test_tables(results: pd.DataFrame) -> None:
     assert list(found) == [f"field {name}" for name in names]
     middle = f"{np.sqrt(0.25 * 2):.2f} (0.25–2.00)"
     assert rows(found["field pairs"])[2:] == [
-        [OURS, "2.00", "–", "–", "–", "2", "2–3", "0"],
-        [OURS_PLAIN, "2.00", "0.67 (0.33–1.33)", f"1.33 {CHECKED}", "50 %", "2", "2", "0"],
-        [RANDOM, "2.00", middle, f"2.00 {CHECKED}", "50 %", "2", "2", "1"],
+        [OURS, "2.00", "–", "–", "–", "–", "2", "2–3", "0"],
+        [OURS_PLAIN, "2.00", "0.67 (0.33–1.33)", "0.83", f"1.33 {CHECKED}", "50 %", "2", "2", "0"],
+        [RANDOM, "2.00", middle, "1.12", f"2.00 {CHECKED}", "50 %", "2", "2", "1"],
     ]
     assert "3 peers in 2 contests, by the 2 seeds that all of them have" in found["field pairs"]
     assert rows(found["field trials"])[3] == [RANDOM, "1.00 (0.50–2.00)", middle, "more", "1 of 2"]
-    assert rows(found["field rows"])[0] == ["ours over", "20 old rows", "150 old rows"]
-    assert rows(found["field rows"])[3] == [RANDOM, "0.50 (0.50–0.50)", "0.25 (0.25–0.25)"]
+    assert rows(found["field rows"])[0] == ["ours over", "20 old rows", "150 old rows", "seeds"]
+    assert rows(found["field rows"])[3] == [RANDOM, "0.50", "0.25", "2"]
     assert found["field rows"].endswith(f"On {CHOSE}.")
     each = rows(found["field each pair"])
     assert each[2:4] == [[CHOSE, "yes", "10.0", "0.33", "0.25"], [CHECKED, "no", "56.7", "1.33", "2.00"]]
@@ -185,10 +187,10 @@ def test_tables(results: pd.DataFrame) -> None:
         [OURS, "yes", "1", "9", "9", "401"],
         [BOTORCH, "yes", "2", "2", "2", "300"],
     ]
-    assert [row[2] for row in rows(found["field marks"])[2:]] == [
-        f"2.00; the best: {OURS}, 2.00",
-        f"{middle}, {RANDOM}, 2 contests of 2 seeds",
-        f"1 s; the quickest other: {BOTORCH}, 2 s",
+    assert [row[2:] for row in rows(found["field marks"])[2:]] == [
+        [f"2.00; the best: {OURS}, 2.00", "yes"],
+        [f"{middle}, {RANDOM}, 2 contests of 2 seeds", "no"],
+        [f"1 s; the quickest other: {BOTORCH}, 2 s", "yes"],
     ]
     assert told(Key("Branin", "flipped", 20, 0.1)) == "Branin, flipped, 20 rows, noise 0.1"
 
@@ -201,6 +203,26 @@ def test_peers_that_met_ours_on_some_pairs_have_a_table_of_their_own(results: pd
         [CHOSE, "yes", "10.0", "0.25"],
         ["geometric mean, all", "", "", "0.25"],
     ]
+
+
+def test_harm_is_told_of_every_peer_with_old_data_and_controls_stand_nowhere_else(results: pd.DataFrame) -> None:
+    more = [run(key, BOTORCH, seed, [0.2] * 4) for key in (MANY, OTHER) for seed in (300, 301)]
+    more += [run(MANY, RANKING, seed, [0.4] * 4) for seed in (300, 301)]  # met one pair alone
+    more += [run(key, OURS_SHARED, 300, [0.1] * 4) for key in (MANY, OTHER)]
+    together = pd.concat([results, *more])
+    assert rows(harm(over_budget(curves(together)), [MANY, OTHER]))[2:] == [
+        [OURS_SHARED, "0.50", "0.50", f"0.50 {CHOSE}", "0 of 2", "1"],
+        [OURS, f"{np.sqrt(0.5 * 4):.2f} (0.50–4.00)", "2.25", f"4.00 {CHECKED}", "1 of 2", "2"],
+        [RANKING, "2.00", "2.00", f"2.00 {CHOSE}", "1 of 1", "2"],
+    ]
+    contests = [SimpleNamespace(part="pairs", **key._asdict()) for key in (MANY, OTHER)]
+    tables = field_tables(together, contests)
+    assert [name for name, table in tables.items() if OURS_SHARED in table] == ["field harm"]
+
+
+def test_intervals_do_not_depend_on_the_order_of_contests(results: pd.DataFrame) -> None:
+    regrets = over_budget(curves(results))
+    assert versus(regrets, OURS, RANDOM, [MANY, OTHER]) == versus(regrets, OURS, RANDOM, [OTHER, MANY])
 
 
 def test_pictures_name_the_best_and_are_drawn(results: pd.DataFrame, tmp_path: Path) -> None:

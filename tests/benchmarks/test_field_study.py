@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, RANDOM, Entry
+from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, OURS_SHARED, RANDOM, Entry
 from benchmarks.peers.calling import PeerError
 from benchmarks.peers.tasks import Input, Setting, Task
 from benchmarks.problems.pairs import PAIRS
@@ -150,6 +150,8 @@ def test_the_comparison_is_as_wide_as_the_document_says() -> None:
     assert {one.part for name in slow for one in SMOKE.contests_of(name)} == {FAMILIES}
     assert all(FULL.contests_of(name) == CONTESTS and FULL.cost_of(name) == COST for name in slow)
     assert not any(SMOKE.cost_of(name) for name in slow)
+    assert {one.part for one in FULL.contests_of(OURS_SHARED)} == {ON_PAIRS}
+    assert not FULL.cost_of(OURS_SHARED)
 
 
 def test_every_peer_has_a_pinned_version_and_a_description() -> None:

@@ -7,6 +7,8 @@ import pandas as pd
 
 from tests.support.stored import LEAST, PAIRS, curves
 
+#: The default after the settings that peers without old data begin with.
+SHARED_START = "tunedprior, shared start"
 _OURS, _ROWS = "tunedprior", 150  # contests that differ in the number of old rows alone are not counted
 _CONTEST = ["problem", "old", "rows", "noise"]
 
@@ -19,10 +21,10 @@ def _regrets() -> pd.DataFrame:
     return of_run.agg(lambda one: one.mean(skipna=False)).rename("regret").reset_index()
 
 
-def field_ratios(peer: str, pairs_alone: bool = False) -> list[float]:
+def field_ratios(peer: str, pairs_alone: bool = False, own: str = _OURS) -> list[float]:
     """Our mean regret over a peer's in each contest, on the seeds that both have."""
     found = _regrets()
-    ours = found[(found["peer"] == _OURS) & (found["rows"] == _ROWS)]
+    ours = found[(found["peer"] == own) & (found["rows"] == _ROWS)]
     if pairs_alone:
         ours = ours[ours["problem"].isin(PAIRS) & (ours["old"] == "measured")]
     theirs = found[found["peer"] == peer]
@@ -33,6 +35,6 @@ def field_ratios(peer: str, pairs_alone: bool = False) -> list[float]:
     return (means["regret"] / means["regret of the peer"]).tolist()
 
 
-def field_ratio(peer: str, pairs_alone: bool = False) -> float:
+def field_ratio(peer: str, pairs_alone: bool = False, own: str = _OURS) -> float:
     """Their geometric mean."""
-    return float(np.exp(np.mean(np.log(field_ratios(peer, pairs_alone)))))
+    return float(np.exp(np.mean(np.log(field_ratios(peer, pairs_alone, own)))))

@@ -33,6 +33,10 @@ class OursPlain(Ours):
     uses_old = False
 
 
+class OursShared(Ours):
+    """`Optimizer(space, old)` that is told of the settings all others begin with, and so has no start of its own."""
+
+
 def described(one: Input) -> Any:
     """An input as a space has it."""
     if one.choices is not None:

@@ -7,8 +7,10 @@ that was not measured stays in its books as running, which its model leaves out.
 """
 
 import tempfile
+from typing import Any
 
 from ConfigSpace import Categorical, Configuration, ConfigurationSpace, Float
+from ConfigSpace.hyperparameters import CategoricalHyperparameter
 from smac import BlackBoxFacade, Scenario
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
@@ -50,8 +52,13 @@ class Smac:
 
     def learn(self, setting: Setting, response: float) -> None:
         """SMAC minimises, so it is told the negative."""
-        config = Configuration(self._space, values=setting)
+        config = Configuration(self._space, values={name: self._allowed(name, setting[name]) for name in self._space})
         self._facade.tell(TrialInfo(config, seed=self._seed), TrialValue(cost=-response), save=False)
+
+    def _allowed(self, name: str, value: Any) -> Any:
+        """The value; a number at an end of its range is that end, which ConfigSpace rounds to ten digits."""
+        kind = self._space[name]
+        return value if isinstance(kind, CategoricalHyperparameter) else min(max(value, kind.lower), kind.upper)
 
 
 def _never_called(config: Configuration, seed: int = 0) -> float:

@@ -38,7 +38,7 @@ from benchmarks.studies.field.jobs import (
     Size,
     jobs_of,
 )
-from benchmarks.studies.field.measures import Key, curves
+from benchmarks.studies.field.measures import Key, curves, without_controls
 from benchmarks.studies.field.pictures import every_picture
 from benchmarks.studies.field.tables import field_tables, key_of
 from benchmarks.tables import DOCS, write_tables
@@ -106,7 +106,7 @@ def write_field(results: Path, docs: Path) -> None:
             parts.setdefault(contest.part, []).append(key_of(contest))
     figures = docs / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    every_picture(curves(found), {part: parts[part] for part in (_ALL, ON_PAIRS)}, figures)
+    every_picture(without_controls(curves(found)), {part: parts[part] for part in (_ALL, ON_PAIRS)}, figures)
 
 
 def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:

@@ -109,11 +109,12 @@ class Size:
 
     def contests_of(self, peer: str) -> tuple[Contest, ...]:
         """Where a peer meets the others."""
-        return tuple(one for one in self.contests if not self._spared(peer) or one.part == FAMILIES)
+        only = FAMILIES if self._spared(peer) else ON_PAIRS if ALL_PEERS[peer].control else None
+        return tuple(one for one in self.contests if only in (None, one.part))
 
     def cost_of(self, peer: str) -> tuple[Contest, ...]:
         """Where its seconds and memory are measured."""
-        return () if self._spared(peer) else self.cost
+        return () if self._spared(peer) or ALL_PEERS[peer].control else self.cost
 
     def _spared(self, peer: str) -> bool:
         return self.spares_slow and ALL_PEERS[peer].slow

@@ -52,6 +52,11 @@ def _in_every_contest(wide: pd.DataFrame) -> pd.DataFrame:
     return together.set_axis(together.columns.astype(int), axis="columns")
 
 
+def without_controls(found: pd.DataFrame) -> pd.DataFrame:
+    """The runs of peers that have a place of their own."""
+    return found[[not ALL_PEERS[peer].control for peer in found.index.get_level_values("peer")]]
+
+
 def over_budget(found: pd.DataFrame) -> pd.DataFrame:
     """The mean over trials of each run's regret: rows are contests and peers, columns seeds."""
     return found.mean(axis=1).unstack("seed")
@@ -94,6 +99,11 @@ class Versus:
         return max(self.each, key=lambda key: self.each[key].middle)
 
     @property
+    def median(self) -> float:
+        """Of the contests' ratios: unlike their geometric mean, it does not hang on a few that are far from 1."""
+        return float(np.median([one.middle for one in self.each.values()]))
+
+    @property
     def better(self) -> float:
         """The share of contests in which the first is better; one that is equal counts half."""
         return float(np.mean([0.5 * (one.middle < 1) + 0.5 * (one.middle <= 1) for one in self.each.values()]))
@@ -104,6 +114,7 @@ def versus(regrets: pd.DataFrame, own: str, other: str, contests: Sequence[Key])
 
     Seeds in which either failed are left out: a failure is counted where it happened, and makes nobody's ratio better.
     """
+    contests = sorted(contests)  # intervals do not depend on the order
     rows = [_rows_of(regrets, peer, contests) for peer in (own, other)]
     values = np.stack(rows, axis=1)  # contests, the one and the other, seeds
     finished = np.isfinite(values).all(axis=1)

@@ -13,7 +13,7 @@ from benchmarks.comparison import LEAST_REGRET
 from benchmarks.peers.by_name import BOTORCH, OURS, OURS_PLAIN
 from benchmarks.problems.pairs import CHOSEN_ON
 from benchmarks.studies.field.measures import Key, Ranks, contests_of, over_budget, ranks, versus
-from benchmarks.studies.field.tables import told
+from benchmarks.studies.field.words import told
 
 _OURS, _LOST, _OTHER = "#0072b2", "#d55e00", "#333333"
 #: Colours of the lines that are named, in their order; ours, then ours without old data, then the others.

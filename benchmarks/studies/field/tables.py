@@ -6,9 +6,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from benchmarks.comparison import Estimate
 from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN
-from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON, MEASURED, ROWS
 from benchmarks.studies.field.measures import (
     Key,
     Versus,
@@ -20,10 +18,12 @@ from benchmarks.studies.field.measures import (
     seeds_of,
     trials_to_reach,
     versus,
+    without_controls,
 )
-from benchmarks.tables import markdown, marked, with_interval
+from benchmarks.studies.field.pair_tables import BEARABLE, each_pair, harm
+from benchmarks.studies.field.words import NOTHING, between, number_of_seeds, peers_in, ratio, short, told
+from benchmarks.tables import markdown, with_interval
 
-_NOTHING = "–"
 _EARLY = (3, 10)
 #: Contests that differ from others in the number of old rows alone have a table of their own, and count nowhere else.
 _BY_ROWS, _ON_PAIRS = "rows", "pairs"
@@ -50,7 +50,8 @@ def field_tables(
     costs: pd.DataFrame | None = None,
 ) -> dict[str, str]:
     """All tables that there are results for; contests without a result of ours are left out."""
-    found = curves(results)
+    with_controls = curves(results)
+    found = without_controls(with_controls)
     regrets = over_budget(found)
     parts: dict[str, list[Key]] = {}
     ours = set(contests_of(regrets, OURS))
@@ -67,6 +68,8 @@ def field_tables(
         tables["field rows"] = by_rows(regrets, [*parts[_BY_ROWS], *parts.get(_ON_PAIRS, ())])
     if _ON_PAIRS in parts:
         tables |= each_pair(regrets, parts[_ON_PAIRS])
+        if BOTORCH in peers_in(regrets):
+            tables["field harm"] = harm(over_budget(with_controls), parts[_ON_PAIRS])
     if costs is not None:
         tables["field cost"] = cost(costs)
     return tables
@@ -83,27 +86,30 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
                 f"average rank among the {len(average)} peers that took part in all {len(together)} contests",
                 "the best of all",
                 f"{average[OURS]:.2f}; the best: {average.index[0]}, {average.iloc[0]:.2f}",
+                average.index[0] == OURS,
             )
         )
     for uses_old, mark in ((False, 0.65), (True, 0.85)):
         said = f"regret over that of the best peer {'with' if uses_old else 'without'} old data"
         for which, (peer, found) in _hardest(regrets, together, uses_old).items():
-            seeds = _seeds(list(found.seeds.values()))
-            measured = f"{marked(found.ratio)}, {peer}, {len(found.each)} contests of {seeds}"
-            rows.append((f"{said}, {which}", f"≤ {mark}", measured))
+            seeds = number_of_seeds(list(found.seeds.values()))
+            measured = f"{ratio(found.ratio)}, {peer}, {len(found.each)} contests of {seeds}"
+            rows.append((f"{said}, {which}", f"≤ {mark}", measured, found.ratio.middle <= mark))
     plain = versus(regrets, OURS, BOTORCH, parts.get(_ON_PAIRS, ())) if parts.get(_ON_PAIRS) else None
     if plain is not None:
-        worst = with_interval(plain.each[plain.worst])
-        measured = f"{worst}, {told(plain.worst)}, {_seeds([plain.seeds[plain.worst]])}"
-        rows.append(("worst pair against plain BoTorch", "≤ 1.10", measured))
+        worst = plain.each[plain.worst]
+        measured = f"{with_interval(worst)}, {told(plain.worst)}, {number_of_seeds([plain.seeds[plain.worst]])}"
+        rows.append(("worst pair against plain BoTorch", f"≤ {BEARABLE:.2f}", measured, worst.middle <= BEARABLE))
     if costs is not None:
         seconds, _ = _seconds_and_memory(costs)
         medians = seconds.groupby("peer")["value"].median()
         others = medians[[ALL_PEERS[peer].gaussian and peer not in (OURS, OURS_PLAIN) for peer in medians.index]]
         if OURS in medians and len(others):
             said = f"{_digits(medians[OURS])} s; the quickest other: {others.idxmin()}, {_digits(others.min())} s"
-            rows.append(("time of a suggestion (median)", "the lowest of all Gaussian processes", said))
-    return markdown(pd.DataFrame(rows, columns=["what", "mark", "measured"]).set_index("what"))
+            quickest = medians[OURS] < others.min()
+            rows.append(("time of a suggestion (median)", "the lowest of all Gaussian processes", said, quickest))
+    cells = [(*row[:-1], "yes" if row[-1] else "no") for row in rows]
+    return markdown(pd.DataFrame(cells, columns=["what", "mark", "measured", "met"]).set_index("what"))
 
 
 def _hardest(regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool) -> dict[str, tuple[str, Versus]]:
@@ -113,7 +119,7 @@ def _hardest(regrets: pd.DataFrame, contests: Sequence[Key], uses_old: bool) -> 
     """
     found = {
         peer: compared
-        for peer in _peers(regrets)
+        for peer in peers_in(regrets)
         if peer not in (OURS, OURS_PLAIN) and ALL_PEERS[peer].uses_old == uses_old
         if (compared := versus(regrets, OURS, peer, contests)) is not None
     }
@@ -129,33 +135,34 @@ def every_peer(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
     ranked = ranks(regrets, contests)
     average = {} if ranked is None else ranked.average.to_dict()
     rows = []
-    for peer in sorted(_peers(regrets), key=lambda one: average.get(one, np.inf)):
+    for peer in sorted(peers_in(regrets), key=lambda one: average.get(one, np.inf)):
         met = [key for key in contests_of(regrets, peer) if key in set(contests)]
         if not met:
             continue
-        row = {"peer": peer, "average rank": f"{average[peer]:.2f}" if peer in average else _NOTHING}
+        row = {"peer": peer, "average rank": f"{average[peer]:.2f}" if peer in average else NOTHING}
         compared = versus(regrets, OURS, peer, met) if peer != OURS else None
         if compared is None:
             seeds = [len(seeds_of(regrets, key, peer)) for key in met]
-            row |= dict.fromkeys(("ours / peer", "worst for ours", "ours better"), _NOTHING)
+            row |= dict.fromkeys(("ours / peer", "median", "worst for ours", "ours better"), NOTHING)
         else:
             seeds = list(compared.seeds.values())
             worst = compared.worst
             row |= {
-                "ours / peer": marked(compared.ratio),
-                "worst for ours": f"{_short(compared.each[worst])} {told(worst)}",
+                "ours / peer": ratio(compared.ratio),
+                "median": f"{compared.median:.2f}",
+                "worst for ours": f"{short(compared.each[worst])} {told(worst)}",
                 "ours better": f"{100 * compared.better:.0f} %",
             }
         failed = sum(int(np.isinf(seeds_of(regrets, key, peer)).sum()) for key in met)
-        rows.append(row | {"contests": str(len(met)), "seeds": _between(seeds), "failed runs": str(failed)})
+        rows.append(row | {"contests": str(len(met)), "seeds": between(seeds), "failed runs": str(failed)})
     table = markdown(pd.DataFrame(rows).set_index("peer"))
     if ranked is None:
         return table
-    said = _NOTHING if np.isnan(ranked.p_value) else f"{ranked.p_value:.1g}"
+    said = NOTHING if np.isnan(ranked.p_value) else f"{ranked.p_value:.1g}"
     return (
         f"{table}\n\nAverage ranks of {ranked.table.shape[1]} peers in {len(ranked.table)} contests, by the "
-        f"{_seeds(ranked.seeds)} that all of them have; ranks that are less than {ranked.critical_difference:.2f} "
-        f"apart do not differ (Nemenyi, 5 %); Friedman's p: {said}."
+        f"{number_of_seeds(ranked.seeds)} that all of them have; ranks that are less than "
+        f"{ranked.critical_difference:.2f} apart do not differ (Nemenyi, 5 %); Friedman's p: {said}."
     )
 
 
@@ -165,7 +172,7 @@ def early_trials(found: pd.DataFrame, contests: Sequence[Key]) -> str:
     measured = {f"after {trials}": after(found, trials) for trials in _EARLY if trials <= budget}
     measured["over the budget"] = over_budget(found)
     rows = []
-    for peer in _peers(measured["over the budget"]):
+    for peer in peers_in(measured["over the budget"]):
         ratios = {name: versus(regrets, OURS, peer, contests) for name, regrets in measured.items()}
         if peer == OURS or any(one is None for one in ratios.values()):
             continue
@@ -173,7 +180,7 @@ def early_trials(found: pd.DataFrame, contests: Sequence[Key]) -> str:
         never = sum(np.isinf(list(needed.values())))
         rows.append(
             {"peer": peer}
-            | {name: marked(one.ratio) for name, one in ratios.items()}
+            | {name: ratio(one.ratio) for name, one in ratios.items()}
             | {
                 f"trials to its regret after {budget}": _trials(float(np.median(list(needed.values())))),
                 "never": f"{never} of {len(needed)}",
@@ -183,54 +190,19 @@ def early_trials(found: pd.DataFrame, contests: Sequence[Key]) -> str:
 
 
 def by_rows(regrets: pd.DataFrame, contests: Sequence[Key]) -> str:
-    """A column for each number of old rows, on the problems that have all of them."""
+    """A column for each number of old rows, on the problems that have all of them, of peers that met ours on all."""
     numbers = sorted({key.rows for key in contests})
     sets = [{key._replace(rows=0) for key in contests if key.rows == number} for number in numbers]
     shared = sorted(set.intersection(*sets))
     rows = []
-    for peer in _peers(regrets):
+    for peer in peers_in(regrets):
         by_number = [versus(regrets, OURS, peer, [key._replace(rows=number) for key in shared]) for number in numbers]
-        if peer != OURS and any(by_number):
-            cells = [_NOTHING if one is None else marked(one.ratio) for one in by_number]
-            heads = [f"{number} old rows" for number in numbers]
-            rows.append({"ours over": peer} | dict(zip(heads, cells, strict=True)))
+        if peer != OURS and all(one is not None and len(one.each) == len(shared) for one in by_number):
+            cells = {f"{number} old rows": ratio(one.ratio) for number, one in zip(numbers, by_number, strict=True)}
+            seeds = between([count for one in by_number for count in one.seeds.values()])
+            rows.append({"ours over": peer, **cells, "seeds": seeds})
     table = markdown(pd.DataFrame(rows, columns=None if rows else ["ours over"]).set_index("ours over"))
     return f"{table}\n\nOn {', '.join(key.problem for key in shared)}."
-
-
-def each_pair(regrets: pd.DataFrame, contests: Sequence[Key]) -> dict[str, str]:
-    """Two tables of pairs: peers that took part in all of them; and the others, on those that any of them had."""
-    met = {peer: set(contests_of(regrets, peer)) & set(contests) for peer in _peers(regrets) if peer != OURS}
-    everywhere = [peer for peer, some in met.items() if len(some) == len(contests)]
-    others = [peer for peer, some in met.items() if some and peer not in everywhere]
-    tables = {"field each pair": by_pair(regrets, contests, everywhere)}
-    if others:
-        some = [key for key in contests if any(key in met[peer] for peer in others)]
-        tables["field some pairs"] = by_pair(regrets, some, others)
-    return tables
-
-
-def by_pair(regrets: pd.DataFrame, contests: Sequence[Key], peers: Sequence[str]) -> str:
-    """A row for each pair: our mean regret in per cent of the range, then ours over each peer."""
-    over = {peer: versus(regrets, OURS, peer, contests) for peer in peers}
-    rows = []
-    for name in (*CHOSEN_ON, *CHECKED_ON):
-        for key in (one for one in contests if one.problem == name):
-            own = seeds_of(regrets, key, OURS)
-            finished = own[np.isfinite(own)]
-            row = {"pair": name, "chose": "yes" if name in CHOSEN_ON else "no"}
-            row |= {"ours, % of the range": f"{100 * finished.mean():.1f}" if len(finished) else _NOTHING}
-            each = {peer: {} if one is None else one.each for peer, one in over.items()}
-            rows.append(row | {peer: _short(each[peer][key]) if key in each[peer] else _NOTHING for peer in peers})
-    chose, checked = ([key for key in contests if key.problem in names] for names in (CHOSEN_ON, CHECKED_ON))
-    groups = {"all": [*chose, *checked], "those that chose": chose, "those that chose nothing": checked}
-    for said, some in groups.items():
-        if not some or (said != "all" and len(some) == len(contests)):
-            continue
-        means = {peer: versus(regrets, OURS, peer, some) for peer in peers}
-        cells = {peer: _NOTHING if one is None else _short(one.ratio) for peer, one in means.items()}
-        rows.append({"pair": f"geometric mean, {said}", "chose": "", "ours, % of the range": ""} | cells)
-    return markdown(pd.DataFrame(rows).set_index("pair"))
 
 
 def cost(costs: pd.DataFrame) -> str:
@@ -258,36 +230,6 @@ def _seconds_and_memory(costs: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     finished = costs.dropna(subset="value")
     is_memory = finished["step"] == finished.groupby("run")["step"].transform("max")
     return finished[~is_memory], finished[is_memory].set_index("peer")["value"]
-
-
-def told(key: Key) -> str:
-    """A contest in words: what it shares with most contests is left unsaid."""
-    said = [key.problem]
-    said += [key.old] if key.old != MEASURED else []
-    said += [f"{key.rows} rows"] if key.rows != ROWS else []
-    said += [f"noise {key.noise:g}"] if key.noise else []
-    return ", ".join(said)
-
-
-def _peers(regrets: pd.DataFrame) -> list[str]:
-    """Those that there are results of, in the project's order."""
-    known = set(regrets.index.get_level_values("peer"))
-    return [peer for peer in ALL_PEERS if peer in known]
-
-
-def _short(value: Estimate) -> str:
-    """With the marks of `marked`, without the interval."""
-    return marked(value).split(" ")[0]
-
-
-def _between(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def _seeds(counts: Sequence[int]) -> str:
-    said = _between(counts)
-    return f"{said} seed" if said == "1" else f"{said} seeds"
 
 
 def _trials(number: float) -> str:
