@@ -18,6 +18,7 @@ from benchmarks.studies import (
     recovery,
     repeat,
     sharing,
+    slips,
     trust,
     tuning_tables,
 )
@@ -38,6 +39,7 @@ _BENCHMARKS = {
     "flipped": flipped,
     "lambda-floor": lambda_floor,
     "mistakes": mistakes,
+    "slips": slips,
     "batches": batches,
     "repeat": repeat,
     "merge": merge,

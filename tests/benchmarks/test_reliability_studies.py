@@ -1,11 +1,14 @@
 """What a mistake costs and how batches spread: the studies in small, and their tables against stored results."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
-from benchmarks.studies import batches, mistakes
+from benchmarks.studies import batches, mistakes, slips
 from benchmarks.tables import DOCS
 
 PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
@@ -64,3 +67,31 @@ def test_settings_of_batches_are_apart() -> None:
 def test_a_campaign_in_batches(kind: str) -> None:
     (found,) = batches.nearest(batches.BatchJob(kind, seed=0, batches=1))
     assert batches.NEAR < found <= 1
+
+
+@pytest.mark.parametrize(
+    ("slip", "with_old", "without"), [(slips.SOUND, 0, 0), ("× 10", 17, 0), ("a minus sign", 17, 0), ("-9999", 17, 17)]
+)
+def test_notes_of_slips_are_counted(tmp_path: Path, slip: str, with_old: int, without: int) -> None:
+    """Responses from 50 to 100: ten times that is far beyond, and less than thirty ranges away."""
+    name, rng = "reizman_3_4", np.random.default_rng(0)
+    (tmp_path / name).mkdir()
+    for table in ("source", "target"):
+        x = rng.permutation(40) / 39
+        pd.DataFrame({"x": x, "y": 50 + 50 * x}).to_csv(tmp_path / name / f"{table}.csv", index=False)
+    facts = {"inputs": ["x"], "categorical": [], "goal": "max", "origin": "invented here", "licence": "none"}
+    (tmp_path / name / "meta.json").write_text(json.dumps(facts), encoding="utf-8")
+    for old, notes in ((slips.OLD_DATA, with_old), (slips.NO_OLD_DATA, without)):
+        assert slips.noted(slips.SlipJob(name, old, slip, seed=0), tmp_path) == [notes, 17.0]
+
+
+def test_the_table_of_slips_is_that_of_the_stored_results() -> None:
+    results = stored("slips")
+    assert sorted(results["seed"].unique()) == list(range(400, 410))
+    assert results["problem"].nunique() == 23
+    for slip, cells in rows_of("slips").items():
+        for old, cell in zip((slips.OLD_DATA, slips.NO_OLD_DATA), cells, strict=True):
+            of_kind = results[(results["slip"] == slip) & (results["old"] == old)].sort_values(["run", "step"])
+            notes, count = of_kind["value"].to_numpy().reshape(-1, 2).sum(0)
+            assert cell == f"{notes:,.0f} of {count:,.0f} ({100 * notes / count:.1f} %)"
+    assert rows_of("slips")[slips.SOUND][0].startswith("0 of")  # what is promised

@@ -256,14 +256,9 @@ def learn(
             some = sets[-1].points[random_rows(len(sets[-1].points), _SOME, seed)]
             readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
             found = OldSet(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
-            found = replace(found, span=_span(tables[name]))
+            found = replace(found, span=tables[name].span)
             known.append(_related(found, relations, direction, tables[name].labels, name in turned))
     return box, tuple(known)
-
-
-def _span(table: OldTable) -> tuple[float, float] | None:
-    sure = table.response[~table.doubtful]
-    return None if table.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
 
 def _numbers_of(names: Collection[str], box: Box) -> list[int]:

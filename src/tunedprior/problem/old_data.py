@@ -56,6 +56,12 @@ class OldTable:
     def __len__(self) -> int:
         return len(self.settings)
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The least and the largest response, doubtful ones aside; None for labels."""
+        sure = self.response[~self.doubtful]
+        return None if self.labels or not len(sure) else (float(sure.min()), float(sure.max()))
+
     def without_doubtful(self) -> "OldTable":
         """The rows whose response is not doubtful."""
         kept = ~self.doubtful
