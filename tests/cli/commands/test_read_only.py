@@ -42,7 +42,7 @@ AS_NOBODY = """
 import json, os, sys
 from pathlib import Path
 from typer.testing import CliRunner
-from tunedprior.cli.program import app
+from tunedprior.cli.every_command import app
 
 def ran(words):
     done = CliRunner().invoke(app, words, env={"COLUMNS": "400"})
