@@ -93,6 +93,20 @@ def _relation(row: dict[Any, Any]) -> dict[str, Any]:
     return {
         "old data": row["old data"],
         "explains": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
+        "if they go together": _way(row["positive"]),
         "new per unit of old": short(row["slope"]),
-        "rise together": "" if row["positive"] != row["positive"] else f"{100 * row['positive']:.0f} % sure",
     }
+
+
+def _way(positive: float) -> str:
+    """Which way the new response runs with the old one, by the probability that both rise together.
+
+    >>> _way(0.89), _way(0.02), _way(0.6), _way(float("nan"))
+    ('rise (89 %)', 'fall (98 %)', 'open', '')
+    """
+    from tunedprior.insight.trust import LIKELY  # as the sentences have it
+
+    if positive != positive:
+        return ""
+    way, sure = ("rise", positive) if positive > 0.5 else ("fall", 1 - positive)
+    return "open" if sure < LIKELY else f"{way} ({100 * sure:.0f} %)"
