@@ -12,7 +12,7 @@ import typer
 
 import tunedprior
 from tools.docsite import docstring_examples, site_pages
-from tunedprior.cli.program import app
+from tunedprior.cli.every_command import app
 from tunedprior.desk.space_file import space_from_text
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -83,8 +83,17 @@ def test_decimal_commas_where_commas_separate(tmp_path: Path) -> None:
     assert only(found)[0] == "decimal commas among commas"
     assert found.table is None
     quoted = read(tmp_path, "heat,gas,y\n" + "".join(f'"{k},25",air,1\n' for k in range(20, 24)))
-    assert only(quoted)[:2] == ("decimal commas among commas", ("heat",))
+    assert quoted.faults == ()
     assert heats(quoted) == [20.25, 21.25, 22.25, 23.25]
+    assert quoted.table.said == ("Numbers have decimal commas.",)
+
+
+def test_quoted_commas_that_may_be_thousands(tmp_path: Path) -> None:
+    rows = "".join(f'"{k},250",air,"1,5"\n' for k in range(20, 24))
+    found = read(tmp_path, f"heat,gas,y\n{rows}")
+    assert only(found) == ("decimal commas among commas", ("heat",), ("line 2",))
+    assert "'20,250' in line 2 may be 20.250 or 20250" in found.faults[0].text
+    assert heats(found) == [20.25, 21.25, 22.25, 23.25]
 
 
 def test_points_and_commas(tmp_path: Path) -> None:

@@ -1,5 +1,27 @@
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tunedprior.cli.output import Code
+from tunedprior.cli.stopping import STOPPED, end_when_stopped, raising_when_stopped
+
+# Sends itself Ctrl-C when it comes to a module.
+STOPPED_AT = """
+import signal, sys
+from tunedprior.cli.program import main
+wanted = sys.argv.pop(1)
+
+class Stop:
+    def find_spec(self, name, *_):
+        if name == wanted:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Stop())
+main()
+"""
 
 
 def test_help_comes_without_pytorch() -> None:
@@ -13,3 +35,52 @@ def test_help_comes_without_pytorch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Usage: tunedprior" in done.stdout
+
+
+@pytest.fixture
+def python_s_own() -> Iterator[None]:
+    """What Ctrl-C does is as it was afterwards."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("module", ["typer", "rich", "tunedprior.cli.commands.auditing", "tunedprior.errors"])
+def test_ctrl_c_while_the_commands_are_imported_ends_it_quietly(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT, module, "status", "a.db"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (Code.STOPPED, "", "")
+
+
+def test_ctrl_c_while_a_command_imports_what_it_needs_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT, "torch", "status", "a.db"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (Code.STOPPED, "")
+    assert " ".join(done.stderr.split()).startswith("Error: Stopped. What was recorded before stays")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("python_s_own")
+def test_ctrl_c_is_an_exception_within_a_command_alone() -> None:
+    end_when_stopped()
+    ends = signal.getsignal(signal.SIGINT)
+    assert ends is not signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt), raising_when_stopped():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is ends
+
+
+@pytest.mark.usefixtures("python_s_own")
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_what_somebody_else_chose_for_ctrl_c_stays(handler: signal.Handlers) -> None:
+    signal.signal(signal.SIGINT, handler)
+    end_when_stopped()
+    with raising_when_stopped():
+        assert signal.getsignal(signal.SIGINT) is handler
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_one_code_for_ctrl_c() -> None:
+    assert Code.STOPPED == STOPPED == 130

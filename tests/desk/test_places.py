@@ -1,3 +1,4 @@
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -47,9 +48,10 @@ def test_a_damaged_campaign(campaign: Path) -> None:
 
 
 def test_a_campaign_that_cannot_be_written(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.desk.places.os.access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(InputError, match="is read-only"):
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)  # root may write everywhere
+    with pytest.raises(InputError, match=r"may be looked at, and not written: the file is read-only.*copy it"):
         reached(str(campaign))
+    assert reached(str(campaign), only_look=True).best.value == 1.0
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

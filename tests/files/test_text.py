@@ -30,6 +30,7 @@ DIALECTS = {
     "quotes": ('"temp","flow","y"\n"20","1","0.5"\n"30","2.5","0.7"\n', [], [2, 3]),
     "semicolons": ("temp;flow;y\n20;1;0.5\n30;2.5;0.7\n", ["separator is ';'"], [2, 3]),
     "decimal commas": ("temp;flow;y\n20;1;0,5\n30;2,5;0,7\n", ["separator is ';'", "decimal commas"], [2, 3]),
+    "quoted decimal commas": ('temp,flow,y\n20,1,"0,5"\n30,"2,5"," 0,7 "\n', ["decimal commas"], [2, 3]),
     "tabs": ("temp\tflow\ty\n20\t1\t0.5\n30\t2.5\t0.7\n", ["separator is a tab"], [2, 3]),
     "tabs, decimal commas": ("temp\tflow\ty\n20\t1\t0,5\n30\t2,5\t0,7\n", ["a tab", "decimal commas"], [2, 3]),
     "bars": ("temp|flow|y\n20|1|0.5\n30|2.5|0.7\n", ["separator is '|'"], [2, 3]),
@@ -97,7 +98,11 @@ def test_the_decimal_comma_of_a_comma_file_is_no_column() -> None:
         ("temp;flow;y\n20;1;1,234.5\n", "without thousands separators"),
         ("temp;flow;y\n20;1;1,234,567\n", "without thousands separators"),
         ("temp;flow;y\n20;1;12 345\n", "without thousands separators"),
-        ('temp,flow,y\n20,1,"1,234"\n', "without thousands separators, and with decimal points"),
+        ('temp,flow,y\n20,1,"1,234"\n', "with decimal points; 'y' has '1,234' in line 2 .* be 1.234 or 1234. Write"),
+        ('temp,flow,y\n"20,5",1,"1,234"\n"21,5",1,\n', "'y' has '1,234' in line 2 .* may be 1.234 or 1234"),
+        ('temp,flow,y\n20,1,"9,2"\n20,1,"1,234.5"\n', "without thousands separators; 'y' has '1,234.5' in line 3"),
+        ('temp,flow,y\n20,1,"9,2"\n20,1,"1,234,567"\n', "without thousands separators; 'y' has '1,234,567' in line 3"),
+        ('temp,flow,y\n20,1.5,"9,2"\n', r"not both; .*'9,2' in line 2 and '1.5' in line 2"),
         ("temp;flow;y\n20;1,5;3\n20;1,5;0.25\n", r"not both; .*'1,5' in line 2 and '0.25' in line 3"),
         ("temp,flow,y,y\n20,1,2,3\n", "'y' more than once"),
         ("", "empty or at its end"),
@@ -136,6 +141,24 @@ def test_categories_stay_as_they_stand_there() -> None:
     found = read(f"kind,y\n{lines}\n", ["kind", "y"])
     assert found.table["kind"].tolist() == kinds
     assert found.where(12) == "line 15"  # one cell before it has two lines
+    assert found.said == ()
+
+
+def test_quoted_decimal_commas_of_which_some_have_three_digits() -> None:
+    """What is no thousands separator in one cell of a column is none in the others."""
+    found = read('temp,flow,y\n"1,234","-0,125","9,2"\n"1,5","2,250",failed\n"1234,567",3,\n')
+    assert found.table["y"].tolist() == ["9.2", "failed", ""]
+    assert [numbers(found.table[name])[0].tolist() for name in ("temp", "flow")] == [
+        [1.234, 1.5, 1234.567],
+        [-0.125, 2.25, 3.0],
+    ]
+    assert found.said == ("Numbers have decimal commas.",)
+
+
+@pytest.mark.parametrize("cells", [["1,2", "1,3-mix"], ["1,234", "mixed"], ["1,2", "a, b"]])
+def test_quoted_commas_of_categories_stay(cells: list[str]) -> None:
+    found = read("kind,y\n" + "".join(f'"{cell}",1\n' for cell in cells), ["kind", "y"])
+    assert found.table["kind"].tolist() == cells
     assert found.said == ()
 
 

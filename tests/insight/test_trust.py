@@ -179,18 +179,65 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
 @pytest.mark.parametrize(
     ("numbers", "expected"),
     [
+        # Much is explained, and the sign is sure; or, as readings may differ, open.
         ((0.934, -1234.0, 0.02), "93 %; the response falls by 1200 for each unit of it (98 % sure of the sign)."),
+        ((0.997, 2.0, 0.998), "over 99 %; the response rises by 2 for each unit of it (over 99 % sure of the sign)."),
+        (
+            (0.6, 0.1, 0.55),
+            "60 %, but in ways that contradict each other: it is open whether the response rises or falls with it.",
+        ),
+        # Some is.
         (
             (0.45, 2.0, 0.9),
-            "45 %; the response rises by 2 for each unit of it (90 % sure of the sign, if the two go together at all).",
+            "45 %. As far as the response goes with it, it rises by 2 for each unit of it (90 % sure of the sign).",
         ),
-        ((0.997, 2.0, 0.998), "over 99 %; the response rises by 2 for each unit of it (over 99 % sure of the sign)."),
-        ((0.04, 2.0, 0.7), "4 %."),
-        ((0.0, math.nan, math.nan), "0 %."),
+        ((0.45, 2.0, 0.6), "45 %. As far as the response goes with it, it is open which way."),
+        # Little is: then the sign is that of a relation that may not be there.
+        ((0.03, 2.0, 0.89), "only 3 %. If the response goes with it at all, it most likely rises with it (89 %)."),
+        (
+            (0.03, -2.0, 0.004),
+            "only 3 %. If the response goes with it at all, it most likely falls with it (over 99 %).",
+        ),
+        ((0.04, 2.0, 0.7), "only 4 %. If the response goes with it at all, it is open which way."),
+        ((0.001, 2.0, 0.9), "0 %. If the response goes with it at all, it most likely rises with it (90 %)."),
+        ((0.0, math.nan, math.nan), "0 %; no relation between the two is seen."),
     ],
 )
 def test_a_sentence_is_about_what_is_there(numbers: tuple[float, float, float], expected: str) -> None:
-    relations = pd.DataFrame([("waste", *numbers)], columns=["old data", "trust", "slope", "positive"])
-    nothing = pd.DataFrame({"aligned": [0.0] * 7})
-    (said,) = Trust(nothing, relations, nothing).sentences
+    said = in_words(*numbers)
     assert said.replace(" of what is expected after 6 results", "") == f"Old data 'waste' explains {expected}"
+
+
+def in_words(trust: float, slope: float, positive: float, expected: int = 0, count: int = 6) -> str:
+    numbers = ("waste", trust, slope, positive)
+    relations = pd.DataFrame([numbers], columns=["old data", "trust", "slope", "positive"])
+    nothing = pd.DataFrame({"aligned": [0.0] * (count + 1)})
+    (said,) = Trust(nothing, relations, nothing, {"waste": expected}).sentences
+    return said
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.03, 0.099, 0.1, 0.3, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("positive", [0.0, 0.1, 0.21, 0.5, 0.79, 0.89, 1.0])
+def test_what_is_said_of_the_sign_fits_to_what_is_explained(trust: float, positive: float) -> None:
+    """No sign is told as a fact where little is explained, none that is open, and never more than two sentences."""
+    said = in_words(trust, positive - 0.501, positive)
+    assert len(re.findall(r"\.(?: |$)", said)) <= 2
+    assert len(said) < 200
+    assert ("only" in said) == (0 < trust < 0.1)
+    assert ("if the response goes with it at all" in said.lower()) == (trust < 0.1)
+    assert ("As far as the response goes with it" in said) == (0.1 <= trust < 0.5)
+    assert ("open" in said) == (0.2 < positive < 0.8)
+    assert ("for each unit of it" in said) == (trust >= 0.1 and not 0.2 < positive < 0.8)
+
+
+def test_no_results_yet_and_all_alike() -> None:
+    said = in_words(0.0, math.nan, math.nan, count=0)
+    assert said == "Old data 'waste': nothing was told yet, so nothing is known of what it explains."
+    assert in_words(0.0, 0.0, 0.5, count=1) == "Old data 'waste': nothing is known of what it explains after 1 result."
+
+
+@pytest.mark.parametrize("trust", [0.3, 0.9])
+def test_a_sign_against_what_was_given_is_told(trust: float) -> None:
+    assert in_words(trust, -2.0, 0.02, expected=1).endswith(" sure of the sign), against the relation that was given.")
+    assert "against" not in in_words(trust, -2.0, 0.02, expected=-1)
+    assert "against" not in in_words(trust, -2.0, 0.15, expected=1)

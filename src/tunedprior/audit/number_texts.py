@@ -68,11 +68,7 @@ def mended_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tup
         }
     )
     if commas and not points and separator == ",":
-        name = next(name for name, one in written.items() if one.commas)
-        said = f"Numbers have decimal commas ({columns[name][written[name].commas[0]]!r}), and commas separate columns."
-        where = read.where(written[name].commas[0])
-        remedy = "Save the table with ';' or tabs between columns, or with decimal points."
-        faults.append(Fault("decimal commas among commas", (name,), (where,), said, remedy))
+        faults += _doubtful_commas(read, columns, {name: one.commas for name, one in written.items() if one.commas})
     return table, faults, bool(commas) and not points
 
 
@@ -130,6 +126,20 @@ def _plain(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
     if _POINT_GROUPS.fullmatch(bare) or (grouped and comma_is_decimal and _MAYBE_POINT_GROUP.fullmatch(bare)):
         return bare.replace(".", "").replace(",", ".")
     return bare.replace(",", ".") if _COMMA.fullmatch(bare) else bare
+
+
+def _doubtful_commas(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> list[Fault]:
+    """A fault for columns that have quoted cells such as 1,234 and no other commas, which the reader refuses."""
+    doubtful = [name for name in rows if all(_MAYBE_COMMA_GROUP.fullmatch(columns[name][k]) for k in rows[name])]
+    if not doubtful:
+        return []
+    seen, where = columns[doubtful[0]][rows[doubtful[0]][0]].strip(), read.where(rows[doubtful[0]][0])
+    said = (
+        f"{seen!r} in {where} may be {seen.replace(',', '.')} or {seen.replace(',', '')}, and so may all numbers with "
+        f"a comma in {listed(map(repr, doubtful))}; here they are taken for decimals, as those of other columns are."
+    )
+    remedy = "Save the table with ';' or tabs between columns, or with decimal points."
+    return [Fault("decimal commas among commas", tuple(doubtful), (where,), said, remedy)]
 
 
 def _thousands(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> Fault:

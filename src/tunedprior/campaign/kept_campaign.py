@@ -96,7 +96,9 @@ def kept_in(
         again: Whether what was learnt from old data is to be kept anew, as it was given anew.
     """
     aims, wanted = suggester.aims, directions_of(suggester.aims)
-    study = opening.found_or_made(opening.opened(storage), name, wanted)
+    database = opening.opened(storage)
+    # To make one that is there writes too, for a moment, and not everybody may.
+    study = opening.found(database, name) or opening.found_or_made(database, name, wanted)
     there = [one.name.lower() for one in study.directions]
     if there != wanted:
         raise InputError(

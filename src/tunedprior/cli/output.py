@@ -13,6 +13,8 @@ import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
 
+from tunedprior.cli.stopping import STOPPED
+
 # Whether the present command is to speak to a program; a process runs one at a time.
 _speaking = {"json": False}
 
@@ -39,7 +41,7 @@ class Code(IntEnum):
     #: It went well, and there is something to look at: faults in old data, nothing left to try, a result like a slip.
     NOTICED = 3
     #: Ctrl-C.
-    STOPPED = 130
+    STOPPED = STOPPED
 
 
 def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:

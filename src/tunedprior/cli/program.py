@@ -1,79 +1,14 @@
-"""The program `tunedprior`: its commands, and what becomes of their errors."""
+"""The program `tunedprior`, as the shell calls it.
+
+This imports next to nothing: Ctrl-C is taken care of before the commands are imported, which takes a moment.
+"""
 
 import gc
-import multiprocessing
 import os
 import sys
 from io import TextIOWrapper
-from typing import Any
 
-import typer
-from typer.core import TyperGroup
-
-from tunedprior.cli.commands.auditing import audit
-from tunedprior.cli.commands.beginning import new
-from tunedprior.cli.commands.drafting import space
-from tunedprior.cli.commands.exchanging import export, import_
-from tunedprior.cli.commands.explaining import explain
-from tunedprior.cli.commands.looking import best, front, status, trust
-from tunedprior.cli.commands.recording import amend, record, undo
-from tunedprior.cli.commands.reporting import report
-from tunedprior.cli.commands.running import run
-from tunedprior.cli.commands.serving import serve
-from tunedprior.cli.commands.suggesting import cancel, suggest
-from tunedprior.cli.output import Code, complain, notes_for_people
-from tunedprior.errors import InputError, TunedPriorError
-
-
-class _Commands(TyperGroup):
-    """Turns our own errors into a message and an exit code; anything else is a fault of ours, and is shown in full."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
-        with notes_for_people():
-            try:
-                return super().invoke(ctx)
-            except TunedPriorError as error:
-                typed = error.typed if isinstance(error, InputError) else ""
-                complain(typed or str(error), type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
-            except OSError as error:
-                said = f"{error.filename!r}: {error.strerror}" if error.filename else str(error)
-                complain(f"{said}. Is the place there, and may you write to it?", type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
-            except KeyboardInterrupt as stop:
-                complain("Stopped. What was recorded before stays; see: tunedprior status CAMPAIGN", "Interrupted")
-                raise typer.Exit(Code.STOPPED) from stop
-            except Exception as error:
-                if type(error).__name__ != "StorageInternalError":  # Optuna's, which is not to be imported for this
-                    raise
-                reason = str(error.__cause__ or error).splitlines()[0]
-                complain(f"The campaign's database cannot be read or written now: {reason}", type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
-
-
-app = typer.Typer(
-    cls=_Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Find the best settings of something expensive to try, with help from old data that is related.",
-)
-
-
-@app.callback()
-def tunedprior() -> None:
-    """Find the best settings of something expensive to try, with help from old data that is related."""
-
-
-_BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
-for panel, commands in {
-    _BEGIN: (space, audit, new),
-    _WORK: (suggest, record, undo, amend, cancel, serve),
-    _SEE: (status, best, front, trust, explain, report),
-    _FILES: (export, import_, run),
-}.items():
-    for command in commands:
-        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
+from tunedprior.cli.stopping import end_when_stopped
 
 
 def main() -> None:
@@ -83,16 +18,21 @@ def main() -> None:
     again takes a tenth of the time; taking them apart at the end takes another. Nothing is left to be done by then:
     databases are written in transactions and files are closed.
     """
+    end_when_stopped()
     gc.set_threshold(200_000, 20, 100)
     if isinstance(sys.stdout, TextIOWrapper):
         # A console or a pipe that lacks a letter (λ, on Windows) gets its number. To fail would be worse: by the time
         # a suggestion is printed, it is in the campaign.
         sys.stdout.reconfigure(errors="backslashreplace")
+    from multiprocessing import active_children
+
+    from tunedprior.cli.every_command import app
+
     try:
         app()
     except SystemExit as done:
         sys.stdout.flush()
         sys.stderr.flush()
-        if isinstance(done.code, int) and not multiprocessing.active_children():
+        if isinstance(done.code, int) and not active_children():
             os._exit(done.code)
         raise

@@ -11,6 +11,7 @@ from sqlalchemy import make_url
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.desk.shell_words import quoted
 from tunedprior.errors import InputError
+from tunedprior.studies.read_only import locked_part, refusal
 
 
 def url_of(where: str) -> str:
@@ -34,27 +35,30 @@ def url_of(where: str) -> str:
     )
 
 
-def reached(where: str, name: str | None = None) -> Optimizer:
+def reached(where: str, name: str | None = None, *, only_look: bool = False) -> Optimizer:
     """The campaign that lies there; an `InputError` if there is none, and nothing is made then.
 
     Args:
         where: The file, or the URL of a database.
         name: What the campaign is called; None if there is one only.
+        only_look: Whether nothing is to be written; otherwise a file that is read-only is refused.
     """
     if "://" not in where and not Path(where).exists():
         raise InputError(
             f"There is no campaign {where!r}. Begin one with: tunedprior new {quoted(where)} --space space.yaml"
         )
     refuse_other_files(where)
+    if not only_look:
+        _refuse_read_only(where)
     return Optimizer.load(url_of(where)) if name is None else Optimizer.load(url_of(where), name=name)
 
 
 def refuse_other_files(where: str, is_new: bool = False) -> None:
-    """An `InputError` for a file that is there and holds no campaigns, or that cannot be written.
+    """An `InputError` for a file that is there and holds no campaigns, or cannot be made where it is to be.
 
     Args:
         where: The file; a URL is left to the database.
-        is_new: Whether a campaign is to be begun there: then it may be empty.
+        is_new: Whether a campaign is to be begun there: then it may be empty, and must not be read-only.
     """
     path = Path(where)
     if "://" in where:
@@ -64,6 +68,8 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         return
     if path.is_dir():
         raise InputError(f"{where!r} is a folder; a campaign is a file, such as {str(path / 'campaign.db')!r}.")
+    if is_new:
+        _refuse_read_only(where)
     if path.stat().st_size == 0 and is_new:
         return
     if path.stat().st_size == 0:
@@ -72,10 +78,13 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         beginning = file.read(16)
     if beginning != b"SQLite format 3\x00":
         raise InputError(f"{where!r} is no campaign: campaigns are SQLite databases, such as campaign.db.")
-    if not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK):
-        raise InputError(f"{where!r} or its folder is read-only. Copy it to where you may write, or ask its owner.")
     if not _holds_studies(path):
         raise InputError(f"{where!r} is a database of another program, and holds no campaign.")
+
+
+def _refuse_read_only(where: str) -> None:
+    if "://" not in where and locked_part(Path(where)):
+        raise refusal(Path(where))
 
 
 def _refuse_folder(path: Path) -> None:

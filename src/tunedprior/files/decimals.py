@@ -10,6 +10,7 @@ import pandas as pd
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank
 from tunedprior.files.content import ReadTable
+from tunedprior.files.study import FAILED
 
 #: What is said of a table whose numbers are written in that way.
 DECIMAL_COMMAS = "Numbers have decimal commas."
@@ -37,8 +38,9 @@ _SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 def with_decimal_points(read: ReadTable, names: Sequence[str], separator: str, what: str) -> tuple[pd.DataFrame, bool]:
     """The table with 1.5 for 1,5 in the named columns of text, and whether there were any such cells.
 
-    In files whose separator is a comma, commas inside numbers are refused. So are thousands separators, and decimal
-    commas beside decimal points.
+    In files whose separator is a comma, a number with a decimal comma stands between quotes, and only columns of
+    numbers are changed. There "1,234" may have a thousands separator as well: a column that has commas like that one
+    and no other is refused. So are thousands separators, and decimal commas beside decimal points.
     """
     return _with_points(
         read, {name: read.table[name].tolist() for name in names if name in read.table}, separator, what
@@ -77,9 +79,10 @@ def _with_points(
             continue
         together = "\n".join(cells)  # one search in all of them is faster than one in each
         rows = _matching(_WITH_COMMA, cells) if "," in together else []
-        if (rows and separator == ",") or _SOME_THOUSANDS.search(together):
-            _refuse_thousands(cells, bool(rows) and separator == ",", read, name, what)
-        if rows and separator != ",":
+        doubtful = rows if separator == "," and all(_MAYBE_THOUSANDS.fullmatch(cells[row]) for row in rows) else []
+        if doubtful or _SOME_THOUSANDS.search(together):
+            _refuse_thousands(cells, doubtful, read, name, what)
+        if rows and (separator != "," or _are_numbers(cells)):
             commas[name] = rows
     if not commas:
         return read.table, False
@@ -113,15 +116,25 @@ def _matching(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
     return [row for row, cell in enumerate(cells) if kind.fullmatch(cell)]
 
 
-def _refuse_thousands(cells: Sequence[str], commas: bool, read: ReadTable, name: str, what: str) -> None:
-    """An error if a column of numbers (and nothing else, or it may be categories) has cells such as 1,234.5."""
-    rows = _matching(_WITH_THOUSANDS, cells)
-    if commas:
-        rows = sorted({*rows, *_matching(_WITH_COMMA, cells)})
-    if not rows or not all(is_blank(cell) or any(kind.fullmatch(cell) for kind in _KINDS) for cell in cells):
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether a column holds numbers and nothing else, but for runs that failed; or it may be categories."""
+    return all(
+        is_blank(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
+        for cell in cells
+    )
+
+
+def _refuse_thousands(cells: Sequence[str], doubtful: Sequence[int], read: ReadTable, name: str, what: str) -> None:
+    """An error if a column of numbers has cells such as 1,234.5, or such as 1,234 in these rows."""
+    rows = sorted({*_matching(_WITH_THOUSANDS, cells), *doubtful})
+    if not rows or not _are_numbers(cells):
         return
+    seen = cells[rows[0]].strip()
+    also, advice = "", ". Write 1234.5 for 1,234.5 or 1.234,5."
+    if rows[0] in doubtful:
+        also = ", and with decimal points"
+        advice = f", which may be {seen.replace(',', '.')} or {seen.replace(',', '')}. Write what it is."
     raise InputError(
-        f"{what}: numbers must be written without thousands separators{', and with decimal points' if commas else ''}; "
-        f"{name!r} has {cells[rows[0]]!r} in {read.where(rows[0])} of {read.origin}. "
-        "Write 1234.5 for 1,234.5 or 1.234,5."
+        f"{what}: numbers must be written without thousands separators{also}; {name!r} has {seen!r} in "
+        f"{read.where(rows[0])} of {read.origin}{advice}"
     )

@@ -18,8 +18,10 @@ from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import Trial
 
-# Trust below which a sentence has nothing to say of the slope, and below which it says on what condition.
-_LITTLE, _HALF = 0.1, 0.5
+# Trust that is shown as more than 0 %; below which the old response says next to nothing; and above which most.
+_SHOWN, _LITTLE, _HALF = 0.005, 0.1, 0.5
+#: The probability of a sign from which on it is told; below it counts as open.
+LIKELY = 0.8
 # The probability of a sign above which it counts against what the user said.
 _SURE = 0.9
 
@@ -51,7 +53,7 @@ class Trust:
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures come to, a sentence for each old data set."""
+        """What the figures come to, a text of at most two sentences for each old data set."""
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
         return [
@@ -73,21 +75,38 @@ class Trust:
 
 
 def _in_words(name: str, trust: float, slope: float, positive: float, count: int, expected: int) -> str:
-    """A sentence about one old data set, after so many results, where a slope of this sign (0: either) is expected."""
+    """A sentence or two about one old data set, after so many results; a slope of this sign (0: either) is expected.
+
+    Trust is a share of everything, and the sign is that of the part which goes with the old response, if there is one:
+    so the second is said of that part alone where it is small.
+    """
     about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
     if count == 0:
         return f"{about}: nothing was told yet, so nothing is known of what it explains."
     after = f"after {count} result{'s' if count != 1 else ''}"
     if slope == 0:
         return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
-    explains = f"{about} explains {_percent(trust)} of what is expected {after}"
-    if trust < _LITTLE or isnan(slope):
-        return f"{explains}."
+    if isnan(slope):
+        return f"{about} explains {_percent(trust)} of what is expected {after}; no relation between the two is seen."
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
-    sign = "of the sign" if trust >= _HALF else "of the sign, if the two go together at all"
     against = ", against the relation that was given" if sure > _SURE and expected * (positive - 0.5) < 0 else ""
-    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure {sign}){against}."
+    only = "only " if _SHOWN < trust < _LITTLE else ""
+    explains = f"{about} explains {only}{_percent(trust)} of what is expected {after}"
+    if trust < _LITTLE:
+        if sure < LIKELY:
+            return f"{explains}. If the response goes with it at all, it is open which way."
+        # The sign is that of a relation that need not be there, which is what makes both numbers true at once.
+        return f"{explains}. If the response goes with it at all, it most likely {way} with it ({_percent(sure)})."
+    if trust < _HALF:
+        if sure < LIKELY:
+            return f"{explains}. As far as the response goes with it, it is open which way."
+        moves = f"it {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign)"
+        return f"{explains}. As far as the response goes with it, {moves}{against}."
+    if sure < LIKELY:
+        open_ = "it is open whether the response rises or falls with it"
+        return f"{explains}, but in ways that contradict each other: {open_}."
+    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign){against}."
 
 
 def _percent(share: float) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -12,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.checks import shown
 from tunedprior.errors import InputError, MissingExtraError
+from tunedprior.studies.read_only import locked_part, read_only_database
 
 # Seconds that SQLite waits for others to finish writing.
 _PATIENCE = 60.0
@@ -36,6 +38,7 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
     - In SQLite every transaction takes the lock for writing when it begins. Optuna reads a trial's state and then
       changes it, which PostgreSQL guards by locking the row; in SQLite two workers could read before either writes, and
       both would take the same queued trial, or a trial that was just failed would be completed too.
+    - An SQLite file that may not be written is opened for reading alone.
 
     Args:
         url: As SQLAlchemy writes it.
@@ -43,7 +46,10 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
         **options: As for `RDBStorage`.
     """
     try:
-        on_file = sqlalchemy.make_url(_with_driver(url)).get_backend_name() == "sqlite"
+        address = sqlalchemy.make_url(_with_driver(url))
+        on_file = address.get_backend_name() == "sqlite"
+        if on_file and address.database and locked_part(Path(address.database)):
+            return read_only_database(url, Path(address.database), patience)
         engine: dict[str, Any] = {"connect_args": {"timeout": patience}} if on_file else {"pool_pre_ping": True}
         storage = RDBStorage(_with_driver(url), engine, **options)
     except ImportError as error:

@@ -292,7 +292,7 @@ def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypa
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "a.db"), KeyboardInterrupt()])
 def test_trouble_of_the_computer_is_told_in_words(campaign, monkeypatch: pytest.MonkeyPatch, error) -> None:
-    def raises(*_: object) -> None:
+    def raises(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("tunedprior.desk.places.reached", raises)

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tunedprior import Optimizer
+from tunedprior.cli.every_command import app
 from tunedprior.cli.output import Code
-from tunedprior.cli.program import app
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 

@@ -22,7 +22,7 @@ def export(
     from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
 
     refuse_to_overwrite(output, force)
-    table = reached(campaign, name).history
+    table = reached(campaign, name, only_look=True).history
     write_table(table, output, force)
     say({"file": str(output), "trials": len(table)}, Text(f"{len(table)} trials written to {output}."))
 

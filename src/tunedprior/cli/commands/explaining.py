@@ -30,7 +30,7 @@ def explain(
     from tunedprior.problem.cells import as_value_of
     from tunedprior.problem.trials import in_words
 
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=True)
     asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)
     if setting:
         cells = typed(setting, opt.space.names)

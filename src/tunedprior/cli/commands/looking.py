@@ -14,7 +14,7 @@ def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> No
     """Say where the campaign stands: what was told, what is open, what is best."""
     from tunedprior.desk.places import reached
 
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=True)
     history = opt.trials
     rows = [{"trial": one.id, **one.setting} for one in history.pending]
     say(
@@ -35,7 +35,7 @@ def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None
     from tunedprior.desk.places import reached
     from tunedprior.errors import InputError
 
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=True)
     if opt.suggester.aims.has_front:
         raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {campaign}")
     found = opt.best
@@ -60,7 +60,7 @@ def front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
     from tunedprior.desk.places import reached
     from tunedprior.problem.history_table import Columns
 
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=True)
     columns = Columns.of(opt.space, opt.suggester.aims)
     shown = [columns.trial, *columns.parameters, columns.response, *columns.others.values()]
     rows: list[dict[str, Any]] = [{str(key): row[key] for key in shown} for row in opt.front.to_dict("records")]
@@ -71,7 +71,7 @@ def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
     """Say how much of what is expected the old data explains by now, and which way it runs."""
     from tunedprior.desk.places import reached
 
-    found = reached(campaign, name).trust
+    found = reached(campaign, name, only_look=True).trust
     each = found if isinstance(found, dict) else {"": found}
     data: dict[str, Any] = {}
     shown: list[RenderableType] = []
@@ -93,6 +93,20 @@ def _relation(row: dict[Any, Any]) -> dict[str, Any]:
     return {
         "old data": row["old data"],
         "explains": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
+        "if they go together": _way(row["positive"]),
         "new per unit of old": short(row["slope"]),
-        "rise together": "" if row["positive"] != row["positive"] else f"{100 * row['positive']:.0f} % sure",
     }
+
+
+def _way(positive: float) -> str:
+    """Which way the new response runs with the old one, by the probability that both rise together.
+
+    >>> _way(0.89), _way(0.02), _way(0.6), _way(float("nan"))
+    ('rise (89 %)', 'fall (98 %)', 'open', '')
+    """
+    from tunedprior.insight.trust import LIKELY  # as the sentences have it
+
+    if positive != positive:
+        return ""
+    way, sure = ("rise", positive) if positive > 0.5 else ("fall", 1 - positive)
+    return "open" if sure < LIKELY else f"{way} ({100 * sure:.0f} %)"

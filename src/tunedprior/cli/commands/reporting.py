@@ -29,7 +29,7 @@ def report(
     from tunedprior.report.files import refuse_other_pages
 
     refuse_other_pages(output)
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=True)
     page = report_html(opt, shadow=shadow, bar=sys.stderr.isatty() and not as_json)
     write_atomically(output, page.encode())
     say({"report": str(output), "bytes": len(page.encode())}, Text(f"Wrote {output}."))

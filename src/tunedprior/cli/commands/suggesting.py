@@ -36,7 +36,7 @@ def suggest(
 
     if output is not None:
         refuse_to_overwrite(output, force)  # before anything is suggested
-    opt = reached(campaign, name)
+    opt = reached(campaign, name, only_look=is_open)
     before = opt.pending
     size = opt.space.size
     if size is not None and count > size:
