@@ -117,7 +117,7 @@ def test_outcome_transforms_are_kept() -> None:
 @pytest.mark.parametrize("make", [gp, ensemble], ids=["process", "ensemble"])
 def test_known_noise_is_used(make) -> None:
     exact, noisy = (make(train_Yvar=torch.full_like(Y, variance)) for variance in (1e-2, 400.0))
-    assert (mean_of(exact, X) - Y).abs().max().item() < 1e-3
+    assert (mean_of(exact, X) - Y).abs().max().item() < 0.1
     assert (mean_of(noisy, X) - Y).abs().max().item() > 1.0
     one_wrong = torch.full_like(Y, 1e-2)
     one_wrong[0] = 1e4
