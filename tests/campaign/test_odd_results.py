@@ -63,13 +63,19 @@ def with_old(low: float, high: float, told: tuple[float, ...], **options: Any) -
     return opt
 
 
-@pytest.mark.parametrize(("low", "value"), [(0.2, 863.0), (0.2, 230.0), (0.2, -5.0), (0.2, -150.0), (40.0, 863.0)])
+@pytest.mark.parametrize(("low", "value"), [(0.2, 863.0), (0.2, 230.0), (0.2, -150.0), (40.0, 863.0)])
 def test_a_result_far_from_old_data_and_all_others_is_said_to_be_once(low: float, value: float) -> None:
     opt = with_old(low, 100.0, (60.0, 75.0, 82.0))
     said = rf"far from all others and from old data \({low:g} to 100\): {value:g} \(trial 4\).*decimal point.*amend"
     with pytest.warns(OddResultWarning, match=said):
         opt.tell(SETTINGS[3], value)
     opt.tell(SETTINGS[4], 70.0)  # says nothing more
+
+
+def test_the_only_result_below_0_is_said_to_be_that() -> None:
+    opt = with_old(0.1, 0.9, (0.5, 0.6, 0.7))
+    with pytest.warns(OddResultWarning, match=r"^A result is below 0, where .*: -0\.02 \(trial 4\)\. If it is a slip"):
+        opt.tell(SETTINGS[3], -0.02)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.02, 0.863, -0.5, 101.0, 150.0, 190.0])

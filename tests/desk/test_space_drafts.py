@@ -120,6 +120,8 @@ def test_the_response_is_guessed(columns: list[str], target: str) -> None:
         ("yield", "maximize"),
         ("glossiness", "maximize"),
         ("time saved", "maximize"),
+        ("residual activity", "maximize"),
+        ("cost efficiency", "maximize"),
     ],
 )
 def test_the_direction_is_guessed(name: str, direction: str) -> None:
@@ -176,6 +178,12 @@ def test_a_blank_response_is_not_replaced_by_another_column(name: str, filled: i
     with pytest.raises(InputError, match=rf"the response by its name, and it is blank in {rows}\..*--target"):
         drafted(old)
     assert drafted(old, "loading").target == "loading"
+
+
+@pytest.mark.parametrize("name", ["result", "Target", "y", "objective"])
+def test_a_blank_column_that_might_have_been_the_response_is_no_hindrance(name: str) -> None:
+    old = lab_book().rename(columns={"yield_pct": "yield"}).assign(**{name: None})
+    assert drafted(old).target == "yield"
 
 
 def test_a_workbook_with_decimal_commas_as_text(tmp_path: Path) -> None:

@@ -183,6 +183,15 @@ def test_names_are_matched_only_if_there_is_one_way() -> None:
     assert read("x(1),x(2),y\n1,2,3\n", ["x", "y"]).table.columns.tolist() == ["x(1)", "x(2)", "y"]
 
 
+def test_a_unit_without_brackets_counts_where_nothing_else_is_like_the_name() -> None:
+    assert read("Temp °C,Yield %\n1,2\n", ["temp", "yield"]).table.columns.tolist() == ["temp", "yield"]
+    for header in ("acid [g],acid %,y", "acid %,Acid,y"):
+        found = read(f"{header}\n1,2,3\n", ["acid", "y"]).table.columns.tolist()
+        assert found.count("acid") == 1
+        assert "acid %" in found
+    assert "mol%" in read("mol%,y\n1,2\n", ["mol", "y"]).table.columns
+
+
 def test_columns_that_nobody_asked_for_may_hold_anything() -> None:
     found = read("temp;flow;y;note;note\n20;1,5;0,5;1.5;see 1,234.5\n")
     assert found.table.iloc[0].tolist() == ["20", "1.5", "0.5", "1.5", "see 1,234.5"]

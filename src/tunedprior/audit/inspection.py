@@ -64,8 +64,9 @@ def inspected(
     others: Collection[str],
     seed: int,
     advance: Callable[[str], object],
+    most_rows: int | None = None,
 ) -> Inspection:
-    """Look for every fault."""
+    """Look for every fault; in more rows than so many, in some that are drawn at random."""
     numeric = [one.name for one in space.parameters if isinstance(one, Numeric)]
     advance("reading")
     found = opened(data, [*space.names, target], [*numeric, target])
@@ -81,6 +82,8 @@ def inspected(
         nothing = Fault("no rows", (), (), f"{found.origin} has a header, and no rows below it.", remedy)
         return Inspection(found.origin, 0, read.said, in_order([*faults, nothing]))
     sheet = Sheet(read, space, target)
+    if most_rows is not None:
+        sheet = sheet.without(np.random.default_rng(seed).permutation(len(sheet))[most_rows:])
     advance("looking for faults")
     sheet, more, lost = _structure(sheet)
     faults, rejected = faults + more, rejected + lost

@@ -114,7 +114,7 @@ class Sheet:
         chosen = np.flatnonzero(rows) if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
         return tuple(self.read.where(int(row)) for row in chosen)
 
-    def without(self, rows: Sequence[int]) -> "Sheet":
+    def without(self, rows: Sequence[int] | Int64[ndarray, " k"]) -> "Sheet":
         """The same without some of the rows."""
         if not len(rows):
             return self

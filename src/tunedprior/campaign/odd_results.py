@@ -69,18 +69,25 @@ def _odd_in(
     is_new = np.array([trial.id in fresh for trial in complete])
     scaled = np.log(values) if response.log else values
     comparable = [] if len(values) <= _FIRST else [span for span in old if _holds(span, scaled)]
+    far, apart, hint, below = _is_isolated(values), "all others", "", np.zeros(len(values), dtype=bool)
     if comparable:
         low, high = min(span[0] for span in comparable), max(span[1] for span in comparable)
-        above_zero = not response.log and response.direction != MINIMIZE
-        odd = np.array([new and _is_beyond(scaled, k, low, high, above_zero) for k, new in enumerate(is_new)])
+        far, below = _beyond_and_below_zero(scaled, low, high)
+        if response.log or response.direction == MINIMIZE:
+            below[:] = False
         ends = (np.exp(low), np.exp(high)) if response.log else (low, high)
         apart = f"all others and from old data ({ends[0]:.4g} to {ends[1]:.4g})"
-    else:
-        odd, apart = _is_isolated(values), "all others"
-    found = [trial for trial, is_odd in zip(complete, is_new & (odd | sentinels(values)), strict=True) if is_odd]
-    said = listed(f"{response.value_of(trial):g} (trial {trial.id})" for trial in found)
-    hint = " Did a decimal point slip, or is it another unit?" if comparable else ""
-    return f"A result is far from {apart}: {said}.{hint}" if found else ""
+        hint = " Did a decimal point slip, or is it another unit?"
+    far |= sentinels(values)
+    said = {
+        f"A result is far from {apart}: {{}}.{hint}": far,
+        "A result is below 0, where neither old data nor another result is: {}.": below & ~far,
+    }
+    return " ".join(
+        text.format(listed(f"{values[k]:g} (trial {complete[k].id})" for k in np.flatnonzero(is_new & odd)))
+        for text, odd in said.items()
+        if (is_new & odd).any()
+    )
 
 
 def _is_isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
@@ -94,11 +101,13 @@ def _holds(span: tuple[float, float], values: Float64[ndarray, " n"]) -> bool:
     return inside >= max(_FIRST, _WITHIN * (len(values) - 1))  # one of them may be the slip
 
 
-def _is_beyond(values: Float64[ndarray, " n"], number: int, low: float, high: float, above_zero: bool) -> bool:
-    """Whether this result is far beyond the span of old data and of the other results, or the only one below 0."""
-    one, others = float(values[number]), np.delete(values, number)
-    low, high = min(low, float(others.min())), max(high, float(others.max()))
-    width = high - low
-    if one > high + _BEYOND * width or one < low - _BEYOND * width:
-        return True
-    return above_zero and low >= 0 and one < -_BELOW_ZERO * width
+def _beyond_and_below_zero(
+    values: Float64[ndarray, " n"], low: float, high: float
+) -> tuple[Bool[ndarray, " n"], Bool[ndarray, " n"]]:
+    """Which results are far beyond the span of old data and of all other results, and which alone are below 0."""
+    place, ordered = np.arange(len(values)), np.sort(values)
+    lows = np.minimum(low, np.where(place == values.argmin(), ordered[1], ordered[0]))
+    highs = np.maximum(high, np.where(place == values.argmax(), ordered[-2], ordered[-1]))
+    widths = highs - lows
+    beyond = (values > highs + _BEYOND * widths) | (values < lows - _BEYOND * widths)
+    return beyond, (lows >= 0) & (values < -_BELOW_ZERO * widths)

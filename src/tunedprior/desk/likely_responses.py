@@ -21,14 +21,15 @@ _WORD = re.compile(r"[^\W\d_]+")
 _UNWANTED = frozenset(
     _WORD.findall(
         "loss losses logloss error errors err rmse mse mae mape nll perplexity regret cost costs price time runtime "
-        "duration latency delay waste scrap impurity impurities defect defects residual residuals deviation verlust "
+        "duration latency waste scrap impurity impurities defect defects residuals deviation verlust "
         "verluste fehler kosten preis zeit dauer laufzeit abfall ausschuss verunreinigung abweichung"
     )
 )
 # Beside these it is the other way round, or may be: time saved, impurity removal, time to failure.
 _TURNED = frozenset(
     _WORD.findall(
-        "saved saving savings reduction reduced removal removed avoided rejection free life failure breakdown retention"
+        "saved saving savings reduction reduced removal removed avoided rejection free life failure breakdown "
+        "retention survival efficiency effectiveness tolerance resistance"
     )
 )
 _FEW_ROWS = 8
@@ -37,7 +38,7 @@ _FEW_ROWS = 8
 def likely_direction(name: str) -> str:
     """Whether more of it is better, or less.
 
-    >>> [likely_direction(name) for name in ("yield", "val_loss", "Cost [EUR]", "time saved", "glossiness")]
+    >>> [likely_direction(name) for name in ("yield", "val_loss", "Cost [EUR]", "survival time", "glossiness")]
     ['maximize', 'minimize', 'minimize', 'maximize', 'maximize']
     """
     words = _words(name_and_unit(name)[0])
@@ -53,17 +54,18 @@ def likely_response(read: ReadTable) -> tuple[str, str]:
     able = [name for name in columns if _can_be_response(read.table[name])]
     bare = {name: name_and_unit(name)[0].casefold() for name in columns}
     by_name = [[name for name in columns if bare[name] == wanted] for wanted in _RESPONSES]
-    for named in (*by_name, [name for name in columns if _WORDS_OF_RESPONSES & _words(bare[name])]):
+    by_name.append([name for name in columns if _WORDS_OF_RESPONSES & _words(bare[name])])
+    for named in by_name:
         found = [name for name in named if name in able]
         if len(found) == 1:
             return found[0], "of its name"
-        blank = {name: sum(map(is_blank, read.table[name])) for name in named}
-        mostly = [name for name in named if 2 * blank[name] > len(read)]
-        if mostly and not found:
-            rows = "every row" if blank[mostly[0]] == len(read) else f"{blank[mostly[0]]:,} of {len(read):,} rows"
+    for name in dict.fromkeys(name for named in by_name for name in named):
+        blank = sum(map(is_blank, read.table[name]))
+        if 2 * blank > len(read):
+            rows = "every row" if blank == len(read) else f"{blank:,} of {len(read):,} rows"
             raise InputError(
-                f"{read.origin} has a column {mostly[0]!r}, which is the response by its name, and it is blank in "
-                f"{rows}. Fill it in, or name the column of the response with --target."
+                f"{read.origin} has a column {name!r}, which is the response by its name, and it is blank in {rows}. "
+                "Fill it in, or name the column of the response with --target."
             )
     if not able:
         raise InputError(

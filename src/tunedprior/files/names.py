@@ -3,25 +3,31 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
 from tunedprior.files.units import is_unit
 
 _IN_BRACKETS = re.compile(r"(.*?)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))", re.DOTALL)
-_AFTER_A_SPACE = re.compile(r"(.*[^\s/\[(])\s*(%|‰|°[CF])", re.DOTALL)  # units that are no letters of a name
+_AFTER_A_SPACE = re.compile(r"(.*[^\s/\[(])\s+(%|‰|°[CF])", re.DOTALL)  # units that are no letters of a name
 _AFTER_A_SLASH = re.compile(r"(.*?)\s+/\s*(\S+)", re.DOTALL)
 
 
 def matched(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
-    """For each column (by position) the hoped-for name it stands for: an equal one, else the only one that is alike."""
+    """For each column (by position) the hoped-for name it stands for: an equal one, else the only one that is alike.
+
+    A unit that only a space sets apart is heeded where nothing else will do: "yield %" is "yield" unless there is a
+    "yield [g]".
+    """
     texts = [str(column).strip() for column in columns]
     found = {texts.index(name): name for name in names if name in texts}
-    for name in names:
+    for spaced, name in product((False, True), names):
         if name in found.values():
             continue
-        alike = [k for k, text in enumerate(texts) if k not in found and text and _alike(text, name)]
-        rivals = [other for other in names if other not in found.values() and alike and _alike(texts[alike[0]], other)]
+        alike = [k for k, text in enumerate(texts) if k not in found and text and are_alike(text, name, spaced)]
+        left = [other for other in names if other not in found.values()]
+        rivals = [other for other in left if alike and are_alike(texts[alike[0]], other, spaced)]
         if len(alike) == 1 and rivals == [name]:
             found[alike[0]] = name
     return found
@@ -46,8 +52,11 @@ def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None
         )
 
 
-def name_and_unit(text: str) -> tuple[str, str]:
-    """The name in a header and its unit: "Temp [°C]", "Temp (°C)", "Temp / °C" and "Temp °C" are ("Temp", "°C")."""
+def name_and_unit(text: str, spaced: bool = True) -> tuple[str, str]:
+    """The name in a header and its unit: "Temp [°C]", "Temp (°C)", "Temp / °C" and "Temp °C" are ("Temp", "°C").
+
+    The last of these only if a space may set a unit apart.
+    """
     text = text.strip().strip("'\"").strip()
     bracketed = _IN_BRACKETS.fullmatch(text)
     if bracketed and bracketed[1]:
@@ -55,17 +64,13 @@ def name_and_unit(text: str) -> tuple[str, str]:
     slashed = _AFTER_A_SLASH.fullmatch(text)
     if slashed and is_unit(slashed[2]):
         return slashed[1], slashed[2]
-    spaced = _AFTER_A_SPACE.fullmatch(text)
-    if spaced and any(map(str.isalpha, spaced[1])):
-        return spaced[1], spaced[2]
+    apart = _AFTER_A_SPACE.fullmatch(text) if spaced else None
+    if apart and any(map(str.isalpha, apart[1])):
+        return apart[1], apart[2]
     return text, ""
 
 
-def _alike(text: str, name: str) -> bool:
-    (one, unit), (other, other_unit) = _without_unit(text), _without_unit(name)
-    return one == other and bool(one) and not (unit and other_unit and unit != other_unit)
-
-
-def _without_unit(text: str) -> tuple[str, str]:
-    name, unit = name_and_unit(text)
-    return name.casefold(), unit
+def are_alike(text: str, name: str, spaced: bool = True) -> bool:
+    """Whether a header has this name, but for capitals and a unit; two units must not differ."""
+    (one, unit), (other, other_unit) = name_and_unit(text, spaced), name_and_unit(name, spaced)
+    return one.casefold() == other.casefold() and bool(one) and not (unit and other_unit and unit != other_unit)

@@ -2,7 +2,7 @@
 
 from optuna.storages import BaseStorage
 from optuna.study import Study
-from optuna.trial import FrozenTrial, Trial
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 
 def storage_of(study: Study) -> BaseStorage:
@@ -23,6 +23,11 @@ def id_of_number(study: Study, number: int) -> int:
 def set_attribute(study: Study, trial: Trial | FrozenTrial, name: str, value: object) -> None:
     """Keep something with a trial that runs, out of sight of the user's own attributes."""
     storage_of(study).set_trial_system_attr(id_of(trial), name, value)  # type: ignore[arg-type]  # any JSON
+
+
+def put_back(study: Study, trial: Trial | FrozenTrial) -> None:
+    """Have a trial that was begun wait again: whoever asks next is given it."""
+    storage_of(study).set_trial_state_values(id_of(trial), TrialState.WAITING)
 
 
 def study_attributes(study: Study) -> dict[str, object]:

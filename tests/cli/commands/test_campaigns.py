@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tunedprior.algorithm1.pretraining import pretrain
+from tunedprior.audit import first_look
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.cli.output import Code
 
@@ -250,6 +252,34 @@ def test_rows_that_are_left_out_are_pointed_out_and_no_fault(shell) -> None:
     words, read = ("--old", "sound.csv", "--maximize", "profit"), (shell.folder / "space.yaml").read_text()
     (shell.folder / "space.yaml").write_text(read.replace("goals:\n  yield: maximize\n", ""))
     assert "audit" not in shell("new", "b.db", "--space", "space.yaml", *words)
+
+
+def test_the_audit_that_is_pointed_to_has_the_same_goal(shell) -> None:
+    old = old_rows()
+    old.assign(cost=old["yield"].where(old.index > 3)).drop(columns="yield").to_csv("old.csv", index=False)
+    read = (shell.folder / "space.yaml").read_text()
+    (shell.folder / "space.yaml").write_text(read.replace("goals:\n  yield: maximize\n", ""))
+    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--minimize", "cost").split())
+    audit = "audit old.csv --space space.yaml --target cost --minimize"
+    assert f"Why: tunedprior {audit}" in said
+    assert "--minimize cost" in shell(*audit.split(), "--quick")
+
+
+def test_a_saved_prior_is_old_data_without_faults(shell) -> None:
+    space = {"heat": (20.0, 90.0), "flow": (0.0, 1.0), "gas": ["air", "argon"]}
+    pretrain(old_rows(), space, target="yield").save(shell.folder / "old.prior")
+    begun = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.prior")
+    assert [(one["name"], one["faults"]) for one in begun["old_data"]] == [("old", [])]
+
+
+def test_a_look_at_old_data_that_is_stopped_begins_nothing(shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    old_rows().to_csv("old.csv", index=False)
+    monkeypatch.setattr(first_look, "inspected", stopped)
+    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=Code.STOPPED)
+    assert not (shell.folder / "a.db").exists()
 
 
 def test_a_file_of_results_needs_numbers_unless_they_are_own_runs(campaign) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from integrations.optuna.conftest import SPACE, response
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, OldDataWarning
 from tunedprior.integrations.optuna import TunedPriorSampler
 
 pytestmark = pytest.mark.usefixtures("short_search")
@@ -39,6 +39,29 @@ def test_before_the_first_trial(
     with pytest.raises(InputError, match=said):
         study.optimize(run.append, 1)
     assert not run
+
+
+@pytest.mark.parametrize("storage", [None, "sqlite"])
+def test_what_was_queued_waits_until_old_data_will_do(old: pd.DataFrame, storage: str | None, tmp_path: Path) -> None:
+    url = storage and f"sqlite:///{tmp_path / 'study.db'}"
+    study = optuna.create_study(storage=url, sampler=TunedPriorSampler(old, seed=0, target="los"))
+    first, second = ({"heat": heat, "gas": "argon", "speed": 1.0} for heat in (30.0, 60.0))
+    study.enqueue_trial(first)
+    study.enqueue_trial(second)
+    for _ in range(2):
+        with pytest.raises(InputError, match="los is missing"):
+            study.ask(SPACE)
+    assert [one.state.name for one in study.trials] == ["WAITING", "WAITING"]
+    study.sampler = TunedPriorSampler(old, seed=0, target="loss")
+    assert [study.ask(SPACE).params for _ in range(2)] == [first, second]
+
+
+def test_a_parameter_that_is_like_the_response_is_no_fault_of_old_data() -> None:
+    table = pd.DataFrame({"X": [0.0, 0.5, 1.0], "Y": [0.0, 1.0, 0.5], "y [mV]": [1.0, 2.0, 3.0]})
+    study = optuna.create_study(sampler=TunedPriorSampler(table, seed=0))
+    with pytest.warns(OldDataWarning, match=r"Column 'y \[mV\]' is taken for 'y'"):  # once both parameters are known
+        study.optimize(lambda trial: trial.suggest_float("X", 0, 1) + trial.suggest_float("Y", 0, 1), 2)
+    assert [one.state.name for one in study.trials] == ["COMPLETE", "COMPLETE"]
 
 
 def test_a_response_that_has_a_parameters_name_is_not_missing(old: pd.DataFrame) -> None:

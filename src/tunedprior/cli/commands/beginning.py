@@ -58,6 +58,7 @@ def new(
     from tunedprior.desk.places import refuse_other_files, url_of
     from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
+    from tunedprior.problem.goals import MINIMIZE
     from tunedprior.studies.opening import opened
 
     refuse_other_files(campaign, is_new=True)
@@ -77,11 +78,17 @@ def new(
     sets = old_data_of(old)
     if sets and not anyway:
         refuse_useless(sets, read.parameters, read.constraints, options)
+    files = sets or {}
+    required = {**read.requirements, **requirements_of(requirement)}
+    # Before the campaign is there: whoever stops it now has begun nothing.
+    faults = {
+        which: [blame(one) for one in faults_of(path, read.space, goals, required)] for which, path in files.items()
+    }
     begun = Optimizer(
         read.parameters,
         sets,
         seed=seed,
-        requirements={**read.requirements, **requirements_of(requirement)} or None,
+        requirements=required or None,
         constraints=[*read.constraints, *constraint],
         relation=relation,
         noise_std=noise,
@@ -89,15 +96,12 @@ def new(
         name=name,
         **options,
     )
-    report, files = begun.old_data_report, sets or {}
-    wanted = begun.suggester.aims.requirements
-    faults = {
-        set_name: [blame(one) for one in faults_of(path, begun.space, goals, [one.response for one in wanted])]
-        for set_name, path in files.items()
-    }
-    look = "" if goals.keys() == read.goals.keys() and len(goals) == 1 else f" --target {quoted(next(iter(goals)))}"
+    report = begun.old_data_report
+    first, goal = next(iter(goals.items()))
+    look = f"--space {quoted(str(space))}" + ("" if list(read.goals) == [first] else f" --target {quoted(first)}")
+    look += " --minimize" if goal == MINIMIZE and read.goals.get(first) != goal else ""
     for one in report.sets:
-        _note(one, faults[one.name], f"tunedprior audit {quoted(files[one.name])} --space {quoted(str(space))}{look}")
+        _note(one, faults[one.name], f"tunedprior audit {quoted(files[one.name])} {look}")
     say(
         {
             "campaign": campaign,

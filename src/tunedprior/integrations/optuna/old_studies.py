@@ -16,6 +16,7 @@ from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
+from tunedprior.files.names import are_alike
 from tunedprior.files.study import FAILED, wanted_of
 from tunedprior.files.tables import read_table
 from tunedprior.problem.aims import Aims
@@ -78,9 +79,11 @@ def refuse_without(responses: Sequence[str], data: Any, name: str) -> None:
         return
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
     columns = [str(one) for one in read_table(data, responses, what).table.columns]
-    # A response that is called like a parameter gets another name, and constraints are not known yet.
-    stems = {one.rstrip("_") for one in columns}
-    if not stems.union(columns).intersection(responses) and not any(one.startswith(CONSTRAINT) for one in columns):
+    # A response that is called like a parameter gets another name, and constraints are not known yet. Which of several
+    # columns that are like a response it is, may depend on the parameters.
+    stems = {*columns, *(one.rstrip("_") for one in columns)}
+    is_there = any(are_alike(stem, one) for stem in stems for one in responses)
+    if not is_there and not any(one.startswith(CONSTRAINT) for one in columns):
         raise InputError(
             f"{what} must have the response as a column; {listed(responses)} is missing (there are {listed(columns)}). "
             "Name the response with target=, or rename its column."

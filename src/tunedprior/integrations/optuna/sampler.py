@@ -29,7 +29,7 @@ from tunedprior.integrations.optuna.turns import Turns, choices_of, others_than
 from tunedprior.numerics.isolation import child_seed
 from tunedprior.problem.parameters import parameter_from
 from tunedprior.problem.space import Setting
-from tunedprior.studies.access import set_attribute
+from tunedprior.studies.access import put_back, set_attribute
 from tunedprior.studies.histories import FAILED, INTERRUPTED, as_text, metric_names, unlike_parameters
 
 _log = logging.getLogger(__name__)
@@ -127,12 +127,19 @@ class TunedPriorSampler(BaseSampler):
     def reseed_rng(self) -> None:
         """Nothing: what is drawn at random for a trial depends on its number, which no other trial has."""
 
-    def before_trial(self, study: Study, trial: FrozenTrial) -> None:  # noqa: ARG002
-        """Refuse old data that will not do before a trial is run at random, to find out what there is to set."""
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Refuse old data that will not do before a trial is run at random, to find out what there is to set.
+
+        The trial then waits, with whatever was queued for it, until somebody asks again.
+        """
         if self._search_space or study.study_name in self._checked:
             return
         if not study.get_trials(deepcopy=False, states=_FINISHED):
-            self._teaching.check(study, self._names(study, ()))
+            try:
+                self._teaching.check(study, self._names(study, ()))
+            except InputError:
+                put_back(study, trial)
+                raise
         self._checked.add(study.study_name)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
