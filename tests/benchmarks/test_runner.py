@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -39,10 +40,13 @@ def fits_badly(job: Number) -> list[float]:
     return [job.size]
 
 
-def fails_at_two(job: Number) -> list[float]:
+def fails_at_two(job: Number, done: Path) -> list[float]:
     if job.size == 2.0:
-        time.sleep(1.0)  # the other is done by then
+        while not done.exists():
+            time.sleep(0.05)
+        time.sleep(1.0)  # the other's result has come by then
         raise AssertionError(job)
+    done.touch()
     return [2 * job.size]
 
 
@@ -142,7 +146,7 @@ def test_failed_fits_are_counted() -> None:
 
 def test_what_was_done_survives_a_failure(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
-        run_all(study(fails_at_two), [ONE, TWO], tmp_path)
+        run_all(study(partial(fails_at_two, done=tmp_path / "done")), [ONE, TWO], tmp_path)
     assert run_all(study(never), [ONE], tmp_path)["value"].tolist() == [2.0]
 
 

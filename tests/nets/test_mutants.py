@@ -88,10 +88,10 @@ def test_children_answer_in_their_own_time() -> None:
     def work(task: float) -> float:
         if task == 3.0:
             raise ValueError
-        time.sleep(30 if task == 2.0 else 0)
+        time.sleep(120 if task == 2.0 else 0)
         return task + 1
 
-    assert sorted(forked([1.0, 2.0, 3.0], work, lambda _: 2.0, jobs=3), key=str) == [
+    assert sorted(forked([1.0, 2.0, 3.0], work, lambda task: 2.0 if task == 2.0 else 60.0, jobs=3), key=str) == [
         (1.0, 2.0),
         (2.0, "timeout"),
         (3.0, "crash"),
