@@ -72,6 +72,19 @@ def test_a_result_far_from_old_data_and_all_others_is_said_to_be_once(low: float
     opt.tell(SETTINGS[4], 70.0)  # says nothing more
 
 
+def test_rows_of_one_sheet_do_not_vouch_for_each_other() -> None:
+    opt = with_old(0.04, 0.85, (0.25, 0.1, 0.046, 0.2))
+    with pytest.warns(OddResultWarning, match=r"11\.73 \(trial 5\), 30\.93 \(trial 6\), 4\.6 \(trial 7\)"):
+        opt.tell(SETTINGS[4:7], [11.73, 30.93, 4.6])
+
+
+@pytest.mark.parametrize("value", [-9999.0, 9999.0, -999.0])
+def test_old_data_shows_a_sentinel_among_the_first_results(value: float) -> None:
+    opt = with_old(0.04, 0.85, ())
+    with pytest.warns(OddResultWarning, match=rf"{value:g} \(trial 1\)"):
+        opt.tell(SETTINGS[0], value)
+
+
 def test_the_only_result_below_0_is_said_to_be_that() -> None:
     opt = with_old(0.1, 0.9, (0.5, 0.6, 0.7))
     with pytest.warns(OddResultWarning, match=r"^A result is below 0, where .*: -0\.02 \(trial 4\)\. If it is a slip"):

@@ -46,6 +46,7 @@ class Audit:
         prediction: How well it predicts itself; None if that cannot be told.
         influences: Which inputs matter in it.
         rehearsal: Campaigns on the old data itself; None if there were none.
+        files: What old data and the space file are called in commands.
     """
 
     origin: str
@@ -58,6 +59,7 @@ class Audit:
     prediction: SelfPrediction | None = None
     influences: Influences | None = None
     rehearsal: Rehearsal | None = None
+    files: tuple[str, str] | None = None
 
     def with_measures(
         self,
@@ -97,7 +99,8 @@ class Audit:
     @cached_property
     def next_step(self) -> str:
         """The one thing to do next."""
-        return wording.next_step(self.faults, self.used, self.origin, self.target, self.direction)
+        files = self.files or (self.origin, "space.yaml")
+        return wording.next_step(self.faults, self.used, *files, self.target, self.direction)
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:

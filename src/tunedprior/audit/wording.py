@@ -10,6 +10,7 @@ from tunedprior.audit.inspection import Inspection
 from tunedprior.audit.prediction import Influences, SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
 from tunedprior.checks import listed
+from tunedprior.desk.shell_words import quoted
 from tunedprior.problem.goals import Goal, Target
 
 # Below this part of the variance, and this much better than the more frequent label, settings say next to nothing.
@@ -145,17 +146,17 @@ def verdict(
     return "Use it: its settings explain its response."
 
 
-def next_step(faults: Sequence[Fault], used: int, origin: str, target: str, direction: Goal) -> str:
+def next_step(faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal) -> str:
     """The one thing to do next."""
     if faults:
         return f"{faults[0].remedy} Then audit it again."
     if used == 0:
         return "Add rows with settings and a response, or begin without old data."
-    goal = f"--{direction} {target}"
+    goal = f"--{direction} {quoted(target)}"
     if isinstance(direction, Target):
         ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
-        goal = f"--target {target}={'..'.join(f'{end:g}' for end in ends)}"
-    return f"Begin: tunedprior new campaign.db --space space.yaml --old {origin} {goal}"
+        goal = "--target " + quoted(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
+    return f"Begin: tunedprior new campaign.db --space {quoted(space)} --old {quoted(old)} {goal}"
 
 
 def _says_nothing(found: SelfPrediction) -> bool:

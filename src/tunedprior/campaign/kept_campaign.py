@@ -123,7 +123,10 @@ def load(storage: str | BaseStorage, name: str | None) -> KeptCampaign:
     if wanted not in campaigns:
         there = listed(map(repr, campaigns)) if campaigns else "none"
         asked = "" if name is None else f"; got {shown(name)}"
-        raise InputError(f"name must be that of a campaign in the storage, of which there are {there}{asked}.")
+        raise InputError(
+            f"name must be that of a campaign in the storage, of which there are {there}{asked}.",
+            typed=f"Say which campaign is meant with --name; there are {there}{asked}.",
+        )
     return campaigns[wanted]
 
 

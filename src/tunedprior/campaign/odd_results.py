@@ -1,6 +1,7 @@
 """Results that look like slips: a number that stands for "not measured", or one far from old data and all others."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool, Float64
@@ -68,17 +69,20 @@ def _odd_in(
     values = np.array([response.value_of(trial) for trial in complete], dtype=np.float64)
     is_new = np.array([trial.id in fresh for trial in complete])
     scaled = np.log(values) if response.log else values
-    comparable = [] if len(values) <= _FIRST else [span for span in old if _holds(span, scaled)]
+    # Rows of one sheet may all have the same slip, so they are judged by what was there before, if that is enough.
+    others = scaled[~is_new] if (~is_new).sum() >= _FIRST else None
+    judged = scaled if others is None else others
+    comparable = [] if len(values) <= _FIRST else [span for span in old if _holds(span, judged)]
     far, apart, hint, below = _is_isolated(values), "all others", "", np.zeros(len(values), dtype=bool)
     if comparable:
         low, high = min(span[0] for span in comparable), max(span[1] for span in comparable)
-        far, below = _beyond_and_below_zero(scaled, low, high)
+        far, below = _beyond_and_below_zero(scaled, low, high, others)
         if response.log or response.direction == MINIMIZE:
             below[:] = False
         ends = (np.exp(low), np.exp(high)) if response.log else (low, high)
         apart = f"all others and from old data ({ends[0]:.4g} to {ends[1]:.4g})"
         hint = " Did a decimal point slip, or is it another unit?"
-    far |= sentinels(values)
+    far |= sentinels(np.append(values, [np.exp(end) if response.log else end for end in chain(*old)]))[: len(values)]
     said = {
         f"A result is far from {apart}: {{}}.{hint}": far,
         "A result is below 0, where neither old data nor another result is: {}.": below & ~far,
@@ -102,12 +106,19 @@ def _holds(span: tuple[float, float], values: Float64[ndarray, " n"]) -> bool:
 
 
 def _beyond_and_below_zero(
-    values: Float64[ndarray, " n"], low: float, high: float
+    values: Float64[ndarray, " n"], low: float, high: float, others: Float64[ndarray, " m"] | None
 ) -> tuple[Bool[ndarray, " n"], Bool[ndarray, " n"]]:
-    """Which results are far beyond the span of old data and of all other results, and which alone are below 0."""
-    place, ordered = np.arange(len(values)), np.sort(values)
-    lows = np.minimum(low, np.where(place == values.argmin(), ordered[1], ordered[0]))
-    highs = np.maximum(high, np.where(place == values.argmax(), ordered[-2], ordered[-1]))
+    """Which results are far beyond the span of old data and of these others, and which alone are below 0.
+
+    If there are no others, they are all results but the one that is judged.
+    """
+    if others is None:
+        place, ordered = np.arange(len(values)), np.sort(values)
+        least = np.where(place == values.argmin(), ordered[1], ordered[0])
+        most = np.where(place == values.argmax(), ordered[-2], ordered[-1])
+    else:
+        least, most = others.min(), others.max()
+    lows, highs = np.minimum(low, least), np.maximum(high, most)
     widths = highs - lows
     beyond = (values > highs + _BEYOND * widths) | (values < lows - _BEYOND * widths)
     return beyond, (lows >= 0) & (values < -_BELOW_ZERO * widths)

@@ -24,6 +24,7 @@ from tunedprior.problem.parameters import Numeric, Parameter, is_missing
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial, in_words, same_setting
 
+_SAY_AS_RUN = " (--as-run)"
 _WHAT = "The table of results"
 # The part of a range by which a run may differ from its suggestion; two settings of a design mostly differ by more.
 _NEAR = 0.25
@@ -114,6 +115,12 @@ class ResultSheet:
                         "total."
                     )
             unknown = [str(number) for number in numbers if number is not None and number not in pending]
+            told = [str(one.id) for one in self.history.told if str(one.id) in unknown]
+            if told:
+                raise InputError(
+                    f"Trial {listed(told)} is recorded already. To correct it, amend it; to record another run of it, "
+                    f"{_WHAT.lower()} needs {listed(missing)} too."
+                )
             if unknown:
                 raise InputError(
                     f"No open suggestion has the number {listed(unknown)}; there are {listed(pending) or 'none'}. For "
@@ -182,7 +189,7 @@ class ResultSheet:
         return (
             f"has {in_words(trial.setting)}, and trial {trial.id} was suggested with {in_words(named.suggested)}, "
             f"which is far from it in {listed(far[0])}. Is it the sheet of another campaign? Record it there. If not, "
-            "correct it, or say that it was run like that (--as-run)"
+            f"correct it, or say that it was run like that{_SAY_AS_RUN}"
         )
 
     def _far_apart(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -240,10 +247,11 @@ class ResultSheet:
                 nearest = f"; {parameter.nearest(value):g} is nearest" if isinstance(parameter, Numeric) else ""
                 return (
                     f"{parameter.name} is {value}, which the space does not offer{nearest}. Correct it, or say that it "
-                    "was run like that"
+                    f"was run like that{_SAY_AS_RUN}"
                 )
         violated = self.space.violated(trial.setting)
-        return f"{violated[0]} does not hold. Correct the setting, or say that it was run like that" if violated else ""
+        remedy = f"Correct the setting, or say that it was run like that{_SAY_AS_RUN}"
+        return f"{violated[0]} does not hold. {remedy}" if violated else ""
 
 
 def _run(trials: list[Trial]) -> Run:

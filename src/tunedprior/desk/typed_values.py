@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Iterable
 
-from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.files.names import are_alike
 
 _COMMA = re.compile(r"[-+]?\d*,\d+")
 # 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
@@ -29,8 +29,11 @@ def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))
+        alike = [one for one in names if are_alike(name, one)]
+        name = alike[0] if name not in names and len(alike) == 1 else name
         if not equals or name not in names:
-            raise InputError(f"Values are written as name=value, with the names {listed(names)}; got {pair!r}.")
+            known = ", ".join(names)  # all of them: the one that is meant is among them
+            raise InputError(f"Values are written as name=value, with the names {known}; got {pair!r}.")
         if name in found:
             raise InputError(f"{name!r} is there twice. Write it once.")
         found[name] = _with_point(value, name)

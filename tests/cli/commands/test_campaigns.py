@@ -1,3 +1,4 @@
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_a_campaign_goes_over_into_another(campaign) -> None:
 
 def test_several_campaigns_in_one_file(campaign) -> None:
     campaign("new", "a.db", "--space", "space.yaml", "--name", "second")
-    assert "name must be that of a campaign" in campaign("status", "a.db", code=Code.REFUSED)
+    assert "Say which campaign is meant with --name" in campaign("status", "a.db", code=Code.REFUSED)
     campaign("record", "a.db", "--name", "second", "heat=25", "flow=0.5", "gas=air", "yield=2")
     assert campaign.json("status", "a.db", "--name", "second")["results"] == 1
     assert campaign.json("status", "a.db", "--name", "campaign")["results"] == 0
@@ -263,6 +264,33 @@ def test_the_audit_that_is_pointed_to_has_the_same_goal(shell) -> None:
     audit = "audit old.csv --space space.yaml --target cost --minimize"
     assert f"Why: tunedprior {audit}" in said
     assert "--minimize cost" in shell(*audit.split(), "--quick")
+
+
+def test_commands_that_people_are_told_to_type_can_be_typed(shell) -> None:
+    """Files with spaces, and a campaign with a name."""
+    (shell.folder / "space.yaml").rename(shell.folder / "my space.yaml")
+    old_rows().to_csv("old data.csv", index=False)
+    drafted = shell("space", "old data.csv", "-o", "a draft.yaml")
+    assert "tunedprior audit 'old data.csv' --space 'a draft.yaml'" in drafted
+    found = shell.json("audit", "old data.csv", "--space", "my space.yaml", "--quick")
+    begin = "tunedprior new campaign.db --space 'my space.yaml' --old 'old data.csv' --maximize yield"
+    assert found["next_step"] == f"Begin: {begin}"
+    for place, name in (("campaign.db", ()), ("my campaign.db", ("--name", "second"))):
+        told = shell("new", place, *shlex.split(begin)[3:], *name)
+        assert f"Next: tunedprior suggest {shlex.join([place, *name])}\n" in told
+        assert f"tunedprior suggest {shlex.join([place, *name])}\n" in shell("explain", place, *name)
+        assert f"tunedprior status {shlex.join([place, *name])}\n" in shell("best", place, *name, code=Code.REFUSED)
+    shell("new", "campaign.db", "--space", "my space.yaml", "--name", "second")
+    assert "--name; there are 'campaign', 'second'" in shell("status", "campaign.db", code=Code.REFUSED)
+
+
+def test_a_trial_that_has_a_result_is_said_to_have_one(campaign) -> None:
+    campaign("suggest", "a.db")
+    campaign("record", "a.db", "--trial", "1", "YIELD=0.5")  # whatever capitals
+    told = campaign("record", "a.db", "--trial", "1", "yield=0.6", code=Code.REFUSED)
+    assert "Trial 1 is recorded already. To correct it, amend it" in told
+    told = campaign("amend", "a.db", "1", "yeld=0.6", code=Code.REFUSED)
+    assert "with the names heat, flow, gas, yield; got 'yeld=0.6'" in told
 
 
 def test_a_saved_prior_is_old_data_without_faults(shell) -> None:

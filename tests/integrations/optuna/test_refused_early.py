@@ -41,6 +41,14 @@ def test_before_the_first_trial(
     assert not run
 
 
+def test_where_errors_of_trials_are_caught(old: pd.DataFrame) -> None:
+    """It would be an error of every trial."""
+    study = optuna.create_study(sampler=TunedPriorSampler(old, seed=0, target="los", search_space=SPACE))
+    with pytest.raises(InputError, match="los is missing"):
+        study.optimize(lambda trial: trial.suggest_float("heat", 20.0, 90.0), 3, catch=(Exception,))
+    assert [one.state.name for one in study.trials] == ["WAITING"]
+
+
 @pytest.mark.parametrize("storage", [None, "sqlite"])
 def test_what_was_queued_waits_until_old_data_will_do(old: pd.DataFrame, storage: str | None, tmp_path: Path) -> None:
     url = storage and f"sqlite:///{tmp_path / 'study.db'}"

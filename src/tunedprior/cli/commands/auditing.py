@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,7 @@ def audit(
         found = audit_of(
             old, read.space, target, direction, others=others, rehearse=not quick, seed=seed, advance=advance
         )
+    found = replace(found, files=(old, str(space)))
     say(found.to_dict(), *_shown(found))
     raise typer.Exit(Code.NOTICED if found.faults else Code.FINE)
 

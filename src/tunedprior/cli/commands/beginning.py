@@ -9,10 +9,12 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign
 from tunedprior.cli.output import AsJson, Code, say
 from tunedprior.cli.tables import facts
-from tunedprior.desk.shell_words import quoted
+from tunedprior.desk.shell_words import campaign_words, quoted
 
 if TYPE_CHECKING:
     from tunedprior.problem.old_data_report import OldSetReport
+
+_NAME = "campaign"
 
 
 def new(
@@ -42,7 +44,7 @@ def new(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Begin also if nothing can be learnt from a file of old data.")
     ] = False,
-    name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = "campaign",
+    name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = _NAME,
     seed: Annotated[int, typer.Option(help="What makes suggestions repeatable.")] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -122,7 +124,7 @@ def new(
                 or "none",
             }
         ),
-        Text(f"Next: tunedprior suggest {quoted(campaign)}", style="bold"),
+        Text(f"Next: tunedprior suggest {campaign_words(campaign, None if name == _NAME else name)}", style="bold"),
     )
     if any(faults.values()):
         raise typer.Exit(Code.NOTICED)

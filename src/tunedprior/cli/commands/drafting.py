@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Force
 from tunedprior.cli.output import AsJson, say
+from tunedprior.desk.shell_words import quoted
 
 
 def space(
@@ -43,5 +44,5 @@ def space(
     )
     left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
     why = [Text(draft.why)] if draft.why else []
-    following = Text(f"Edit it, then: tunedprior audit {old} --space {output}")
+    following = Text(f"Edit it, then: tunedprior audit {quoted(str(old))} --space {quoted(str(output))}")
     say({"file": str(output), **found}, said, *why, *left_out, following)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
+from tunedprior.desk.shell_words import campaign_words
 
 
 def explain(
@@ -50,7 +51,9 @@ def explain(
         shown += [Text(f"{number}{in_words(why.setting)}", style="bold"), *_listed(new)]
         said |= set(new)
     if not asked and not old_data:
-        shown.append(Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign}"))
+        shown.append(
+            Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign_words(campaign, name)}")
+        )
     say(data, *shown)
 
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
 from tunedprior.cli.tables import facts, table_of
+from tunedprior.desk.shell_words import campaign_words
 
 
 def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
@@ -36,11 +37,12 @@ def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None
     from tunedprior.errors import InputError
 
     opt = reached(campaign, name, only_look=True)
+    place = campaign_words(campaign, name)
     if opt.suggester.aims.has_front:
-        raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {campaign}")
+        raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {place}")
     found = opt.best
     if found is None:
-        raise InputError("There is no result yet that counts as best. See: tunedprior status " + campaign)
+        raise InputError(f"There is no result yet that counts as best. See: tunedprior status {place}")
     use = opt.recommend()
     say(
         {

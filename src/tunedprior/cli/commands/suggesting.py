@@ -9,7 +9,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign, Force, Name
 from tunedprior.cli.output import AsJson, Code, say, warned_of
 from tunedprior.cli.tables import table_of
-from tunedprior.desk.shell_words import quoted
+from tunedprior.desk.shell_words import campaign_words, quoted
 
 
 def suggest(
@@ -50,8 +50,8 @@ def suggest(
         except (OSError, TunedPriorError) as error:
             unwritten = error  # after what was suggested has been shown: it is in the campaign already
     rows = [{"trial": one.trial, **one} for one in asked]
-    still = "" if is_open or not before else _still_open(len(before), campaign)
-    place = quoted(campaign) + (f" --name {quoted(name)}" if name else "")
+    place = campaign_words(campaign, name)
+    still = "" if is_open or not before else _still_open(len(before), place)
     done = f"Fill in {output.name}, then: tunedprior record {place} {quoted(str(output))}" if output else ""
     if unwritten is not None:
         done = f"It could not be written into {output}: {unwritten} Try: tunedprior suggest {place} --open -o next.xlsx"
@@ -83,6 +83,6 @@ def cancel(
     say({"cancelled": trials}, f"Set aside: {', '.join(map(str, trials))}.")
 
 
-def _still_open(count: int, campaign: str) -> str:
+def _still_open(count: int, place: str) -> str:
     what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
-    return f"{what} no result yet (tunedprior suggest {quoted(campaign)} --open)."
+    return f"{what} no result yet (tunedprior suggest {place} --open)."

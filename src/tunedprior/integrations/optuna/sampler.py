@@ -128,11 +128,11 @@ class TunedPriorSampler(BaseSampler):
         """Nothing: what is drawn at random for a trial depends on its number, which no other trial has."""
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Refuse old data that will not do before a trial is run at random, to find out what there is to set.
+        """Refuse old data that will not do before the first trial is run, and not within every trial that is.
 
         The trial then waits, with whatever was queued for it, until somebody asks again.
         """
-        if self._search_space or study.study_name in self._checked:
+        if study.study_name in self._checked:
             return
         if not study.get_trials(deepcopy=False, states=_FINISHED):
             try:
