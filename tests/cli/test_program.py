@@ -13,6 +13,7 @@ STOPPED_AT = """
 import signal, sys
 from tunedprior.cli.program import main
 wanted = sys.argv.pop(1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it, and so would this
 
 class Stop:
     def find_spec(self, name, *_):
