@@ -73,8 +73,10 @@ def _odd_in(
     others = scaled[~is_new] if (~is_new).sum() >= _FIRST else None
     judged = scaled if others is None else others
     comparable = [] if len(values) <= _FIRST else [span for span in old if _holds(span, judged)]
-    far, apart, hint, below = _is_isolated(values), "all others", "", np.zeros(len(values), dtype=bool)
-    if comparable:
+    apart, hint, below = "all others", "", np.zeros(len(values), dtype=bool)
+    if not comparable:
+        far = _is_isolated(values)
+    else:
         low, high = min(span[0] for span in comparable), max(span[1] for span in comparable)
         far, below = _beyond_and_below_zero(scaled, low, high, others)
         if response.log or response.direction == MINIMIZE:
