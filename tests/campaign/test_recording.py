@@ -123,6 +123,15 @@ def test_what_was_run_off_the_grid_is_taken_on_request(opt: Optimizer) -> None:
     assert opt.trials.told[0].suggested["heat"] != 26
 
 
+def test_a_setting_that_was_rounded_at_the_end_of_its_range_is_taken(opt: Optimizer) -> None:
+    opt.record(
+        [{"heat": 25, "flow": 1.0005, "gas": "air", "y": 0.5}, {"heat": 30, "flow": -0.001, "gas": "air", "y": 0.4}]
+    )
+    assert [one.setting["flow"] for one in opt.trials.told] == [1.0005, -0.001]
+    with pytest.raises(InputError, match=r"flow is 1\.01, which the space does not offer; 1 is nearest.*--as-run"):
+        opt.record([{"heat": 25, "flow": 1.01, "gas": "air", "y": 0.5}])
+
+
 def test_constraints_hold_for_what_is_recorded() -> None:
     opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints="a + b <= 1")
     with pytest.raises(InputError, match="a \\+ b <= 1 does not hold"):

@@ -28,6 +28,8 @@ _SAY_AS_RUN = " (--as-run)"
 _WHAT = "The table of results"
 # The part of a range by which a run may differ from its suggestion; two settings of a design mostly differ by more.
 _NEAR = 0.25
+# The part of a range beyond its ends that is rounding: suggestions have fifteen digits, and people type four.
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,7 @@ class ResultSheet:
             return ""
         for parameter in self.space.parameters:
             value = trial.setting[parameter.name]
-            if not parameter.allows(value):
+            if not parameter.allows(value) and not _is_rounded(value, parameter):
                 nearest = f"; {parameter.nearest(value):g} is nearest" if isinstance(parameter, Numeric) else ""
                 return (
                     f"{parameter.name} is {value}, which the space does not offer{nearest}. Correct it, or say that it "
@@ -252,6 +254,13 @@ class ResultSheet:
         violated = self.space.violated(trial.setting)
         remedy = f"Correct the setting, or say that it was run like that{_SAY_AS_RUN}"
         return f"{violated[0]} does not hold. {remedy}" if violated else ""
+
+
+def _is_rounded(value: Any, parameter: Parameter) -> bool:
+    """Whether a number is a little beyond the end of a range, where any number is allowed."""
+    if not isinstance(parameter, Numeric) or parameter.count is not None:
+        return False
+    return bool(abs(value - parameter.nearest(value)) <= _ROUNDING * (parameter.high - parameter.low))
 
 
 def _run(trials: list[Trial]) -> Run:
