@@ -153,10 +153,9 @@ def _mismatch(sheet: Sheet, name: str, parameter: Numeric) -> float:
 def _share(sheet: Sheet, name: str, parameter: Parameter) -> float:
     """The part of a column's cells that a parameter allows."""
     if isinstance(parameter, Categorical):
-        cells = {(type(cell), str(cell)): cell for cell in sheet.table[name] if not is_blank(cell)}
-        fits = {written: is_choice(cell, parameter) for written, cell in cells.items()}  # each is looked up once
-        found = [fits[type(cell), str(cell)] for cell in sheet.table[name] if not is_blank(cell)]
-        return sum(found) / max(1, len(found))
+        cells = [((type(cell), str(cell)), cell) for cell in sheet.table[name] if not is_blank(cell)]
+        fits = {written: is_choice(cell, parameter) for written, cell in dict(cells).items()}  # each is looked up once
+        return sum(fits[written] for written, _ in cells) / max(1, len(cells))
     values = sheet.measured(name)
     filled = np.isfinite(values).sum() + len(sheet.unreadable(name))
     return float(((values >= parameter.low) & (values <= parameter.high)).sum() / max(1, filled))
