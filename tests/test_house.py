@@ -15,7 +15,7 @@ ROOT = Path(tunedprior.__file__).parent
 SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 TESTS = Path(__file__).parent
 
-MOST_LINES = 330
+MOST_LINES = 600
 MOST_MODULES_AT_THE_ROOT = 5
 # Private names of others that may be used: of PyTorch, GPyTorch, BoTorch and Optuna where there is no public way, and
 # of a class's own instances other than self.
