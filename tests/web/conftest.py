@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from optuna.storages._rdb.storage import _VersionManager
 
 from support.served import Visitor, campaign_at, copied, page_of
 from tunedprior import Optimizer
+from tunedprior.web.background import Explainer, Insight, Thinker
 from tunedprior.web.shared import version_of
-from tunedprior.web.thinking import Insight, Thinker
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -86,13 +86,17 @@ def lab(templates: dict[str, Path], tmp_path: Path, request: pytest.FixtureReque
 @pytest.fixture(autouse=True)
 def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a page began to think about does not go on beside the next test."""
-    made: list[Thinker] = []
+    made: list[Thinker | Explainer] = []
 
-    def thinker(*arguments: Any) -> Thinker:
-        made.append(Thinker(*arguments))
-        return made[-1]
+    def kept(kind: Callable[..., Thinker | Explainer]) -> Callable[..., Thinker | Explainer]:
+        def make(*arguments: Any) -> Thinker | Explainer:
+            made.append(kind(*arguments))
+            return made[-1]
 
-    monkeypatch.setattr("tunedprior.web.application.Thinker", thinker)
+        return make
+
+    monkeypatch.setattr("tunedprior.web.application.Thinker", kept(Thinker))
+    monkeypatch.setattr("tunedprior.web.application.Explainer", kept(Explainer))
     yield
     assert all(one.wait(60) for one in made)
 
@@ -100,4 +104,6 @@ def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are not asked what they think of every page that is opened."""
-    monkeypatch.setattr("tunedprior.web.thinking._seen", lambda optimizer: ({}, Insight(version_of(optimizer.trials))))
+    monkeypatch.setattr(
+        "tunedprior.web.background._seen", lambda optimizer: ({}, Insight(version_of(optimizer.trials)))
+    )

@@ -223,7 +223,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         drawn.append(optimizer.target)
         return "<script>let own = 1;</script>"
 
-    monkeypatch.setattr("tunedprior.web.thinking.report_html", draw)
+    monkeypatch.setattr("tunedprior.web.background.report_html", draw)
     ada = looked_at.ada.open()
     assert "Report" in ada.page.words
     for _ in range(2):
@@ -231,7 +231,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         assert reply.text == "<script>let own = 1;</script>"
         assert reply.headers["content-security-policy"].startswith("sandbox allow-scripts")
     assert drawn == ["yield"]  # once, while nothing changes
-    for module in ("thinking", "showing"):
+    for module in ("background", "showing"):
         monkeypatch.setattr(f"tunedprior.web.{module}.can_draw", lambda: False)
     assert "Report" not in ada.open().page.words
     assert ada.open("/report").status == 404

@@ -9,7 +9,7 @@ import pytest
 
 from support.served import page_of
 from tunedprior.errors import InputError
-from tunedprior.web import claims
+from tunedprior.web import idempotency
 from tunedprior.web.complaints import OvertakenError
 from tunedprior.web.entries import Entry, ResultForm
 from tunedprior.web.shared import SharedCampaign
@@ -92,16 +92,17 @@ def test_two_servers_take_a_run_of_ones_own_once(lab) -> None:
     servers = [SharedCampaign(lab.opened) for _ in range(2)]
     entry = Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
     for round_ in range(5):
-        form = claims.new_form()
+        form = idempotency.new_form()
         at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers * 2))
         assert len(lab.record.trials.told) == round_ + 1
         assert servers[1].tell_unasked(form, entry).id == lab.record.trials.told[-1].id
 
 
 def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "claimed", lambda *_: True)  # each believes that nobody else has the form
+    monkeypatch.setattr(idempotency, "LEASE", 0.0)
+    monkeypatch.setattr(idempotency.turn_of.__wrapped__, "__defaults__", (0.0, None))  # every claim has lapsed at once
     servers = [SharedCampaign(lab.opened) for _ in range(3)]
-    form, entry = claims.new_form(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
+    form, entry = idempotency.new_form(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
     at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers))
     history = lab.record.trials
     assert [one.id for one in history.told] == [1]
@@ -109,7 +110,7 @@ def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch
 
 
 def test_a_run_that_is_refused_can_be_sent_again(lab) -> None:
-    campaign, form = SharedCampaign(lab.opened), claims.new_form()
+    campaign, form = SharedCampaign(lab.opened), idempotency.new_form()
     with pytest.raises(InputError, match="heat"):
         campaign.tell_unasked(form, Entry({"heat": 4000, "acid": 0.5}, {"yield": 1.0}))
     assert campaign.tell_unasked(form, Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})).id == 1
@@ -133,15 +134,6 @@ def test_what_others_write_into_the_file_is_seen_at_once(lab) -> None:
     lab.record.tell({"heat": 40, "acid": 0.5}, 7.5)
     assert ada.client.get("/state").json()["version"] != version
     assert "yield 7.5" in ada.open().page.words
-
-
-def test_of_two_claims_one_stands(lab) -> None:
-    studies = [lab.opened().study for _ in range(4)]
-    for _ in range(5):
-        form = claims.new_form()
-        found = at_once(*(partial(claims.claimed, study, form) for study in studies))
-        assert sum(found) == 1
-        assert not claims.claimed(studies[0], form)
 
 
 def test_the_same_result_is_recognised(lab) -> None:

@@ -1,13 +1,21 @@
 """The few things of Optuna that have no public name: a study's storage, and the identities in it."""
 
-from optuna.storages import BaseStorage
+from optuna.storages import BaseStorage, RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
+from sqlalchemy import Engine
 
 
 def storage_of(study: Study) -> BaseStorage:
     """Where the study is kept."""
     return study._storage
+
+
+def engine_of(study: Study) -> Engine | None:
+    """The database that the study is kept in; None for storages that are none."""
+    storage = storage_of(study)
+    database = getattr(storage, "_backend", storage)  # Optuna puts a cache before databases
+    return database.engine if isinstance(database, RDBStorage) else None
 
 
 def id_of(one: Study | Trial | FrozenTrial) -> int:

@@ -10,11 +10,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.web.complaints import OvertakenError, status_of
+from tunedprior.web.background import Explainer, Thinker
+from tunedprior.web.complaints import BusyError, OvertakenError, status_of
 from tunedprior.web.guard import FORM_KEY, Application, Door, Guard
 from tunedprior.web.pages import router_of
 from tunedprior.web.shared import SharedCampaign
-from tunedprior.web.thinking import Thinker
 from tunedprior.web.typed_numbers import short
 
 _STATIC = {"style.css": "text/css", "page.js": "text/javascript"}
@@ -35,9 +35,10 @@ class Drawing:
         """The page as text."""
         return self._templates.get_template(template).render(content)
 
-    def page(self, request: Request, template: str, status: int = 200, **content: object) -> HTMLResponse:
-        """The page as a reply to a request."""
-        return HTMLResponse(self.text(template, key=request.scope.get(FORM_KEY, ""), **content), status)
+    def page(self, request: Request | None, template: str, status: int = 200, **content: object) -> HTMLResponse:
+        """The page as a reply to a request, whose key its forms have; without one, to anybody."""
+        key = "" if request is None else request.scope.get(FORM_KEY, "")
+        return HTMLResponse(self.text(template, key=key, **content), status)
 
     def refusal(self, status: int, message: str, with_token: bool = False) -> str:
         """A page that says why there is no other."""
@@ -56,7 +57,8 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
     campaign = SharedCampaign(opened)
     drawing = Drawing()
     app = FastAPI(title="tunedprior", docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(router_of(campaign, Thinker(opened, campaign.study), drawing.page, where))
+    thinker, explainer = Thinker(opened, campaign.study), Explainer(opened)
+    app.include_router(router_of(campaign, thinker, explainer, drawing.page, where))
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
@@ -66,11 +68,14 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
         return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
     @app.exception_handler(InputError)
-    def refused(request: Request, error: InputError) -> Response:
+    async def refused(request: Request, error: InputError) -> Response:
         number = error.trial.id if isinstance(error, OvertakenError) and error.trial is not None else None
-        return drawing.page(
-            request, "complaint.html", status_of(error), message=str(error), number=number, title="Nothing was changed"
-        )
+        is_busy = isinstance(error, BusyError)
+        title = "One moment" if is_busy else "Nothing was changed"
+        page = drawing.page(request, "complaint.html", status_of(error), message=str(error), number=number, title=title)
+        if is_busy:
+            page.headers["retry-after"] = str(BusyError.retry_after)
+        return page
 
     @app.exception_handler(404)
     def not_there(_: Request, __: Exception) -> Response:
@@ -81,8 +86,13 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
         return HTMLResponse(drawing.refusal(error.status_code, "That is not how this page is used."), error.status_code)
 
     @app.exception_handler(Exception)
-    def broken(_: Request, error: Exception) -> Response:
+    def broken(request: Request, error: Exception) -> Response:
         said = f"{type(error).__name__}. The window that the server runs in has more. What was recorded is safe."
+        if request.method == "POST":
+            said += (
+                " Whether this form was recorded is not known here: go back and send it again. It counts once, and "
+                "then the page says what is recorded."
+            )
         return HTMLResponse(drawing.refusal(500, said), 500)
 
     return Guard(app, door, drawing.refusal)

@@ -45,6 +45,17 @@ class OvertakenError(RefusedError):
         self.trial = trial
 
 
+class BusyError(RefusedError):
+    """Too much is being worked out already.
+
+    Attributes:
+        retry_after: Seconds after which to try again.
+    """
+
+    status = 503
+    retry_after = 10
+
+
 class ForeignFormError(RefusedError):
     """A form that this page did not give to this browser."""
 

@@ -1,18 +1,23 @@
 """The pages and the forms: every form leads on to a page, so that a reload sends nothing twice."""
 
+import asyncio
 import hmac
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from tunedprior.errors import InputError
-from tunedprior.web import claims, views
+from tunedprior.web import idempotency, views
+from tunedprior.web.background import MOST, Explainer, Thinker
 from tunedprior.web.complaints import ForeignFormError, NotThereError, OvertakenError, RefusedError
 from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY
 from tunedprior.web.shared import SharedCampaign, trial_in, version_of
 from tunedprior.web.showing import Draw, Pages, Typed
-from tunedprior.web.thinking import MOST, Thinker
+
+_PIECE = 1 << 16  # bytes
 
 
 async def typed_in(request: Request) -> Typed:
@@ -41,7 +46,18 @@ def leads_to(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
-def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str) -> APIRouter:
+async def answer_of(question: "Future[bytes]") -> bytes:
+    """What comes of it, for one of several who wait: that one goes away leaves it to the others."""
+    return await asyncio.shield(asyncio.wrap_future(question))
+
+
+async def in_pieces(page: bytes) -> AsyncIterator[bytes]:
+    """A long page piece by piece, so that it is not held in memory again for each who reads it slowly."""
+    for start in range(0, len(page), _PIECE):
+        yield page[start : start + _PIECE]
+
+
+def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, draw: Draw, where: str) -> APIRouter:
     """Every address of the page."""
     router, pages = APIRouter(), Pages(campaign, thinker, draw, where)
 
@@ -82,22 +98,16 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
             recommended=views.recommended_text(thinker.insight(history), campaign.aims),
         )
 
+    # Neither of the next two uses a thread that a result might wait for.
     @router.get("/trials/{number:int}/why")
-    def why(request: Request, number: int) -> HTMLResponse:
-        history = campaign.trials
-        found = trial_in(history, number)
-        return pages.draw(
-            request,
-            "why.html",
-            history,
-            trial=found,
-            setting=views.setting_lines(found.setting),
-            sentences=thinker.explained(number) if found.is_pending else [],
-        )
+    async def why(number: int) -> HTMLResponse:
+        return HTMLResponse(await answer_of(explainer.reasons(number, lambda said: pages.why(number, said))))
 
     @router.get("/report")
-    def report() -> HTMLResponse:
-        return HTMLResponse(thinker.report(), headers={"content-security-policy": REPORT_POLICY})
+    async def report() -> Response:
+        page = await answer_of(explainer.report())
+        headers = {"content-security-policy": REPORT_POLICY, "content-length": str(len(page))}
+        return StreamingResponse(in_pieces(page), media_type="text/html", headers=headers)
 
     @router.post("/trials/{number:int}/result")
     def tell(request: Request, number: int, typed: Form) -> Response:
@@ -105,7 +115,8 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
         try:
             entry = pages.form.entry(typed, found.suggested or found.setting)
             refuse_foreign(request, typed)
-            campaign.tell(number, entry)
+            form = typed.get("form", "")
+            campaign.tell(number, entry, form if idempotency.is_form(form) else "")
         except OvertakenError as error:
             return pages.overtaken(request, error, entry)
         except InputError as error:
@@ -114,8 +125,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
 
     @router.get("/run")
     def run(request: Request) -> HTMLResponse:
-        fields = pages.fields(None)
-        return pages.draw(request, "run.html", campaign.trials, fields=fields, form=claims.new_form(), message="")
+        return pages.draw(request, "run.html", campaign.trials, fields=pages.fields(None), message="")
 
     @router.post("/run")
     def tell_unasked(request: Request, typed: Form) -> Response:
@@ -126,9 +136,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
         except OvertakenError:
             raise
         except InputError as error:
-            number = typed.get("form", "")
-            form = number if claims.is_form(number) else claims.new_form()
-            return pages.again(request, "run.html", error, typed, None, form=form)
+            return pages.again(request, "run.html", error, typed, None)
         return leads_to(f"/trials/{told.id}")
 
     @router.get("/trials/{number:int}/amend")
@@ -165,7 +173,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, draw: Draw, where: str
     def ask(request: Request, typed: Form) -> Response:
         refuse_foreign(request, typed)
         form, count = typed.get("form", ""), typed.get("count", "1").strip()
-        if not claims.is_form(form):
+        if not idempotency.is_form(form):
             raise NotThereError("This form has no number of its own. Open the page anew.")
         if not count.isdecimal() or not 1 <= int(count) <= MOST:
             raise RefusedError(f"Ask for 1 to {MOST} suggestions at once.")

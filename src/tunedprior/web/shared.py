@@ -8,6 +8,7 @@ from threading import RLock
 from typing import Any
 
 from optuna.study import Study
+from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.campaign.odd_results import Spans, spans_of_old
 from tunedprior.campaign.optimizer import Optimizer
@@ -16,7 +17,7 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, same_setting
-from tunedprior.web import claims
+from tunedprior.web import idempotency
 from tunedprior.web.complaints import NotThereError, OvertakenError
 from tunedprior.web.entries import Entry
 
@@ -41,7 +42,7 @@ class SharedCampaign:
         taken = {*Columns.of(self.space, self.aims).names, *(one.target for one in self.aims.responses)}
         #: The user's own columns that hold who told a result, and the form that a run came with.
         self.who, self.form = _free("who", taken), _free("entry form", taken)
-        self._under_way: set[str] = set()
+        self._register = idempotency.register_of(self.study)
 
     @property
     def name(self) -> str:
@@ -66,10 +67,12 @@ class SharedCampaign:
 
     # -- what people do --------------------------------------------------------------------------------
 
-    def tell(self, number: int, entry: Entry) -> Trial:
-        """Take the result of a suggestion; the same result once more changes nothing."""
+    def tell(self, number: int, entry: Entry, form: str = "") -> Trial:
+        """Take the result of a suggestion; the same form or the same result once more changes nothing."""
         with self._lock:
             now = self.trial(number)
+            if now.is_pending and form and self._register.outcome(form) is not None:
+                return self._unchanged(now, entry)  # it was taken back since
             if now.is_pending:
                 try:
                     self._keeper.tell(*self._told(entry), failed=entry.failed, trial=number, note=entry.note)
@@ -78,50 +81,81 @@ class SharedCampaign:
                     if now.is_pending:
                         raise
                 else:
+                    if form:
+                        self._settle(form, number)
                     return self.trial(number)
             if not now.set_aside and entry.is_told_by(now, self.aims):
                 return now
             raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile. Nothing was changed.", now)
 
     def tell_unasked(self, form: str, entry: Entry) -> Trial:
-        """Take the result of a run that nobody asked for; the same form once more changes nothing."""
-        if not claims.is_form(form):
+        """Take the result of a run that nobody asked for; the same form once more changes nothing.
+
+        The form's number is kept with the result. So a form that is sent again finds its result whatever happened in
+        between, also after a crash between writing and saying so.
+        """
+        if not idempotency.is_form(form):
             raise NotThereError("This form has no number of its own. Open it anew, and type it in there.")
-        with self._lock:
-            known = self._of_form(form)
+        known = self._of_form(form)
+        if known is not None:
+            return self._unchanged(known, entry)
+        with idempotency.turn_of(self._register, form) as turn:
+            known = self._of_form(form)  # whoever had the form before may have recorded it
             if known is not None:
-                return known
-            if form in self._under_way:
-                raise OvertakenError("This run is being recorded already. Have a look at the table of all trials.")
-            self._under_way.add(form)
-        try:
-            if not claims.claimed(self.study, form):
-                raise OvertakenError("This run was recorded already. Have a look at the table of all trials.")
+                return self._unchanged(known, entry)
+            if turn is None:
+                raise OvertakenError(
+                    "This run is being recorded at this moment, and is not in the campaign yet. Nothing was changed by "
+                    "this form. Send it again in half a minute: it counts once, and then the page says what is there."
+                )
             with self._lock:
-                setting, values = self._told(entry)
-                self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note)
-                self._keep_the_first(form)
-                found = self._of_form(form)
-                assert found is not None  # it was told just now
-            claims.settle(self.study, form, [found.id])
+                found = self._tell_form(form, entry)
+            with suppress(SQLAlchemyError):  # the result is there, and has the form's number with it
+                turn.settle([found.id])
             return found
-        except InputError as error:
-            if not isinstance(error, OvertakenError):
-                claims.release(self.study, form)
-            raise
-        finally:
-            with self._lock:
-                self._under_way.discard(form)
+
+    def _tell_form(self, form: str, entry: Entry) -> Trial:
+        setting, values = self._told(entry)
+        try:
+            self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note)
+            self._keep_the_first(form)
+        except Exception:  # it may have been written all the same
+            found = self._of_form(form)
+            if found is None:
+                raise
+            return found
+        found = self._of_form(form)
+        assert found is not None  # it was told just now
+        return found
+
+    def _unchanged(self, known: Trial, entry: Entry) -> Trial:
+        """The trial that came of a form before; an `OvertakenError` if it no longer says what the form says."""
+        before = f"This form was recorded before, as trial {known.id}"
+        if known.is_pending or known.set_aside:
+            raise OvertakenError(f"{before}, and taken back since. Nothing was changed.", known)
+        if not entry.is_told_by(known, self.aims):
+            raise OvertakenError(
+                f"{before}, which says something else than the form does now. Nothing was changed. Correct trial "
+                f"{known.id} if it is wrong, or open a new form for another run.",
+                known,
+            )
+        return known
 
     def _keep_the_first(self, form: str) -> None:
         """Withdraw all results of a form but the first: whoever was told later sees the earlier one by now.
 
-        A claim does not keep another server off for ever: one that is held up for minutes counts as ended.
+        A claim does not keep another server off for ever: one that is held up for long counts as ended.
         """
         twins = sorted(one.id for one in self._keeper.trials.told if one.extra.get(self.form) == form)
         for number in twins[1:]:
             with suppress(InputError):  # the other server was faster to do so
                 self._keeper.withdraw(number, "recorded twice")
+
+    def _settle(self, form: str, number: int) -> None:
+        """Remember a form that was acted upon, as far as that can be written."""
+        with suppress(SQLAlchemyError), idempotency.turn_of(self._register, form, patience=0.0) as turn:
+            if turn is not None:
+                turn.settle([number])
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
         """Correct a result, if it still is what the form showed; the same correction once more changes nothing."""
@@ -158,6 +192,8 @@ class SharedCampaign:
         with self._lock:
             history = self.trials
             now = trial_in(history, number)
+            if now.is_pending:
+                return now  # taken back before
             if now.set_aside == WITHDRAWN:
                 return self._again(now) or now
             if not history.told or history.told[-1].id != number:
@@ -186,8 +222,13 @@ class SharedCampaign:
         return {**entry.setting, **who}, None if entry.failed else dict(entry.values)
 
     def _of_form(self, form: str) -> Trial | None:
+        """The trial that came of a form: that which has its number, or which the register names."""
         history = self.trials
-        return next((one for one in history.trials if one.extra.get(self.form) == form), None)
+        found = next((one for one in history.trials if one.extra.get(self.form) == form), None)
+        if found is None:
+            named = self._register.outcome(form) or ()
+            found = next((one for one in history.trials if one.id in named), None)
+        return found
 
     def _again(self, withdrawn: Trial) -> Trial | None:
         """The open suggestion of a result that was taken back."""

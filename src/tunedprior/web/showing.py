@@ -8,11 +8,11 @@ from fastapi.responses import HTMLResponse
 
 from tunedprior.errors import InputError
 from tunedprior.problem.trials import History, Trial
-from tunedprior.web import claims, views
+from tunedprior.web import idempotency, views
+from tunedprior.web.background import MOST, Insight, Thinker, can_draw
 from tunedprior.web.complaints import MistypedError, OvertakenError, status_of
 from tunedprior.web.entries import Entry, Field, ResultForm
-from tunedprior.web.shared import SharedCampaign, version_of
-from tunedprior.web.thinking import MOST, Insight, Thinker, can_draw
+from tunedprior.web.shared import SharedCampaign, trial_in, version_of
 
 #: Draws a template.
 Draw = Callable[..., HTMLResponse]
@@ -35,9 +35,9 @@ class Pages:
         self.form = ResultForm(campaign.space, campaign.aims)
 
     def draw(
-        self, request: Request, template: str, history: History, status: int = 200, **content: Any
+        self, request: Request | None, template: str, history: History, status: int = 200, **content: Any
     ) -> HTMLResponse:
-        """A page with what all of them show."""
+        """A page with what all of them show; a request is needed only for one that has forms."""
         campaign, insight = self.campaign, self.thinker.insight(history)
         return self._draw(
             request,
@@ -85,9 +85,17 @@ class Pages:
             last=history.told[-1] if history.told else None,
             last_results=views.result_lines(history.told[-1], aims) if history.told else [],
             failed=sum(one.failed for one in history.told),
-            ask_form=claims.new_form(),
+            ask_form=idempotency.new_form(),
             most=MOST,
         )
+
+    def why(self, number: int, sentences: list[str]) -> bytes:
+        """Why a suggestion was made."""
+        history = self.campaign.trials
+        found = trial_in(history, number)
+        setting = views.setting_lines(found.setting)
+        page = self.draw(None, "why.html", history, trial=found, setting=setting, sentences=sentences)
+        return bytes(page.body)
 
     def fields(
         self,
@@ -104,6 +112,7 @@ class Pages:
             "responses": self.form.responses(told, typed, wrong),
             "note": Field("note", "Note", "", kept.get("note", told.note if told else ""), (), wrong.get("note", "")),
             "who": Field("who", "Who", "", kept.get("who", ""), (), wrong.get("who", "")),
+            "form": form if idempotency.is_form(form := kept.get("form", "")) else idempotency.new_form(),
         }
 
     def again(

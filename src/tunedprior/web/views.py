@@ -11,9 +11,9 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import COMPLETE, FAILED, History, Trial, same_setting
+from tunedprior.web.background import Expected, Insight
 from tunedprior.web.entries import response_text
 from tunedprior.web.shared import SharedCampaign
-from tunedprior.web.thinking import Expected, Insight
 from tunedprior.web.typed_numbers import short
 
 #: A name and what it is.

@@ -9,8 +9,8 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.web import claims
-from tunedprior.web.thinking import Thinker
+from tunedprior.web import idempotency
+from tunedprior.web.background import Thinker
 
 # Threads share what is said of warnings: what one keeps quiet may be an error in another.
 pytestmark = [pytest.mark.usefixtures("short_search"), pytest.mark.filterwarnings("ignore")]
@@ -72,18 +72,18 @@ def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Optimizer, "ask", refuse)
     thinker = thinker_of(lab)
-    form = claims.new_form()
+    form = idempotency.new_form()
     thinker.ask(form, 1)
     assert thinker.wait(20)
     assert thinker.asked(form).refused == "There is nothing left to try."
-    assert not claims.is_claimed(lab.record.study, form)
+    assert thinker_of(lab).asked(form) is None  # nobody else waits for it
 
 
 def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     thinker, ask = thinker_of(lab), Optimizer.ask
     monkeypatch.setattr(Optimizer, "ask", lambda *_: 1 / 0)
-    monkeypatch.setattr("tunedprior.web.thinking._seen", lambda *_: 1 / 0)
-    first, second = claims.new_form(), claims.new_form()
+    monkeypatch.setattr("tunedprior.web.background._seen", lambda *_: 1 / 0)
+    first, second = idempotency.new_form(), idempotency.new_form()
     thinker.ask(first, 1)
     thinker.insight(lab.record.trials)
     assert thinker.wait(20)
@@ -97,7 +97,7 @@ def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
-    form = claims.new_form()
+    form = idempotency.new_form()
     servers = [thinker_of(lab), thinker_of(lab)]
     for one in servers:
         one.ask(form, 1)
@@ -108,7 +108,7 @@ def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
     later.ask(form, 1)
     assert later.wait(20)
     assert len(lab.record.trials.pending) == 1
-    assert later.asked(claims.new_form()) is None
+    assert later.asked(idempotency.new_form()) is None
 
 
 def test_trust_is_told_for_old_data(tmp_path) -> None:

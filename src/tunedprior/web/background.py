@@ -1,11 +1,15 @@
-"""What takes seconds: suggestions, and what the models say of them. It is worked out while people read and type."""
+"""What takes seconds: suggestions, what the models say of them, reasons and reports.
+
+It is worked out in threads of its own, so that nobody who records a result waits for it. Suggestions have one, reports
+and reasons another, with a bounded queue: requests for the same thing share one answer.
+"""
 
 import atexit
 import sys
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -20,17 +24,19 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.problem.trials import History, settings_of
 from tunedprior.report import report_html
-from tunedprior.web import claims
-from tunedprior.web.complaints import NotThereError
+from tunedprior.web import idempotency
+from tunedprior.web.complaints import BusyError, NotThereError
 from tunedprior.web.shared import version_of
 
 _INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
-# Seconds to wait for another server that thinks about the same form, and between looks at it.
-_MOST_SECONDS, _PAUSE = 120.0, 0.5
+# Seconds to wait for another server that thinks about the same form, and for what is being worked on at the end.
+_MOST_SECONDS = 120.0
 _ELSEWHERE = "This was asked for elsewhere, and nothing came of it. Ask again."
 Found = TypeVar("Found")
 #: So many suggestions may be asked for at once.
 MOST = 24
+#: So many reports and reasons may wait to be worked out, and so many requests may wait for them.
+MOST_QUESTIONS, MOST_WAITING = 8, 48
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,11 @@ class Thinker:
     """
 
     def __init__(self, opened: Callable[[], Optimizer], study: Study) -> None:
-        self._opened, self._study = opened, study
+        self._opened, self._register = opened, idempotency.register_of(study)
         self._optimizer: Optimizer | None = None
         self._busy = RLock()  # whoever uses the optimiser
         self._news, self._state = Condition(), _State()
         self._thread: Thread | None = None
-        self._report: tuple[str, str] | None = None
 
     def ask(self, form: str, count: int) -> None:
         """Begin to think about so many suggestions, unless this form has come before."""
@@ -109,10 +114,13 @@ class Thinker:
         """What became of a form; None if nothing is known of it."""
         with self._news:
             known = self._state.asked.get(form)
-        if known is None and claims.is_form(form):
-            trials = claims.settled(self._study, form)
-            known = Asked(trials) if trials else Asked() if claims.is_claimed(self._study, form) else None
+        if known is None and idempotency.is_form(form):
+            trials = self._register.outcome(form)
+            known = Asked(trials) if trials else Asked() if self._is_claimed(form) else None
         return known
+
+    def _is_claimed(self, form: str) -> bool:
+        return self._register.is_claimed(form, idempotency.LONG_LEASE)
 
     @property
     def is_suggesting(self) -> bool:
@@ -141,28 +149,6 @@ class Thinker:
         """Whether all that was begun is done, after so many seconds at most."""
         with self._news:
             return self._news.wait_for(self._is_idle, seconds)
-
-    def report(self) -> str:
-        """The campaign as one page with pictures, of this moment; the same as before while nothing changed."""
-        if not can_draw():
-            raise NotThereError("Nothing is installed that draws reports.")
-
-        def draw(optimizer: Optimizer) -> str:
-            version = version_of(optimizer.trials)
-            if self._report is None or self._report[0] != version:
-                self._report = version, report_html(optimizer)
-            return self._report[1]
-
-        return self._with(draw)
-
-    def explained(self, number: int) -> list[str]:
-        """Why a suggestion was made, in sentences; none if there is no telling."""
-
-        def explain(optimizer: Optimizer) -> list[str]:
-            is_open = any(one.id == number for one in optimizer.trials.pending)
-            return list(optimizer.explain(number).sentences) if is_open else []
-
-        return self._with(explain)
 
     # -- how it is done --------------------------------------------------------------------------------
 
@@ -235,6 +221,128 @@ class Thinker:
             self._news.notify_all()
 
 
+@dataclass
+class _Question:
+    """Something to be worked out, for all who wait for it."""
+
+    work: Callable[[], bytes]
+    answer: "Future[bytes]" = field(default_factory=Future)
+    waiting: int = 1
+
+
+class Explainer:
+    """Draws reports and reasons, one at a time, with an optimiser of its own.
+
+    Whoever asks for what already waits gets the same answer; what is being worked on may be of a moment ago, and is not
+    shared. The last answer to each question is kept, and given again while the history is the same.
+
+    Args:
+        opened: Opens the campaign.
+    """
+
+    def __init__(self, opened: Callable[[], Optimizer]) -> None:
+        self._opened = opened
+        self._optimizer: Optimizer | None = None
+        self._news, self._is_ending = Condition(), False
+        self._thread: Thread | None = None
+        self._queue: dict[str, _Question] = {}
+        self._present: _Question | None = None
+        self._report: tuple[str, bytes] | None = None
+        self._reasons: tuple[str, dict[int, list[str]]] = ("", {})
+
+    def report(self) -> "Future[bytes]":
+        """The campaign as one page with pictures; the same as before while nothing changed."""
+        return self._ask("report", self._draw_report)
+
+    def reasons(self, number: int, draw: Callable[[list[str]], bytes]) -> "Future[bytes]":
+        """The page that says why a suggestion was made.
+
+        Args:
+            number: The trial's.
+            draw: Makes the page of the sentences; there are none if there is no telling.
+        """
+        return self._ask(f"why {number}", lambda: draw(self._explain(number)))
+
+    def wait(self, seconds: float) -> bool:
+        """Whether all that was asked is answered, after so many seconds at most."""
+        with self._news:
+            return self._news.wait_for(lambda: not self._queue and self._present is None, seconds)
+
+    def _ask(self, key: str, work: Callable[[], bytes]) -> "Future[bytes]":
+        with self._news:
+            there = self._queue.get(key)
+            everybody = [*self._queue.values(), *([] if self._present is None else [self._present])]
+            is_full = there is None and len(self._queue) >= MOST_QUESTIONS
+            if is_full or sum(one.waiting for one in everybody) >= MOST_WAITING:
+                raise BusyError(
+                    "Too many reports and reasons are being worked out at this moment. Everything else goes on. Try "
+                    f"this page again in {BusyError.retry_after} seconds."
+                )
+            if there is not None:
+                there.waiting += 1
+                return there.answer
+            self._queue[key] = _Question(work)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="explaining", daemon=True)
+                self._thread.start()
+                atexit.register(self._end)
+            self._news.notify_all()
+            return self._queue[key].answer
+
+    def _end(self) -> None:
+        with self._news:
+            self._is_ending = True
+            self._news.notify_all()
+        if self._thread is not None:
+            self._thread.join(_MOST_SECONDS)
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._is_ending or self._queue)
+                if self._is_ending:
+                    return
+                self._present = self._queue.pop(next(iter(self._queue)))
+                asked = self._present
+            try:
+                found = asked.work()
+            except Exception as error:  # whatever it is, the thread must go on for everybody else
+                if not isinstance(error, TunedPriorError):
+                    traceback.print_exc(file=sys.stderr)
+                asked.answer.set_exception(error)
+            else:
+                asked.answer.set_result(found)
+            with self._news:
+                self._present = None
+                self._news.notify_all()
+
+    def _campaign(self) -> Optimizer:
+        if self._optimizer is None:
+            self._optimizer = self._opened()
+        return self._optimizer
+
+    def _draw_report(self) -> bytes:
+        if not can_draw():
+            raise NotThereError("Nothing is installed that draws reports.")
+        optimizer = self._campaign()
+        version = version_of(optimizer.trials)
+        if self._report is None or self._report[0] != version:
+            self._report = version, report_html(optimizer).encode()
+        return self._report[1]
+
+    def _explain(self, number: int) -> list[str]:
+        optimizer = self._campaign()
+        history = optimizer.trials
+        if all(one.id != number for one in history.pending):
+            return []
+        version = version_of(history)
+        if self._reasons[0] != version:
+            self._reasons = version, {}
+        if number not in self._reasons[1]:
+            self._reasons[1][number] = list(optimizer.explain(number).sentences)
+        return self._reasons[1][number]
+
+
 def can_draw() -> bool:
     """Whether what draws the report is installed."""
     return find_spec("plotly") is not None
@@ -243,22 +351,14 @@ def can_draw() -> bool:
 def _suggested(optimizer: Optimizer, form: str, count: int) -> Asked:
     study = optimizer.study
     assert study is not None  # only campaigns in a database are served
-    if not claims.claimed(study, form):
-        deadline = time.monotonic() + _MOST_SECONDS
-        while time.monotonic() < deadline:
-            trials = claims.settled(study, form)
-            if trials is not None:
-                return Asked(trials, "" if trials else _ELSEWHERE)
-            time.sleep(_PAUSE)
-        return Asked(refused=_ELSEWHERE)
-    try:
-        asked = optimizer.ask(count)
-    except Exception:
-        claims.release(study, form)
-        raise
-    numbers = tuple(one.trial for one in asked)
-    claims.settle(study, form, numbers)
-    return Asked(numbers)
+    register = idempotency.register_of(study)
+    with idempotency.turn_of(register, form, idempotency.LONG_LEASE, _MOST_SECONDS) as turn:
+        if turn is None:
+            trials = register.outcome(form)
+            return Asked(trials or (), "" if trials else _ELSEWHERE)
+        numbers = tuple(one.trial for one in optimizer.ask(count))
+        turn.settle(numbers)
+        return Asked(numbers)
 
 
 def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insight]:

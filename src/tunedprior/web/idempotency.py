@@ -1,0 +1,265 @@
+"""Forms that count once, however often and by whichever server they are received.
+
+Every form has a number that nobody can guess. Whoever acts upon it inserts the number into a table of the campaign's
+database, whose primary key it is: of two inserts one is refused by the database. The claim is given back whatever goes
+wrong, and is replaced by what came of the form when all goes well. A server may end in between, so a claim lapses after
+a while, by the database's clock. What a claim says is never taken for a result: that is looked for in the history.
+
+Storages that are no database of SQLAlchemy's (Optuna's journal files, studies in memory) have a lock in this process.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from secrets import token_hex
+from threading import Lock
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from optuna.study import Study
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from tunedprior.studies.access import engine_of, id_of, set_study_attribute, study_attributes
+
+#: Seconds after which nobody is at work on a result any more, and on suggestions: its server was ended.
+LEASE, LONG_LEASE = 20.0, 600.0
+#: Seconds to wait for somebody who acts upon the same form, and between looks.
+PATIENCE, _PAUSE = 3.0, 0.05
+_LETTERS = 24
+_ATTRIBUTE = "tunedprior:form:"
+
+_FORMS = sa.Table(
+    "tunedprior_forms",
+    sa.MetaData(),
+    sa.Column("study_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("form", sa.String(_LETTERS), primary_key=True),
+    sa.Column("owner", sa.String(_LETTERS), nullable=False),
+    sa.Column("since", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("trials", sa.Text, nullable=True),
+)
+
+_CLAIM = sa.select(_FORMS.c.owner, _FORMS.c.trials, _FORMS.c.since, sa.func.now().label("now"))
+
+
+def new_form() -> str:
+    """A number for a form that nobody can guess."""
+    return token_hex(_LETTERS // 2)
+
+
+def is_form(number: str) -> bool:
+    """Whether it is the number of a form, and not something else of any length."""
+    return len(number) == _LETTERS and all(letter in "0123456789abcdef" for letter in number)
+
+
+class FormRegister(Protocol):
+    """Which forms somebody acts upon, and what came of them."""
+
+    def claim(self, form: str, owner: str, lease: float) -> bool:
+        """Whether the form is this owner's from now on: nobody has acted upon it, and nobody does."""
+        ...
+
+    def release(self, form: str, owner: str) -> None:
+        """Give an owner's claim back: nothing came of it, and the form may be sent again."""
+        ...
+
+    def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
+        """Keep which trials came of a form, in place of the claim."""
+        ...
+
+    def outcome(self, form: str) -> tuple[int, ...] | None:
+        """The trials that came of a form; None while nothing is known of it."""
+        ...
+
+    def is_claimed(self, form: str, lease: float) -> bool:
+        """Whether somebody acts upon the form, and has done so for less than the lease."""
+        ...
+
+
+def register_of(study: Study) -> FormRegister:
+    """The register of a study: in its database, or in this process for storages that are none."""
+    engine = engine_of(study)
+    return ProcessRegister(study) if engine is None else TableRegister(engine, id_of(study))
+
+
+class Turn:
+    """The right to act upon a form.
+
+    Args:
+        register: Where the claim is.
+        form: The form.
+        owner: Whose claim it is.
+    """
+
+    def __init__(self, register: FormRegister, form: str, owner: str) -> None:
+        self._register, self._form, self._owner = register, form, owner
+        self.is_settled = False
+
+    def settle(self, trials: Sequence[int]) -> None:
+        """Keep which trials came of the form."""
+        self._register.settle(self._form, self._owner, trials)
+        self.is_settled = True
+
+    def release(self) -> None:
+        """Give the form back, unless something came of it."""
+        if not self.is_settled:
+            self._register.release(self._form, self._owner)
+
+
+@contextmanager
+def turn_of(
+    register: FormRegister, form: str, lease: float = LEASE, patience: float | None = None
+) -> Iterator[Turn | None]:
+    """Our turn to act upon a form; None if it is settled, or if somebody else still acts upon it after our patience.
+
+    Whatever is raised meanwhile, the claim is given back.
+
+    Args:
+        register: Of the campaign.
+        form: The form.
+        lease: Seconds after which whoever claimed it counts as ended.
+        patience: Seconds to wait for somebody else.
+    """
+    owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
+    while not (is_ours := register.claim(form, owner, lease)):
+        if register.outcome(form) is not None or time.monotonic() > deadline:
+            break
+        time.sleep(_PAUSE)
+    turn = Turn(register, form, owner) if is_ours else None
+    try:
+        yield turn
+    finally:
+        if turn is not None:
+            with suppress(SQLAlchemyError):  # it lapses
+                turn.release()
+
+
+class TableRegister:
+    """Claims as rows of a table, which is made when the first form is sent: reading needs no right to write.
+
+    Args:
+        engine: Of the campaign's database.
+        study: By which the database knows the study.
+    """
+
+    def __init__(self, engine: sa.Engine, study: int) -> None:
+        self._engine, self._study = engine, study
+        self._is_there = False
+
+    def claim(self, form: str, owner: str, lease: float) -> bool:
+        """Whether the form is this owner's from now on: the insert succeeds, or the claim that is there has lapsed."""
+        self._make()
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(_FORMS.insert().values(study_id=self._study, form=form, owner=owner))
+            return True
+        except IntegrityError:
+            return self._take_over(form, owner, lease)
+
+    def _take_over(self, form: str, owner: str, lease: float) -> bool:
+        with self._engine.begin() as connection:
+            there = connection.execute(_CLAIM.where(self._is(form), _FORMS.c.trials.is_(None))).one_or_none()
+            if there is None or _is_young(there, lease):
+                return False
+            lapsed = sa.and_(self._is(form), _FORMS.c.owner == there.owner, _FORMS.c.trials.is_(None))
+            taken = connection.execute(_FORMS.update().where(lapsed).values(owner=owner, since=sa.func.now()))
+            return taken.rowcount == 1
+
+    def release(self, form: str, owner: str) -> None:
+        """Remove an owner's claim."""
+        own = sa.and_(self._is(form), _FORMS.c.owner == owner, _FORMS.c.trials.is_(None))
+        with self._engine.begin() as connection:
+            connection.execute(_FORMS.delete().where(own))
+
+    def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
+        """Write the trials into an owner's claim."""
+        own = sa.and_(self._is(form), _FORMS.c.owner == owner)
+        with self._engine.begin() as connection:
+            connection.execute(_FORMS.update().where(own).values(trials=json.dumps(list(trials))))
+
+    def outcome(self, form: str) -> tuple[int, ...] | None:
+        """The trials that came of a form."""
+        there = self._row(form)
+        return None if there is None or there.trials is None else tuple(map(int, json.loads(there.trials)))
+
+    def is_claimed(self, form: str, lease: float) -> bool:
+        """Whether there is a claim without an outcome, and it has not lapsed."""
+        there = self._row(form)
+        return there is not None and there.trials is None and _is_young(there, lease)
+
+    def _row(self, form: str) -> "sa.Row[Any] | None":
+        if not self._has_table():
+            return None
+        with self._engine.connect() as connection:
+            return connection.execute(_CLAIM.where(self._is(form))).one_or_none()
+
+    def _is(self, form: str) -> "sa.ColumnElement[bool]":
+        return sa.and_(_FORMS.c.study_id == self._study, _FORMS.c.form == form)
+
+    def _has_table(self) -> bool:
+        self._is_there = self._is_there or sa.inspect(self._engine).has_table(_FORMS.name)
+        return self._is_there
+
+    def _make(self) -> None:
+        """See that the table is there; another server may make it at the same moment."""
+        if not self._has_table():
+            try:
+                with self._engine.begin() as connection:
+                    _FORMS.create(connection, checkfirst=True)
+            except SQLAlchemyError:
+                if not self._has_table():
+                    raise
+
+
+def _is_young(claim: "sa.Row[Any]", lease: float) -> bool:
+    return bool(claim.now - claim.since < timedelta(seconds=lease))
+
+
+# Of all campaigns in this process: a form's number is unique.
+_claims: dict[str, tuple[str, float]] = {}
+_claims_lock = Lock()
+
+
+class ProcessRegister:
+    """Claims in this process, outcomes with the study.
+
+    Args:
+        study: Whose.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    def claim(self, form: str, owner: str, lease: float) -> bool:
+        """Whether the form is this owner's from now on."""
+        with _claims_lock:
+            if self.outcome(form) is not None:
+                return False
+            there = _claims.get(form)
+            if there is not None and time.monotonic() - there[1] < lease:
+                return False
+            _claims[form] = owner, time.monotonic()
+            return True
+
+    def release(self, form: str, owner: str) -> None:
+        """Remove an owner's claim."""
+        with _claims_lock:
+            if form in _claims and _claims[form][0] == owner:
+                del _claims[form]
+
+    def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
+        """Keep the trials with the study."""
+        set_study_attribute(self._study, _ATTRIBUTE + form, {"trials": list(trials)})
+        self.release(form, owner)
+
+    def outcome(self, form: str) -> tuple[int, ...] | None:
+        """The trials that came of a form."""
+        kept = study_attributes(self._study).get(_ATTRIBUTE + form)
+        found = kept.get("trials") if isinstance(kept, dict) else None
+        return tuple(map(int, found)) if isinstance(found, list) else None
+
+    def is_claimed(self, form: str, lease: float) -> bool:
+        """Whether somebody in this process acts upon it."""
+        with _claims_lock:
+            return form in _claims and time.monotonic() - _claims[form][1] < lease
