@@ -10,7 +10,7 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo docs lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences mutants campaigns fuzz format clean
+.PHONY: test demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -42,6 +42,10 @@ imports: $(INSTALLED)
 docs: $(INSTALLED)
 	@echo "== documentation: the site, into site/"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Every picture of the README and the documents, from benchmarks/results; a test fails where these changed since.
+pictures: $(INSTALLED)
+	$(BIN)/python -m benchmarks pictures
 
 # What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
 PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)

@@ -15,6 +15,7 @@ from benchmarks.studies import (
     merge,
     mistakes,
     paper,
+    pictures,
     recovery,
     repeat,
     sharing,
@@ -55,6 +56,7 @@ _BENCHMARKS = {
     "demo": demo,
     "gallery": gallery,
     "ideas": ideas,
+    "pictures": pictures,
     "tuning-tables": tuning_tables,
 }
 

@@ -1,6 +1,7 @@
-"""Figures in the paper's layout, one panel per function: seven methods in colours, the others in grey."""
+"""Figures of results, and files of figures that say which stored results they were drawn from."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,12 +15,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, MaxNLocator, NullFormatter
+from PIL import Image
 
 from benchmarks.comparison import kinds_in_order, mean_regrets, problems_in_order, quartiles, ratio, tried
 from benchmarks.methods.by_name import AVERAGE, BASELINE, METHODS
 from benchmarks.problems.kinds import FLIPPED, KINDS, OTHER_KINDS
 
-mpl.rcParams["svg.hashsalt"] = "tunedprior"  # the same picture is the same file
+#: The entries of a PNG that say what it was drawn from: the files' names, and one digest of what was in them.
+_SOURCE, _DIGEST = "Source", "Digest"
 
 #: What is told apart in a panel, by name: the default, Algorithm 1, and rivals of each kind. No more than seven lines
 #: can be; the others are grey, and the tables have them.
@@ -43,7 +46,7 @@ _GREY = "0.8"
 _LEAST = 1e-4  # regret below this is drawn there: a pool's best setting leaves none, and a logarithm needs some
 
 
-def draw_functions(results: pd.DataFrame, names: Sequence[str], path: Path) -> None:
+def draw_functions(results: pd.DataFrame, names: Sequence[str]) -> Figure:
     """Median simple regret with flipped old data; the quartiles of the default and of the standard process shaded.
 
     A function on which the median of no method ever moves has no panel: there is nothing to see.
@@ -66,10 +69,10 @@ def draw_functions(results: pd.DataFrame, names: Sequence[str], path: Path) -> N
         panels.flat[-1].legend(*handles, loc="center", frameon=False)
     else:
         figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    save(figure, path)
+    return figure
 
 
-def draw_fibre(results: pd.DataFrame, simulated: bool, path: Path) -> None:
+def draw_fibre(results: pd.DataFrame, simulated: bool) -> Figure:
     """The least squared distance from the target, as the paper draws it."""
     found = quartiles(results, ("method", "step"))
     figure, axes = plt.subplots(figsize=(8, 5.6), layout="constrained")
@@ -78,10 +81,10 @@ def draw_fibre(results: pd.DataFrame, simulated: bool, path: Path) -> None:
     axes.set(xlabel="experiment on device B", ylabel="least squared distance from 500 µm, µm² (median)", yscale="log")
     axes.set_title("Short polymer fibres" + (" (simulation)" if simulated else ""), loc="left")
     figure.legend(*_handles(axes), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    save(figure, path)
+    return figure
 
 
-def draw_kinds(results: pd.DataFrame, first: int, path: Path) -> None:
+def draw_kinds(results: pd.DataFrame, first: int) -> Figure:
     """Regret relative to the standard process, by kind of old data, with 95 % intervals."""
     regrets, (names, tried_ones, seeds) = mean_regrets(results, first), tried(results, OTHER_KINDS[0])
     methods = [method for method in COLOURS if method in tried_ones]
@@ -103,7 +106,7 @@ def draw_kinds(results: pd.DataFrame, first: int, path: Path) -> None:
     axes.set_yticks([0.125, 0.25, 0.5, 1, 2, 4])
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    save(figure, path)
+    return figure
 
 
 def _curve(axes: Axes, found: pd.DataFrame, method: str) -> None:
@@ -129,14 +132,7 @@ def _handles(axes: Axes) -> tuple[list[Artist], list[str]]:
     return [*(shown[label] for label in labels), grey], [*labels, f"{others} others (see the tables)"]
 
 
-def save(figure: Figure, path: Path) -> None:
-    """As a picture and as a drawing."""
-    figure.savefig(path.with_suffix(".png"), dpi=130)
-    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
-    plt.close(figure)
-
-
-def draw_beliefs(results: pd.DataFrame, path: Path) -> None:
+def draw_beliefs(results: pd.DataFrame) -> Figure:
     """A row for each kind of old data: a dot for every function, a bar at the geometric mean; the baseline is at 1."""
     regrets, kinds, names = mean_regrets(results), kinds_in_order(results), problems_in_order(results)
     figure, axes = plt.subplots(figsize=(8, 0.55 * len(kinds) + 1.4), layout="constrained")
@@ -147,11 +143,37 @@ def draw_beliefs(results: pd.DataFrame, path: Path) -> None:
         axes.plot([low, high], [-row, -row], color=COLOURS[AVERAGE], linewidth=2)
         (bar,) = axes.plot(middle, -row, "|", color=COLOURS[AVERAGE], markersize=18, markeredgewidth=3)
     line = axes.axvline(1, color=COLOURS[BASELINE], linewidth=1.2)
-    named = {"the default on one function": dots, "geometric mean, 95 % interval": bar, "the standard process": line}
+    named = {
+        "the default on one function": dots,
+        "geometric mean, 95 % interval over seeds": bar,
+        "the standard process": line,
+    }
     figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     axes.set(xscale="log", yticks=range(0, -len(kinds), -1), ylim=(0.6 - len(kinds), 0.6))
     axes.set_yticklabels([f"old data: {kind}" for kind in kinds])
     axes.set_xlabel("mean regret, relative to the standard process (left is better)", fontsize=10)
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.spines[["top", "right", "left"]].set_visible(False)
-    save(figure, path)
+    return figure
+
+
+def save(figure: Figure, path: Path, data: Sequence[Path], dpi: int = 120) -> None:
+    """As a PNG that carries the names of the files it was drawn from, and their digest."""
+    told = {_SOURCE: ", ".join(one.name for one in data), _DIGEST: digest_of(data), "Software": None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=dpi, pil_kwargs={"optimize": True}, metadata=told)
+    plt.close(figure)
+
+
+def drawn_from(path: Path) -> tuple[str, str]:
+    """The names of the files that a picture was drawn from, and their digest; empty where it does not say."""
+    with Image.open(path) as image:
+        return image.info.get(_SOURCE, ""), image.info.get(_DIGEST, "")
+
+
+def digest_of(data: Sequence[Path]) -> str:
+    """SHA-256 of the files' contents, one after the other, whichever way their lines end."""
+    found = sha256()
+    for one in data:
+        found.update(one.read_bytes().replace(b"\r\n", b"\n"))
+    return found.hexdigest()

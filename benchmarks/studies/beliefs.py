@@ -24,7 +24,6 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.figures import draw_beliefs
 from benchmarks.methods.by_name import ALL_METHODS, OldData
 from benchmarks.methods.campaigns import campaign_in_box, campaign_in_pool, coverage_in_pool
 from benchmarks.problems.functions import function_named
@@ -175,13 +174,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", metavar="DIR", help="a folder of measured pairs; without it they are left out")
     parser.add_argument("--methods", metavar="NAME", nargs="+", help="only these methods; no tables are written")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, help="only these; no tables are written")
-    parser.add_argument("--tables", action="store_true", help="run nothing; tables and figures of all that is stored")
+    parser.add_argument("--tables", action="store_true", help="run nothing; tables of all that is stored")
     parser.add_argument("--estimate", action="store_true", help="how long all of it takes on two cores, from a sample")
-    parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
+    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write tables and figures."""
+    """Run what is missing, then write tables."""
     size = SMOKE if arguments.smoke else FULL
     _refuse_unknown_methods(arguments.methods)
     if arguments.pairs is not None:
@@ -212,11 +211,9 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _write(found: dict[str, pd.DataFrame], docs: Path) -> None:
-    (docs / "figures").mkdir(parents=True, exist_ok=True)
+    docs.mkdir(parents=True, exist_ok=True)
     write_tables(docs / "beliefs.md", all_belief_tables(found))
-    if "functions" in found:
-        draw_beliefs(found["functions"], docs / "figures" / "beliefs")
-    print(f"Tables and figures are in {docs}.")
+    print(f"Tables are in {docs}; `make pictures` draws what is stored.")
 
 
 def _refuse_unknown_methods(names: Collection[str] | None) -> None:

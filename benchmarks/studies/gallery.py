@@ -1,20 +1,42 @@
-"""The pictures of docs/gallery.md, of two small simulated campaigns, and that of the README, of stored results.
+"""The campaigns of docs/gallery.md: two small simulated ones, and what each picture of them shows.
 
-python -m benchmarks gallery [--out DIR]
+    python -m benchmarks gallery [--out DIR]
+
+Stores the history of both (`gallery_yield.csv`, `gallery_trade_off.csv`), and the values in each picture
+(`gallery.json`), from which `make pictures` draws.
 """
 
 import argparse
+import json
+from dataclasses import fields, is_dataclass
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from benchmarks.studies import pairs_picture
-from benchmarks.tables import DOCS
-from tunedprior import Optimizer, plots
+from benchmarks.results import RESULTS, replace_file
+from tunedprior import Optimizer
 from tunedprior.campaign import simulate
+from tunedprior.plots import pictures
+from tunedprior.plots.drawing import shadows
+from tunedprior.plots.effect_curves import effects_picture
+from tunedprior.plots.old_lessons import learnt_picture
+from tunedprior.plots.over_trials import progress_picture
+from tunedprior.plots.pair_effects import interactions_picture
+from tunedprior.plots.pictures import Picture
+from tunedprior.plots.standing import standing_of
+from tunedprior.plots.trade_offs import front_picture
+from tunedprior.plots.trust_course import trust_picture
+from tunedprior.plots.with_matplotlib import matplotlib_figure
 from tunedprior.problem.space import Setting
+
+#: What is stored: what was told in each campaign, and what is shown of them.
+HISTORIES, SHOWN = ("gallery_yield.csv", "gallery_trade_off.csv"), "gallery.json"
+#: What pictures are made of, by name.
+_PARTS = {name: one for name, one in vars(pictures).items() if is_dataclass(one)}
 
 SPACE = {"temperature (°C)": (30.0, 110.0), "time (s)": (60.0, 600.0, "log"), "catalyst": ["A", "B", "C", "D"]}
 _ACTIVITY = {"A": 1.0, "B": 0.75, "C": 0.55, "D": 0.3}
@@ -49,10 +71,21 @@ def old_records(seed: int = 0) -> pd.DataFrame:
     return rows
 
 
+def for_yield() -> Optimizer:
+    """As much yield as possible, before anything is told."""
+    known = {"other substrate": old_records().drop(columns="waste (g)")}
+    return Optimizer(SPACE, known, target="yield (%)", seed=1)
+
+
+def for_trade_offs() -> Optimizer:
+    """Much yield, at least 20 %, and little waste, before anything is told."""
+    goals = {"yield (%)": "maximize", "waste (g)": "minimize"}
+    return Optimizer(SPACE, old_records(), objectives=goals, requirements={"yield (%)": ">= 20"}, seed=1)
+
+
 def one_goal(trials: int = _TRIALS) -> Optimizer:
     """As much yield as possible; one run fails, and one is somebody's own idea."""
-    known = {"other substrate": old_records().drop(columns="waste (g)")}
-    opt = Optimizer(SPACE, known, target="yield (%)", seed=1)
+    opt = for_yield()
     rng = np.random.default_rng(3)
     own = {"temperature (°C)": 60.0, "time (s)": 300.0, "catalyst": "B"}
 
@@ -67,33 +100,56 @@ def one_goal(trials: int = _TRIALS) -> Optimizer:
 
 
 def two_goals(trials: int = _TRIALS) -> Optimizer:
-    """Much yield and little waste, of which at least 20 % is required."""
-    goals = {"yield (%)": "maximize", "waste (g)": "minimize"}
-    opt = Optimizer(SPACE, old_records(), objectives=goals, requirements={"yield (%)": ">= 20"}, seed=1)
+    """Much yield and little waste."""
+    opt = for_trade_offs()
     simulate(opt, lambda one: {"yield (%)": yield_of(one), "waste (g)": waste_of(one)}, trials)
     return opt
 
 
+def pictures_of(one: Optimizer, two: Optimizer, shadow: bool = True) -> dict[str, Picture]:
+    """What each function of `tunedprior.plots` would draw, as values; the first campaign's, and the second's front."""
+    standing = standing_of(one)
+    return {
+        "progress": progress_picture(standing, shadows(shadow)),
+        "effects": effects_picture(standing),
+        "interactions": interactions_picture(standing),
+        "trust": trust_picture(one.trust),
+        "learnt": learnt_picture(standing),
+        "front": front_picture(standing_of(two)),
+    }
+
+
+def draw_stored(stored: Path, name: str) -> Figure:
+    """One of them, from the file of all."""
+    return matplotlib_figure(decoded(json.loads(stored.read_text(encoding="utf-8"))[name]))
+
+
+def encoded(value: Any) -> Any:
+    """A picture as JSON has it: each part with the name of its class, numbers with six digits."""
+    if is_dataclass(value):
+        return {"is": type(value).__name__} | {one.name: encoded(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, tuple):
+        return [encoded(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def decoded(value: Any) -> Any:
+    """The picture again."""
+    if isinstance(value, dict):
+        return _PARTS[value["is"]](**{name: decoded(one) for name, one in value.items() if name != "is"})
+    return tuple(decoded(one) for one in value) if isinstance(value, list) else value
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
-    parser.add_argument("--out", type=Path, default=DOCS / "pictures", help="where to write the pictures")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where results go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Draw all of them."""
-    folder: Path = arguments.out
-    folder.mkdir(parents=True, exist_ok=True)
+    """Run both campaigns, and store them and what their pictures show."""
     one, two = one_goal(), two_goals()
-    for name, opt in (
-        ("progress", one),
-        ("effects", one),
-        ("interactions", one),
-        ("trust", one),
-        ("learnt", one),
-        ("front", two),
-    ):
-        figure = getattr(plots, name)(opt, backend="matplotlib")
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=90, pil_kwargs={"optimize": True}, metadata={"Software": None})
-        print(f"wrote {path}")
-    pairs_picture.draw(folder / "pairs.png")
+    for name, opt in zip(HISTORIES, (one, two), strict=True):
+        replace_file(arguments.out / name, opt.history.to_csv(index=False))
+    lines = [f"{json.dumps(name)}: {json.dumps(encoded(one))}" for name, one in pictures_of(one, two).items()]
+    replace_file(arguments.out / SHOWN, "{" + ",\n".join(lines) + "}\n")
+    print(f"Results are in {arguments.out}; `make pictures` draws them.")

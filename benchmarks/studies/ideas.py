@@ -1,9 +1,11 @@
-"""The two pictures of docs/ideas.md: what old data adds to three results, and how trust moves.
+"""What old data adds to three results: an old machine's waste, and a new machine's yield.
 
     python -m benchmarks ideas [--out DIR]
 
-The first is of one input: an old machine's waste, and a new machine's yield, which runs the other way, in other units
-and at slightly other temperatures. The second is of campaigns on a test function, one for each kind of old data.
+Stores what the first picture of docs/ideas.md is drawn from (`make pictures`): `ideas.csv` has the old records, and for
+the model without them and with them what is expected at each temperature, and the temperature it would try next. The
+new machine's yield runs the other way, in other units and at slightly other temperatures. The second picture there is
+of the campaigns of `python -m benchmarks trust`.
 """
 
 import argparse
@@ -14,10 +16,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from benchmarks.figures import save
-from benchmarks.studies.trust import campaign
-from benchmarks.tables import DOCS
+from benchmarks.results import RESULTS, replace_file
 from tunedprior import Optimizer
 
 SPACE = {"temperature": (20.0, 100.0)}
@@ -32,6 +33,7 @@ KINDS = {
     "binary labels": "pass or fail only",
     "pure noise": "nothing but noise",
 }
+_OLD, _WITHOUT, _WITH = "the old machine", "without old data", "with old data"
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555")
 _BLUE, _GREY = "#0072b2", "#555555"
 
@@ -53,23 +55,30 @@ def old_records(seed: int = 0) -> pd.DataFrame:
 def models() -> dict[str, Optimizer]:
     """The same three results, without old data and with it."""
     old = old_records().rename(columns={"waste": "y"})
-    found = {"without old data": Optimizer(SPACE, seed=0), "with old data": Optimizer(SPACE, old, seed=0)}
+    found = {_WITHOUT: Optimizer(SPACE, seed=0), _WITH: Optimizer(SPACE, old, seed=0)}
     for opt in found.values():
         opt.tell([{"temperature": one} for one in TRIED], new_yield(np.array(TRIED)))
     return found
 
 
-def draw_learning(path: Path) -> dict[str, float]:
+def expectations() -> pd.DataFrame:
+    """The old records, then what each model expects (mean, std) at each temperature, and what it would try next."""
+    parts = [old_records().rename(columns={"waste": "mean"}).assign(of=_OLD)]
+    for name, opt in models().items():
+        following = opt.ask()["temperature"]
+        parts.append(pd.concat([GRID, opt.predict(GRID)[["mean", "std"]]], axis=1).assign(of=name, next=following))
+    return pd.concat(parts)[["of", "temperature", "mean", "std", "next"]].round(4)
+
+
+def draw_learning(stored: pd.DataFrame) -> Figure:
     """The old records, then what is expected of the new machine after three results; the next setting of each."""
     figure, panels = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
-    old = old_records()
-    panels[0].plot(old["temperature"], old["waste"], "o", color="#d55e00", markersize=4)
-    panels[0].set_title("the old machine: 24 records", loc="left", fontsize=11)
+    old = stored[stored["of"] == _OLD]
+    panels[0].plot(old["temperature"], old["mean"], "o", color="#d55e00", markersize=4)
+    panels[0].set_title(f"{_OLD}: {len(old)} records", loc="left", fontsize=11)
     panels[0].set(ylabel="waste (g)")
-    chosen = {}
-    for axes, (name, opt) in zip(panels[1:], models().items(), strict=True):
-        chosen[name] = opt.ask()["temperature"]
-        _expected(axes, opt, chosen[name])
+    for axes, name in zip(panels[1:], (_WITHOUT, _WITH), strict=True):
+        _expected(axes, stored[stored["of"] == name])
         axes.set_title(f"the new machine, {name}", loc="left", fontsize=11)
     for axes in panels:
         axes.set(xlabel="temperature (°C)", xlim=(17, 103))
@@ -79,23 +88,23 @@ def draw_learning(path: Path) -> dict[str, float]:
     figure.legend(
         *panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9
     )
-    save(figure, path)
-    return chosen
+    return figure
 
 
-def _expected(axes: Axes, opt: Optimizer, chosen: float) -> None:
+def _expected(axes: Axes, found: pd.DataFrame) -> None:
     """What the model expects, the truth, what was measured, and what it would try next."""
-    heat, expected = GRID["temperature"], opt.predict(GRID)
-    low, high = (expected["mean"] + sign * 1.96 * expected["std"] for sign in (-1, 1))
+    heat = found["temperature"]
+    low, high = (found["mean"] + sign * 1.96 * found["std"] for sign in (-1, 1))
     axes.fill_between(heat, low, high, color=_BLUE, alpha=0.18, linewidth=0, label="95 % interval")
-    axes.plot(heat, expected["mean"], color=_BLUE, linewidth=2, label="expected")
+    axes.plot(heat, found["mean"], color=_BLUE, linewidth=2, label="expected")
     axes.plot(heat, new_yield(heat.to_numpy()), "--", color=_GREY, linewidth=1.2, label="the truth, unknown to it")
     axes.plot(TRIED, new_yield(np.array(TRIED)), "o", color="black", markersize=6, label="measured")
-    axes.axvline(chosen, color="#009e73", linewidth=1.6, linestyle=":", label="suggested next")
+    axes.axvline(found["next"].iloc[0], color="#009e73", linewidth=1.6, linestyle=":", label="suggested next")
 
 
-def draw_trust_lines(histories: dict[str, pd.Series], path: Path) -> None:
+def draw_trust_lines(stored: pd.DataFrame) -> Figure:
     """Trust after each result, a line for each kind of old data, named at its end."""
+    histories = {kind: stored[stored["kind"] == kind].set_index("results")["trust"] for kind in KINDS}
     figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
     ends = _apart([float(history.iloc[-1]) for history in histories.values()])
     for (kind, history), colour, end in zip(histories.items(), _COLOURS, ends, strict=True):
@@ -106,7 +115,7 @@ def draw_trust_lines(histories: dict[str, pd.Series], path: Path) -> None:
     axes.set_xlim(0, max(history.index[-1] for history in histories.values()))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    save(figure, path)
+    return figure
 
 
 def _apart(heights: list[float], least: float = 0.06) -> list[float]:
@@ -120,15 +129,13 @@ def _apart(heights: list[float], least: float = 0.06) -> list[float]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
-    parser.add_argument("--out", type=Path, default=DOCS / "figures", help="where to write the pictures")
-    parser.add_argument("--steps", type=int, default=15, help="trials of each campaign, after the first settings")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where results go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Draw both."""
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    chosen = draw_learning(arguments.out / "ideas_learning")
-    print(", ".join(f"{name}: {temperature:.1f} °C is next" for name, temperature in chosen.items()))
-    histories = {kind: campaign(kind, arguments.steps).trust.history["trust"] for kind in KINDS}
-    draw_trust_lines(histories, arguments.out / "ideas_trust")
-    print(", ".join(f"{KINDS[kind]}: {history.iloc[-1]:.2f}" for kind, history in histories.items()))
+    """Store what is expected."""
+    found = expectations()
+    following = found.dropna(subset="next").groupby("of", sort=False)["next"].first()
+    print(", ".join(f"{name}: {temperature:.1f} °C is next" for name, temperature in following.items()))
+    replace_file(arguments.out / "ideas.csv", found.to_csv(index=False))
+    print(f"Results are in {arguments.out}; `make pictures` draws them.")

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.figures import draw_fibre, draw_functions, draw_kinds
+from benchmarks.figures import draw_fibre, save
 from benchmarks.methods.by_name import METHODS, OldData
 from benchmarks.methods.campaigns import campaign_in_pool
 from benchmarks.problems import fibre
@@ -137,11 +137,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=("functions", "fibre"), help="one part of it")
     parser.add_argument("--fibre-data", metavar="DIR", help="Experiment 2 on measured tables (see docs/experiments.md)")
     parser.add_argument("--estimate", action="store_true", help="how long all of it takes on two cores, from a sample")
-    parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
+    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write tables and figures."""
+    """Run what is missing, then write tables."""
     size = SMOKE if arguments.smoke else FULL
     if arguments.estimate:
         print(f"About {estimated_minutes(size):.0f} minutes on two cores like these.")
@@ -155,22 +155,19 @@ def main(arguments: argparse.Namespace) -> None:
     elif out is None and arguments.smoke:
         out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
     results, docs = (RESULTS, DOCS) if out is None else (out, out)
-    (docs / "figures").mkdir(parents=True, exist_ok=True)
+    docs.mkdir(parents=True, exist_ok=True)
     if arguments.only != "fibre" and measured is None:
         tell_functions(size, results, docs)
     if arguments.only != "functions":
         tell_fibres(size, measured, results, docs)
-    print(f"Results are in {results}, tables and figures in {docs}.")
+    print(f"Results are in {results}, tables in {docs}; `make pictures` draws what is stored.")
 
 
 def tell_functions(size: Size, results: Path, docs: Path) -> None:
-    """Experiment 1: run what is missing, then write its tables and figures."""
+    """Experiment 1: run what is missing, then write its tables."""
     found = run_all(_sized(ON_FUNCTIONS, size), function_jobs(size), results)
     first = len(SPACE) + 1
     write_tables(docs / "experiments.md", function_tables(found, first))
-    draw_functions(found, PAPER, docs / "figures" / "experiment1")
-    draw_functions(found, (*SHIFTED, *FAILURES), docs / "figures" / "shifted_and_failures")
-    draw_kinds(found, first, docs / "figures" / "kinds")
 
 
 def tell_fibres(size: Size, measured: str | None, results: Path, docs: Path) -> None:
@@ -180,7 +177,9 @@ def tell_fibres(size: Size, measured: str | None, results: Path, docs: Path) -> 
         study, tables = Study("fibre-data", FibreJob, on_fibres, f"{_COMMAND} --fibre-data {measured}"), measured
     found = run_all(_sized(study, size), fibre_jobs(size, tables), results)
     write_tables(docs / "experiments.md", fibre_tables(found, simulated=measured is None))
-    draw_fibre(found, simulated=measured is None, path=docs / "figures" / study.name)
+    if measured is not None:
+        made = [results / f"{study.name}{end}.csv" for end in ("", "_runs")]
+        save(draw_fibre(found, simulated=False), docs / "figures" / f"{study.name}.png", made)
 
 
 def _sized(study: Study[JobT], size: Size) -> Study[JobT]:

@@ -1,21 +1,27 @@
-"""What each belief means, as draws from it, and how trust moves over a run, with old data of several kinds.
+"""How trust moves over a run, with old data of several kinds, and draws from each belief about some old data.
 
     python -m benchmarks trust [--out DIR]
 
-The figures of docs/beliefs.md.
+Stores what the pictures of docs/beliefs.md and the second of docs/ideas.md are drawn from (`make pictures`):
+`trust.csv` has a row for each kind of old data and result, with the row of the pool that was tried; `held.csv` has old
+data of one input and, on a grid, a column for each draw.
 """
 
 import argparse
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import torch
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks.problems.functions import FUNCTIONS
 from benchmarks.problems.kinds import SPACE, old_data
 from benchmarks.problems.pools import pool_of
-from benchmarks.studies.trust_figures import draw_beliefs_held, draw_trust
-from benchmarks.tables import DOCS
+from benchmarks.results import RESULTS, replace_file
 from tunedprior import Optimizer
 from tunedprior.beliefs import KernelBelief, beliefs
 from tunedprior.campaign import simulate
@@ -24,16 +30,20 @@ from tunedprior.numerics.linalg import cholesky
 
 NAME, SEED, STEPS, POOL = "Styblinski-Tang", 100, 20, 1024
 GRID = torch.linspace(-1, 1, 161, dtype=torch.float64)[:, None]
-#: What is drawn: old data by the name of its kind.
-DRAWN = ("flipped", "noisy flip", "shifted", "binary labels", "another function", "pure noise")
+#: Old data by the name of its kind; the picture of beliefs has all but the first.
+KINDS = ("same", "flipped", "noisy flip", "shifted", "binary labels", "another function", "pure noise")
+#: Beliefs of the average, in the order of their areas, and what is stored of each run.
+_AREAS = {"aligned": "#9ecae1", "shape": "#fdd0a2", "uninformed": "0.92"}
+_STORED = [*_AREAS, "trust"]
 #: Beliefs in the order of their panels, which decides which draws each gets.
 HELD = ("aligned", "matched", "uncertain", "reweighted")
+_OLD = "old data"
+_DRAWS = ("#0072b2", "#009e73", "#56b4e9", "black")  # none like the old data's
 
 
 def campaign(kind: str, steps: int) -> Optimizer:
     """An optimiser that was told the first settings and so many of its own."""
-    function = FUNCTIONS[NAME]
-    pool = pool_of(function, POOL, SEED)
+    function, pool = FUNCTIONS[NAME], _pool()
     optimizer = Optimizer(SPACE, old_data(kind, function, SEED), seed=SEED)
     first = np.random.default_rng(SEED).choice(len(pool), size=function.num_inputs + 1, replace=False)
     begun = pool.iloc[first].to_dict("records")
@@ -41,8 +51,30 @@ def campaign(kind: str, steps: int) -> Optimizer:
     return optimizer
 
 
-def draws(count: int = 4) -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
-    """Old settings and responses of one input, and on a grid what each belief about them holds possible.
+def course(kind: str, optimizer: Optimizer) -> pd.DataFrame:
+    """How probable each belief is and how far old data is trusted after each result, and which row was tried for it."""
+    pool = _pool()
+    told = pd.DataFrame([one.setting for one in optimizer.trials.told])[list(pool.columns)].to_numpy()
+    rows = [int(((pool.to_numpy() - one) ** 2).sum(axis=1).argmin()) for one in told]
+    found = optimizer.trust.history[_STORED].round(6).rename_axis("results").reset_index()
+    return found.assign(kind=kind, row=pd.array([pd.NA, *rows], dtype="Int64"))[["kind", "results", "row", *_STORED]]
+
+
+def told_again(kind: str, rows: Iterable[int]) -> Optimizer:
+    """An optimiser that was told the results at these rows of the pool, without choosing anything."""
+    function = FUNCTIONS[NAME]
+    optimizer = Optimizer(SPACE, old_data(kind, function, SEED), seed=SEED)
+    for setting in _pool().iloc[list(rows)].to_dict("records"):
+        optimizer.tell(setting, function.respond(setting))
+    return optimizer
+
+
+def _pool() -> pd.DataFrame:
+    return pool_of(FUNCTIONS[NAME], POOL, SEED)
+
+
+def draws(count: int = len(_DRAWS)) -> pd.DataFrame:
+    """On a grid, old data of one input (where it was measured) and what each belief about it holds possible.
 
     The old data covers the left two thirds only.
     """
@@ -53,28 +85,76 @@ def draws(count: int = 4) -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.T
     fit = AlphaFit.by_evidence(settings, standardised, torch.tensor([0.35]))
     kernels = {one.name: one.kernel(fit) for one in beliefs() if isinstance(one, KernelBelief)}
     kernels = {name: kernels[name] for name in HELD} | {"uninformed": fit.kernel}
-    found = {}
+    found = pd.DataFrame(index=pd.Index(GRID[:, 0].numpy().round(6), name="setting"))
     for name, kernel in kernels.items():
         with torch.no_grad():
             covariance = kernel.forward(GRID, GRID)
         covariance = covariance / covariance.diagonal().mean() + 1e-9 * torch.eye(len(GRID))
-        found[name] = cholesky(covariance) @ torch.randn(len(GRID), count, generator=random, dtype=torch.float64)
-    return settings, response, found
+        drawn = cholesky(covariance) @ torch.randn(len(GRID), count, generator=random, dtype=torch.float64)
+        found[[f"{name} {number + 1}" for number in range(count)]] = drawn.numpy()
+    old = pd.Series(response.numpy(), settings[:, 0].numpy().round(6), name=_OLD)
+    return pd.concat([old, found], axis=1).sort_index().rename_axis("setting").round(6)
+
+
+def draw_trust(stored: pd.DataFrame) -> Figure:
+    """A panel for each kind of old data: how probable each belief is after each result, and trust as a line."""
+    histories = {kind: some.set_index("results") for kind, some in stored.groupby("kind", sort=False)}
+    shown = {kind: history for kind, history in histories.items() if kind != KINDS[0]}
+    figure, panels = plt.subplots(
+        2, (len(shown) + 1) // 2, figsize=(10, 5), sharey=True, squeeze=False, layout="constrained"
+    )
+    for (kind, history), axes in zip(shown.items(), panels.flat, strict=False):
+        areas = [history[belief] for belief in _AREAS]
+        axes.stackplot(history.index, *areas, labels=list(_AREAS), colors=list(_AREAS.values()))
+        axes.plot(history.index, history["trust"], label="trust", color="#d55e00", linewidth=2.4)
+        axes.set_title(f"old data: {kind}", loc="left", fontsize=11)
+        axes.set(xlim=(0, history.index.max()), ylim=(0, 1))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axes in panels[-1]:
+        axes.set_xlabel("results told")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("probability (areas), trust (line)")
+    labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside lower center", ncols=len(labels[0]), frameon=False)
+    return figure
+
+
+def draw_beliefs_held(stored: pd.DataFrame) -> Figure:
+    """The old data, then a panel for each belief about it: objectives that it holds possible."""
+    found = stored.set_index("setting")
+    old = found[_OLD].dropna()
+    by_belief: Mapping[str, list[str]] = {
+        name: [column for column in found.columns if column.split(" ")[0] == name] for name in (*HELD, "uninformed")
+    }
+    figure, panels = plt.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
+    panels.flat[0].plot(old.index, old, "o", color="#d55e00", markersize=4)
+    panels.flat[0].set_title("the old data", loc="left", fontsize=11)
+    for (belief, columns), axes in zip(by_belief.items(), panels.flat[1:], strict=True):
+        for column, colour in zip(columns, _DRAWS, strict=True):
+            line = found[column].dropna()
+            axes.plot(line.index, line, linewidth=1.4, color=colour)
+        axes.set_title(belief, loc="left", fontsize=11)
+        axes.axvspan(old.index.min(), old.index.max(), color="#d55e00", alpha=0.08, linewidth=0)
+    for axes in panels.flat:
+        axes.set_yticks([])
+        axes.set_ylabel("response")
+    for axes in panels[-1]:
+        axes.set_xlabel("setting")
+    return figure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
-    parser.add_argument("--out", type=Path, help="where the figure goes, instead of into the project")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where results go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run the campaigns and draw them, and the beliefs."""
-    figures = (DOCS if arguments.out is None else arguments.out) / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    histories = {}
-    for kind in DRAWN:
-        trust = campaign(kind, STEPS).trust
-        histories[kind] = trust.history
-        print(f"{kind} old data\n{trust}\n")
-    draw_trust(histories, figures / "trust")
-    draw_beliefs_held(GRID, *draws(), figures / "held")
+    """Run the campaigns and draw from the beliefs, and store both."""
+    courses = []
+    for kind in KINDS:
+        optimizer = campaign(kind, STEPS)
+        courses.append(course(kind, optimizer))
+        print(f"{kind} old data\n{optimizer.trust}\n")
+    replace_file(arguments.out / "trust.csv", pd.concat(courses).to_csv(index=False))
+    replace_file(arguments.out / "held.csv", draws().reset_index().to_csv(index=False))
+    print(f"Results are in {arguments.out}; `make pictures` draws them.")

@@ -25,7 +25,7 @@ from benchmarks.studies.field.measures import (
     versus,
 )
 from benchmarks.studies.field.pair_tables import each_pair, harm
-from benchmarks.studies.field.pictures import every_picture, mean_curves, named_peers
+from benchmarks.studies.field.pictures import figure_of, mean_curves, named_peers
 from benchmarks.studies.field.tables import field_tables
 from benchmarks.studies.field.words import told
 
@@ -233,6 +233,10 @@ def test_pictures_name_the_best_and_are_drawn(results: pd.DataFrame, tmp_path: P
     assert mean_curves(found, [MANY, OTHER])[OURS][2].tolist() == pytest.approx([0.1, 1.7 / 3])
     assert mean_curves(found, [MANY, OTHER])[RANDOM][2].tolist() == pytest.approx([0.4, 0.4])
     unmet = Key("Branin", "same", 150, 0.0)
-    made = every_picture(found, {"pairs": [FEW, MANY, OTHER, unmet], "families": [unmet]}, tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted(made)
-    assert len(made) == 3
+    for kind in ("ranks", "trials"):
+        figure_of(found, kind, "pairs", [FEW, MANY, OTHER, unmet]).savefig(tmp_path / kind)
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(LookupError, match="no results of tunedprior beside BoTorch"):
+        figure_of(found, "contests", "pairs", [FEW, MANY])
+    with pytest.raises(LookupError, match="none in families"):
+        figure_of(found, "ranks", "families", [unmet])

@@ -1,7 +1,6 @@
 """The paper's experiments: every method and function once, the quick command, documents that tell what is stored."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,9 +70,9 @@ def test_the_command_has_a_quick_size(
     assert {kind for _, kind, _ in tried} == set(KINDS)
     assert {job.method for job in jobs_of(read_runs("fibre", tmp_path), FibreJob)} == set(METHODS)
     assert "after 7 experiments (simulated)" in (tmp_path / "experiments.md").read_text()
-    for name in ("experiment1", "shifted_and_failures", "kinds", "fibre"):
-        assert (tmp_path / "figures" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
-        assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text()[:500]
+    names = [f"figures/{name}.png" for name in ("experiment1", "shifted_and_failures", "kinds", "fibre")]
+    main(["pictures", *names, "--results", str(tmp_path), "--out", str(tmp_path)])
+    assert all((tmp_path / name).read_bytes()[:4] == b"\x89PNG" for name in names)
 
 
 def test_the_documented_experiments_are_the_stored_ones() -> None:
@@ -84,5 +83,3 @@ def test_the_documented_experiments_are_the_stored_ones() -> None:
     text = EXPERIMENTS.read_text()
     for name, table in tables.items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text, name
-    for picture in re.findall(r"\]\((figures/[^)]+)\)", text):
-        assert (EXPERIMENTS.parent / picture).is_file()

@@ -21,6 +21,7 @@ from tests.support.stored import (
     STANDARD,
     TUNED,
     Estimate,
+    curves,
     ratio,
     runs,
     speed,
@@ -61,6 +62,19 @@ def on_pairs(method: str) -> list[float]:
 def over_pairs(method: str, pairs: Sequence[str] = PAIRS) -> float:
     """Its geometric mean over pairs."""
     return ratio("beliefs_pairs", pairs, "measured", method).middle
+
+
+def course_on_pairs(method: str) -> pd.Series:
+    """A method's mean regret after each step, over pairs of the mean over seeds, in per cent of the range."""
+    table = curves("beliefs_pairs")
+    own = table[(table["method"] == method) & table["problem"].isin(PAIRS)]
+    return 100 * own.groupby(["step", "problem"])["value"].mean().groupby("step").mean()
+
+
+def falls_behind(method: str, other: str) -> float:
+    """The first step from which on its mean regret on the pairs is larger than the other's, to the end."""
+    behind = course_on_pairs(method) > course_on_pairs(other)
+    return float(behind[~behind].index.max() + 1)
 
 
 def wiggles_of_levi() -> float:

@@ -1,7 +1,7 @@
 """The field: this project against what people would use instead, each as its makers recommend.
 
     make peers                               # once: environments for the others
-    python -m benchmarks field --pairs DIR   # resumable; tables and figures go to docs/field.md
+    python -m benchmarks field --pairs DIR   # resumable; tables go to docs/field.md
     python -m benchmarks field --smoke [--pairs DIR]
     python -m benchmarks field --tables
 
@@ -27,20 +27,16 @@ from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.field.campaigns import regrets, seconds_and_mebibytes
 from benchmarks.studies.field.described import who_takes_part
 from benchmarks.studies.field.jobs import (
-    BY_ROWS,
     CONTESTS,
     FULL,
     NEED_PAIRS,
-    ON_PAIRS,
     SMOKE,
     Contest,
     FieldJob,
     Size,
     jobs_of,
 )
-from benchmarks.studies.field.measures import Key, curves, without_controls
-from benchmarks.studies.field.pictures import every_picture
-from benchmarks.studies.field.tables import field_tables, key_of
+from benchmarks.studies.field.tables import field_tables
 from benchmarks.tables import DOCS, write_tables
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
@@ -76,12 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", choices=PARTS, nargs="+", help="only these; no tables are written")
     parser.add_argument("--problems", metavar="NAME", nargs="+", help="only these; no tables are written")
     parser.add_argument("--seeds", metavar="LO-HI", type=seeds_between, help="only these; no tables are written")
-    parser.add_argument("--tables", action="store_true", help="run nothing; tables and figures of all that is stored")
-    parser.add_argument("--out", type=Path, help="where results, tables and figures go, instead of into the project")
+    parser.add_argument("--tables", action="store_true", help="run nothing; tables of all that is stored")
+    parser.add_argument("--out", type=Path, help="where results and tables go, instead of into the project")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write tables and figures."""
+    """Run what is missing, then write tables."""
     out = arguments.out
     if out is None and arguments.smoke:
         out = Path(tempfile.mkdtemp(prefix="tunedprior-"))
@@ -91,22 +87,14 @@ def main(arguments: argparse.Namespace) -> None:
         print(f"Results are in {results}.")
     if arguments.tables or not any((arguments.peers, arguments.parts, arguments.problems, arguments.seeds)):
         write_field(results, docs)
-        print(f"Tables and figures are in {docs}.")
+        print(f"Tables are in {docs}; `make pictures` draws what is stored.")
 
 
 def write_field(results: Path, docs: Path) -> None:
-    """Tables into docs/field.md, and pictures, of all that is stored."""
+    """Tables into docs/field.md, of all that is stored."""
     found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
     costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
     write_tables(docs / "field.md", {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()})
-    parts: dict[str, list[Key]] = {_ALL: []}
-    for contest in CONTESTS:
-        if contest.part != BY_ROWS:
-            parts[_ALL].append(key_of(contest))
-            parts.setdefault(contest.part, []).append(key_of(contest))
-    figures = docs / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    every_picture(without_controls(curves(found)), {part: parts[part] for part in (_ALL, ON_PAIRS)}, figures)
 
 
 def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:

@@ -1,7 +1,6 @@
 """The pictures of docs/field.md: who differs from whom, regret over trials, ours and BoTorch in each contest."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,11 +18,11 @@ _OURS, _LOST, _OTHER = "#0072b2", "#d55e00", "#333333"
 #: Colours of the lines that are named, in their order; ours, then ours without old data, then the others.
 _COLOURS = (_OURS, "#56b4e9", "#333333", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _OTHERS_NAMED = 4
-_MOST_NAMED = 30  # contests that have a line of their own
+_LEFT = 0.1  # a ratio below is an arrow
 _BAND = "shaded: 95 % of a bootstrap over contests"
 
 
-def draw_ranks(found: Ranks, title: str, path: Path) -> None:
+def draw_ranks(found: Ranks, title: str) -> Figure:
     """Peers at their average ranks, the best on the left; a bar joins those that do not differ."""
     average = found.average
     half = (len(average) + 1) // 2
@@ -55,10 +54,10 @@ def draw_ranks(found: Ranks, title: str, path: Path) -> None:
     axes.set(xlim=(low - 0.5 * width, high + 0.5 * width), ylim=(deepest - 0.6, 2.2))
     axes.set_title(title, loc="left", fontsize=10)
     axes.axis("off")
-    _save(figure, path)
+    return figure
 
 
-def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: Path) -> None:
+def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str) -> Figure:
     """Mean regret after each trial, over contests of the mean over seeds, for peers that took part in all of them.
 
     At most seven lines have names: ours, with and without old data, BoTorch, and the best of the others. Two have a
@@ -89,39 +88,56 @@ def draw_trials(found: pd.DataFrame, contests: Sequence[Key], title: str, path: 
     shown = slice(None) if left else slice(-1)
     figure.legend(handles[shown], labels[shown], loc="outside right center", frameon=False, fontsize=9)
     axes.set_title(title, loc="left", fontsize=10)
-    _save(figure, path)
+    return figure
 
 
-def draw_contests(regrets: pd.DataFrame, contests: Sequence[Key], title: str, path: Path) -> None:
+def draw_contests(regrets: pd.DataFrame, contests: Sequence[Key], title: str) -> Figure:
     """Ours over BoTorch in each contest, sorted, with 95 % intervals; what we lose is in another colour.
 
-    Over the best peer of each contest it would be over whoever was lucky there: with few seeds, often random search.
+    Below them their geometric mean, with an interval over contests, and their median. Over the best peer of each
+    contest it would be over whoever was lucky there: with few seeds, often random search.
     """
     compared = versus(regrets, OURS, BOTORCH, contests)
-    ratios = {} if compared is None else compared.each
-    figure = Figure(figsize=(8.2, 0.27 * len(ratios) + 1.3), layout="constrained")
+    if compared is None:
+        raise LookupError(f"There are no results of {OURS} beside {BOTORCH}.")
+    ratios = compared.each
+    in_order = sorted(ratios, key=lambda one: -ratios[one].middle)
+    figure = Figure(figsize=(5.6, 0.245 * len(ratios) + 1.9), layout="constrained")
     axes = figure.subplots()
-    names = []
-    for place, key in enumerate(sorted(ratios, key=lambda one: ratios[one].middle)):
+    for place, key in enumerate(in_order, start=2):
         middle, low, high = ratios[key]
         colour = _OURS if middle <= 1 else _LOST
-        axes.plot([low, high], [place, place], color=colour, linewidth=1.6, alpha=0.7)
+        if middle < _LEFT:  # far off: an arrow, and the number
+            axes.plot(_LEFT, place, "<", color=colour, markersize=6, clip_on=False)
+            axes.text(1.07 * _LEFT, place, f"{middle:.3f}", va="center", fontsize=8, color=colour)
+            continue
+        axes.plot([max(low, _LEFT), high], [place, place], color=colour, linewidth=1.6, alpha=0.7)
         filled = low > 1 or high < 1  # sure
         axes.plot(middle, place, "o", color=colour, markersize=6, markerfacecolor=colour if filled else "white")
-        names.append(f"{told(key)}{' *' if key.problem in CHOSEN_ON else ''}")
+    middle, low, high = compared.ratio
+    axes.plot([low, high], [0.3, 0.3], color="black", linewidth=2.2)
+    axes.plot(middle, 0.3, "D", color="black", markersize=7)
+    axes.plot(compared.median, -0.7, "|", color="black", markersize=12, markeredgewidth=2.6)
+    names = [f"{told(key)}{' *' if key.problem in CHOSEN_ON else ''}" for key in in_order]
+    wins = sum(one.middle < 1 for one in ratios.values())
+    summary = [f"median: {compared.median:.2f}", f"geometric mean: {middle:.2f} ({low:.2f} to {high:.2f})"]
     axes.axvline(1, color="black", linewidth=1)
-    axes.set(xscale="log", ylim=(-0.7, len(names) - 0.3), yticks=range(len(names)))
-    axes.set_yticklabels(names, fontsize=8)
-    axes.set_xlabel("our mean regret over BoTorch's, which sees no old data (log scale)\n"
-                    "left of 1: ours is better; hollow: the 95 % interval holds 1; *: chose our numbers",
-                    fontsize=9)  # fmt: skip
+    axes.axhline(1.2, color="0.8", linewidth=0.8)
+    axes.set(xscale="log", ylim=(-1.4, len(names) + 1.7), yticks=[-0.7, 0.3, *range(2, len(names) + 2)])
+    axes.set_xlim(left=_LEFT)
+    axes.set_yticklabels([*summary, *names], fontsize=9)
+    axes.set_xlabel("mean regret over that of BoTorch without old data (log scale)\n"
+                    f"left of 1: ours is better ({wins} of {len(names)} pairs)\n"
+                    "hollow: the 95 % interval (over seeds) holds 1\n"
+                    "* numbers of our prior were chosen on this pair; the others are held out",
+                    fontsize=9, x=0, ha="center")  # fmt: skip
     axes.xaxis.set_major_locator(LogLocator(10, (1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.set_title(title, loc="left", fontsize=10)
-    _save(figure, path)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return figure
 
 
 def mean_curves(found: pd.DataFrame, contests: Sequence[Key]) -> dict[str, pd.DataFrame]:
@@ -142,25 +158,21 @@ def named_peers(regrets: pd.DataFrame, contests: Sequence[Key]) -> list[str]:
     return always + [peer for peer in average if peer not in always][:_OTHERS_NAMED]
 
 
-def every_picture(found: pd.DataFrame, parts: dict[str, list[Key]], folder: Path) -> list[Path]:
-    """Of each part of the comparison as PNGs; their paths. Contests by name, if they are not many."""
-    regrets, made = over_budget(found), []
+def figure_of(found: pd.DataFrame, kind: str, part: str, every: Sequence[Key]) -> Figure:
+    """One picture of a part of the comparison: ranks, trials or contests; of contests that have a result of ours."""
+    regrets = over_budget(found)
     ours = set(contests_of(regrets, OURS))
-    for part, every in parts.items():
-        contests = [key for key in every if key in ours]
-        ranked = ranks(regrets, contests) if contests else None
-        if ranked is None:
-            continue
-        in_ranks, over_trials, by_contest = (
-            folder / f"field_{part}_{name}.png" for name in ("ranks", "trials", "contests")
+    contests = [key for key in every if key in ours]
+    if kind == "trials":
+        return draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}")
+    if kind == "contests":
+        return draw_contests(
+            regrets, contests, f"With old data against BoTorch without, {len(contests)} measured pairs"
         )
-        draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best", in_ranks)
-        draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}", over_trials)
-        made += [in_ranks, over_trials]
-        if len(contests) <= _MOST_NAMED:
-            draw_contests(regrets, contests, f"Ours against BoTorch ({part})", by_contest)
-            made.append(by_contest)
-    return made
+    ranked = ranks(regrets, contests)
+    if ranked is None:
+        raise LookupError(f"Ranks take two peers and two contests; there are none in {part}.")
+    return draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best")
 
 
 def _band(rows: np.ndarray) -> np.ndarray:
@@ -174,7 +186,3 @@ def _as_percentages(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(lambda value, _place: f"{100 * value:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=120, pil_kwargs={"optimize": True}, metadata={"Software": None})
