@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -94,7 +94,8 @@ class Stored(Generic[JobT]):
 
     def __init__(self, study: str, job: type[JobT], command: str, folder: Path | None) -> None:
         self._study, self._command, self._folder = study, command, folder
-        self._made_by: int | None = None if folder else 0  # looked up with the first run: reading alone writes nothing
+        #: Places of software by what came with it; looked up with the first run, as reading alone writes nothing.
+        self._made_by: dict[tuple[tuple[str, str], ...], int] = {}
         self._saved = time.monotonic()
         self._runs: dict[JobT, tuple[int, Run[JobT]]] = {}
         if folder is not None and (folder / f"{study}_runs.csv").exists():
@@ -110,13 +111,21 @@ class Stored(Generic[JobT]):
         self._next += len(jobs)
         return numbers
 
-    def add(self, number: int, run: Run[JobT]) -> None:
-        """Keep a run; save if it is time."""
-        if self._made_by is None:
-            self._made_by = _registered(self._folder / "software.json", self._study, self._command)
-        self._runs[run.job] = number, replace(run, software=self._made_by)
-        if time.monotonic() - self._saved > _SECONDS_BETWEEN_SAVES:
+    def add(self, number: int, run: Run[JobT], versions: Mapping[str, str] | None = None) -> None:
+        """Keep a run, made with these versions beside `software()`; save if it is time, or if the run took long."""
+        self._runs[run.job] = number, replace(run, software=self._place(versions or {}))
+        if max(time.monotonic() - self._saved, run.seconds) > _SECONDS_BETWEEN_SAVES:
             self.save()
+
+    def _place(self, versions: Mapping[str, str]) -> int:
+        """The place of the present software with these versions beside it; nothing that is not stored has one."""
+        if self._folder is None:
+            return 0
+        key = tuple(sorted(versions.items()))
+        if key not in self._made_by:
+            path = self._folder / "software.json"
+            self._made_by[key] = _registered(path, self._study, self._command, software() | versions)
+        return self._made_by[key]
 
     def save(self) -> None:
         """Write both tables, values first."""
@@ -176,10 +185,9 @@ def _runs_table(runs: Sequence[tuple[int, Run[Any]]]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"failed_fits": "Int64"})
 
 
-def _registered(path: Path, study: str, command: str) -> int:
-    """The place of the present software in the file, where the study's command is told too."""
+def _registered(path: Path, study: str, command: str, versions: dict[str, str]) -> int:
+    """The place of the software in the file, where the study's command is told too."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"commands": {}, "software": []}
-    versions = software()
     if versions not in found["software"] or found["commands"].get(study) != command:
         known = found["software"] if versions in found["software"] else [*found["software"], versions]
         found = {"commands": dict(sorted((found["commands"] | {study: command}).items())), "software": known}

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -35,32 +35,39 @@ class Study(Generic[JobT]):
         job: A frozen dataclass whose fields say what to run.
         campaign: From a job to its curve: a value after each step.
         command: What makes the results, for whoever reads them.
+        versions: From a job to the versions that are stored with its run beside the software that all runs name.
     """
 
     name: str
     job: type[JobT]
     campaign: Callable[[JobT], Sequence[float]]
     command: str
+    versions: Callable[[JobT], Mapping[str, str]] | None = None
+
+    def versions_of(self, job: JobT) -> Mapping[str, str]:
+        """What is stored beside the software that all runs name."""
+        return {} if self.versions is None else self.versions(job)
 
     def with_option(self, option: str) -> "Study[JobT]":
         """The same, made by a longer command."""
         return replace(self, command=f"{self.command} {option}")
 
 
-def run_all(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -> pd.DataFrame:
+def run_all(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None, workers: int | None = None) -> pd.DataFrame:
     """The long table of all jobs; those whose results are found in the folder are not run again.
 
-    Results are saved every few seconds and when it is interrupted or terminated, so that the next run goes on where
-    this one stopped. Without a folder nothing is stored. Each run names the software that made it; a change of this
-    project's own code is for whoever made it to judge, and to delete the runs it touches from the table of runs.
+    Jobs begin in their order, so many workers at a time (None: one for each core). Results are saved every few seconds,
+    a long run's at once, and when it is interrupted or terminated, so that the next run goes on where this one stopped.
+    Without a folder nothing is stored. Each run names the software that made it; a change of this project's own code is
+    for whoever made it to judge, and to delete the runs it touches from the table of runs.
     """
     stored = Stored(study.name, study.job, study.command, folder)
     missing = [job for job in jobs if job not in stored]
     numbers = stored.numbered(missing)
     try:
-        with terminated_as_interrupted(), closing(completed(study.campaign, missing, study.name)) as done:
+        with terminated_as_interrupted(), closing(completed(study.campaign, missing, study.name, workers)) as done:
             for run in done:
-                stored.add(numbers[run.job], run)
+                stored.add(numbers[run.job], run, study.versions_of(run.job))
     finally:
         if missing:
             stored.save()
@@ -74,13 +81,13 @@ def run_in_turn(study: Study[JobT], jobs: Sequence[JobT], folder: Path | None) -
     numbers = stored.numbered(todo)
     with terminated_as_interrupted():  # servers and workers are not left behind
         for job in tqdm(todo, desc=study.name, unit="run"):
-            stored.add(numbers[job], timed(study.campaign, job))
+            stored.add(numbers[job], timed(study.campaign, job), study.versions_of(job))
             stored.save()
     return stored.table(jobs)
 
 
 def completed(
-    campaign: Callable[[JobT], Sequence[float]], jobs: Sequence[JobT], name: str
+    campaign: Callable[[JobT], Sequence[float]], jobs: Sequence[JobT], name: str, workers: int | None = None
 ) -> Generator[Run[JobT], None, None]:
     """Each job's run as it is done, with a progress bar; if one fails, what is done by then comes before its error.
 
@@ -90,7 +97,7 @@ def completed(
         return
     failure: BaseException | None = None
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(initializer=_in_worker) as pool:
+    with ProcessPoolExecutor(workers, initializer=_in_worker) as pool:
         futures: list[Future[Run[JobT]]] = []
         try:
             futures += [pool.submit(timed, campaign, job) for job in jobs]

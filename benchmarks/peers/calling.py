@@ -17,6 +17,20 @@ from benchmarks.peers.tasks import Input, OldSet, Setting, Task
 _ROOT = Path(__file__).parents[2]
 #: A peer that is silent for so many seconds is given up.
 PATIENCE = 600.0
+#: What suggestions may depend on beside the peer's own package, where its environment has it.
+_BENEATH = ("torch", "gpytorch", "botorch", "jax", "numpy", "scipy", "scikit-learn", "optuna")
+_TELL_VERSIONS = """
+import json, platform, sys
+from importlib.metadata import PackageNotFoundError, version
+
+found = {"python": platform.python_version()}
+for package in sys.argv[1:]:
+    try:
+        found[package] = version(package)
+    except PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
 
 
 class PeerError(Exception):
@@ -128,6 +142,14 @@ def why_missing(name: str) -> str | None:
     finally:
         peer.close()
     return None
+
+
+def versions_of(name: str) -> dict[str, str]:
+    """What a peer's environment holds of all that its suggestions may depend on; nothing is imported there."""
+    entry = ALL_PEERS[name]
+    packages = dict.fromkeys((*((entry.package,) if entry.package else ()), *_BENEATH))
+    command = [str(interpreter(entry.environment)), "-c", _TELL_VERSIONS, *packages]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, cwd=_ROOT).stdout)
 
 
 def interpreter(environment: str) -> Path:

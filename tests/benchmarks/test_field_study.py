@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.peers import calling
 from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, OURS_SHARED, RANDOM, Entry
 from benchmarks.peers.calling import PeerError
 from benchmarks.peers.tasks import Input, Setting, Task
-from benchmarks.problems.pairs import PAIRS
-from benchmarks.results import RESULTS, read_results, read_runs
+from benchmarks.problems.pairs import CHECKED_ON, PAIRS
+from benchmarks.results import RESULTS, read_results, read_runs, software
 from benchmarks.results import jobs_of as stored_jobs
 from benchmarks.studies.field import campaigns, command
 from benchmarks.studies.field.campaigns import course, regrets
@@ -28,7 +30,9 @@ from benchmarks.studies.field.jobs import (
     FULL,
     ON_PAIRS,
     SEVERAL,
+    SLOW,
     SMOKE,
+    TUNED,
     TUNED_TOGETHER,
     FieldJob,
     job_of,
@@ -152,6 +156,52 @@ def test_the_comparison_is_as_wide_as_the_document_says() -> None:
     assert not any(SMOKE.cost_of(name) for name in slow)
     assert {one.part for one in FULL.contests_of(OURS_SHARED)} == {ON_PAIRS}
     assert not FULL.cost_of(OURS_SHARED)
+
+
+def test_slow_peers_have_eight_contests_of_different_families() -> None:
+    pairs = [one.problem for one in SLOW.contests if one.part == ON_PAIRS]
+    tuned = [one.problem.split(" on ") for one in SLOW.contests if one.part == TUNED]
+    assert (len(SLOW.contests), len(pairs), len(tuned)) == (8, 6, 2)
+    assert len({re.match("[a-z]+", name)[0] for name in pairs}) == 6
+    assert sum(name in CHECKED_ON for name in pairs) == 4
+    assert len({model for model, _ in tuned}) == len({target for _, target in tuned}) == 2
+    assert (len(SLOW.seeds), SLOW.trials, SLOW.cost) == (8, 20, ())
+    assert set(SLOW.contests) < set(FULL.contests)
+    assert set(SLOW.seeds) < set(FULL.seeds)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_slow_peers_run_seed_by_seed_what_is_not_stored(
+    missing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[list[FieldJob], Path, int]] = []
+    monkeypatch.setattr(command, "run_all", lambda _study, jobs, folder, workers: asked.append((jobs, folder, workers)))
+    monkeypatch.setattr(command, "why_missing", lambda name: "not today" if name == "HEBO" else None)
+    monkeypatch.setattr(command, "read_pair", lambda _folder, _name: None)
+    words = ["--contests", "slow", "--pairs", "pairs", "--workers", "3", "--out", str(tmp_path)]
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    command.main(parser.parse_args([*words, *["--missing"][: int(missing)]]))
+    ((jobs, folder, workers),) = asked
+    assert (folder, workers) == (tmp_path, 3)
+    assert [job.seed for job in jobs] == sorted(job.seed for job in jobs)
+    peers = [name for name, entry in ALL_PEERS.items() if entry.slow and name != "HEBO"]
+    every = [job for name in peers for job in jobs_of(SLOW.contests, name, SLOW.seeds, SLOW.trials)]
+    stored = set(stored_jobs(read_runs("field"), FieldJob)) if missing else set()
+    assert len(jobs) == len(set(jobs))
+    assert set(jobs) == set(every) - stored
+    assert not (tmp_path / "field.md").exists()
+    assert "HEBO is left out: not today" in capsys.readouterr().out
+
+
+def test_what_a_peer_ran_with_is_stored_with_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command.versions_of_peer(BRANIN) == {}  # it runs here, which every run says
+    monkeypatch.setitem(ALL_PEERS, "elsewhere", Entry("by_chance", "Random", ".venv-elsewhere", package="botorch"))
+    monkeypatch.setattr(calling, "interpreter", lambda _environment: Path(sys.executable))
+    found = command.versions_of_peer(replace(BRANIN, peer="elsewhere"))
+    assert found["botorch, of the peer"] == software()["botorch"]
+    assert found["python, of the peer"] == software()["python"]
+    assert all(found.values())
 
 
 def test_every_peer_has_a_pinned_version_and_a_description() -> None:

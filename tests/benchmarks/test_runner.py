@@ -6,7 +6,8 @@ import signal
 import threading
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -117,6 +118,22 @@ def test_numbers_of_runs_do_not_depend_on_who_is_first(tmp_path: Path) -> None:
     assert jobs_of(read_runs("kept", tmp_path), Number) == [ONE, TWO]
 
 
+def test_a_long_run_is_saved_at_once(tmp_path: Path) -> None:
+    stored = Stored("kept", Number, "the command", tmp_path)
+    stored.add(0, Run(ONE, (1.0,), 0.5))
+    stored.add(1, Run(TWO, (2.0,), 60.0))
+    assert jobs_of(read_runs("kept", tmp_path), Number) == [ONE, TWO]
+
+
+def test_runs_remember_what_came_beside_the_software(tmp_path: Path) -> None:
+    with_peers = replace(study(double), versions=lambda job: {"peer": job.name})
+    run_all(with_peers, [TWO, ONE], tmp_path, workers=1)
+    told = json.loads((tmp_path / "software.json").read_text())["software"]
+    runs = read_runs("kept", tmp_path)
+    assert [told[place]["peer"] for place in runs["software"]] == [job.name for job in jobs_of(runs, Number)]
+    assert {key for one in told for key in one} == {*results.software(), "peer"}
+
+
 def test_runs_remember_the_software_that_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_all(study(double), [ONE], tmp_path)
     monkeypatch.setattr(results, "version", lambda package: f"{package} of tomorrow")
@@ -169,8 +186,8 @@ def test_an_interrupted_run_saves_what_it_has_at_once(
 def tell_after(add, told: signal.Signals):
     """Keep a run, and then have the signal sent to this process."""
 
-    def add_and_tell(stored: Stored, number: int, run: Run) -> None:
-        add(stored, number, run)
+    def add_and_tell(stored: Stored, number: int, run: Run, versions: Mapping[str, str]) -> None:
+        add(stored, number, run, versions)
         threading.Timer(0.2, os.kill, (os.getpid(), told)).start()  # it comes while the next run is waited for
 
     return add_and_tell

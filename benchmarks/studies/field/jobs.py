@@ -83,6 +83,18 @@ COST = tuple(
     }
 )
 NEED_PAIRS = {ON_PAIRS, SEVERAL_SETS, BY_ROWS}
+#: Where peers whose campaigns take minutes meet the others: pairs of six families, the first four of which chose no
+#: number of the prior, and the tuning tasks whose old scores are the most and the least related to the new ones.
+_FOR_SLOW_PEERS = {
+    (ON_PAIRS, "lig_PI_GOQ", MEASURED),
+    (ON_PAIRS, "liquid_toluene_dce", MEASURED),
+    (ON_PAIRS, "oer_3496_3851", MEASURED),
+    (ON_PAIRS, "reizman_3_4", MEASURED),
+    (ON_PAIRS, "storm_c1thr_c3lat_flip", MEASURED),
+    (ON_PAIRS, "gpuconv_A100_MI250X", MEASURED),
+    (TUNED, "perceptron on breast_cancer", "wine"),
+    (TUNED, "boosting on diabetes", "wine"),
+}
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,13 @@ SMOKE = replace(
     trials=4,
     cost_trials=4,
     spares_slow=True,
+)
+# What slow peers have time for: a part of `FULL`, so that runs count for both.
+SLOW = replace(
+    FULL,
+    contests=tuple(one for one in CONTESTS if (one.part, one.problem, one.old) in _FOR_SLOW_PEERS),
+    cost=(),
+    seeds=FULL.seeds[:8],
 )
 
 
