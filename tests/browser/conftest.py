@@ -47,20 +47,22 @@ class Server:
 
     def __init__(self, campaign: Path, *options: str) -> None:
         self.campaign, self.options = campaign, options
-        self.url, self.port = "", "0"
+        self.link, self.url, self.port = "", "", "0"
         self.start()
 
     def start(self) -> None:
         """Start it, at the port that it had."""
         command = [sys.executable, "-c", "from tunedprior.cli.program import main; main()", "serve", str(self.campaign)]
         more = ["--port", self.port, "--no-open", "--json", *self.options]
-        self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
+        own = {**os.environ, "XDG_CONFIG_HOME": str(self.campaign.parent)}
+        self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True, env=own)
         said = ""
         while not said.rstrip().endswith("}"):
             line = self.process.stdout.readline()
             assert line, f"it ended: {said}"
             said += line
-        self.url, self.port = json.loads(said)["url"], str(json.loads(said)["port"])
+        self.link, self.port = json.loads(said)["url"], str(json.loads(said)["port"])
+        self.url = self.link.split("?")[0]
 
     def kill(self) -> None:
         """End it as a power cut does."""
@@ -116,6 +118,8 @@ class Person:
         self.page.on("request", lambda request: self.requested.append(request.url))
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(server.link)
+        self.page.wait_for_url(server.url)  # without the token
 
     def _heard(self, said: Any) -> None:
         """Keep what the browser complains of, but for the status of pages that say what is wrong."""

@@ -1,13 +1,16 @@
 """Who may speak to the page, and what browsers are told."""
 
+import asyncio
 import re
 
+import httpx
 import pytest
 
 from support.served import ADDRESS, Visitor, page_of
 from tunedprior.web.guard import Door, is_loopback
 
 TOKEN = "a-token-of-this-lab"
+LAB_SERVER = Door("0.0.0.0", TOKEN, frozenset({"labserver"}))
 HOSTILE = pytest.mark.parametrize("lab", ["hostile"], indirect=True)
 pytestmark = pytest.mark.usefixtures("calm")
 
@@ -127,11 +130,19 @@ def test_whatever_people_write_is_text(lab) -> None:
     assert lab.record.trials.told[0].extra == {"who_": '"><svg onload=alert(4)>'}  # "who" is a parameter here
 
 
-def test_a_page_that_others_can_reach_takes_a_token(lab) -> None:
-    door = Door("0.0.0.0", TOKEN, frozenset({"labserver"}))
+@pytest.fixture
+def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for being told that a token is wrong."""
+    monkeypatch.setattr("tunedprior.web.guard._PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("quick_refusals")
+@pytest.mark.parametrize(("door", "address"), [(LAB_SERVER, "http://labserver:8000"), (Door(token=TOKEN), ADDRESS)])
+def test_a_page_takes_a_token(lab, door: Door, address: str) -> None:
     page = page_of(lab.path, door)
-    ada = Visitor(page, "http://labserver:8000").open()
+    ada = Visitor(page, address).open()
     assert ada.status == 401
+    assert ada.open("/static/style.css").status == 200  # so that what is said can be read
     assert "yield" not in ada.text
     assert ada.open("/state").status == 401
     assert ada.open("/?token=" + TOKEN[:-1] + "x").status == 401
@@ -143,8 +154,11 @@ def test_a_page_that_others_can_reach_takes_a_token(lab) -> None:
     assert TOKEN not in reply.text + str(reply.headers)
     assert ada.open().status == 200
     assert ada.ask() == [1]
-    bob = Visitor(page, "http://labserver:8000")
-    assert bob.client.post("/suggestions", data={}).status_code == 401
+    bob = Visitor(page, address)
+    refused = bob.client.post("/suggestions", data={"note": "mine"})
+    assert refused.status_code == 401
+    assert "Nothing was recorded yet" in refused.text
+    assert 'target="_blank"' in refused.text
     assert bob.client.get("/", headers={"cookie": f"tunedprior-pass-8000={TOKEN}"}).status_code == 401
 
 
@@ -154,8 +168,58 @@ def test_a_token_leads_to_no_other_site(lab, path: str) -> None:
     assert re.fullmatch(r"0; url=/(?![/\\]).*", reply.headers["refresh"])
 
 
+def test_wrong_tokens_take_their_time_and_right_ones_wait_with_them(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[asyncio.Event] = []
+
+    async def sleep(_seconds: float) -> None:
+        waiting.append(asyncio.Event())
+        await waiting[-1].wait()
+
+    monkeypatch.setattr("tunedprior.web.guard.asyncio.sleep", sleep)
+    page = page_of(lab.path, Door(token=TOKEN))
+
+    async def guess() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(page), base_url=ADDRESS) as client:
+            wrong = [asyncio.ensure_future(client.get(f"/?token=guess-{number}")) for number in range(5)]
+            while len(waiting) < len(wrong):
+                await asyncio.wait(wrong, timeout=0.01)
+            late = await client.get(f"/?token={TOKEN}")
+            assert late.status_code == 429
+            assert "set-cookie" not in late.headers or "tunedprior-pass" not in late.headers["set-cookie"]
+            for one in waiting:
+                one.set()
+            assert [(await one).status_code for one in wrong] == [401] * 5
+            assert (await client.get(f"/?token={TOKEN}")).status_code == 200
+            assert (await client.get("/state")).status_code == 200
+
+    asyncio.run(guess())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 200),
+        ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({}, 200),
+    ],
+)
+def test_other_pages_load_nothing_of_this_one(
+    looked_at, headers: dict[str, str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[object] = []
+    monkeypatch.setattr("tunedprior.web.background.report_html", lambda one: str(drawn.append(one)))
+    for path in ("/report", "/trials", "/static/style.css"):
+        assert looked_at.ada.client.get(path, headers=headers).status_code == status
+    assert status == 200 or not drawn
+
+
 def test_names_of_a_page_that_others_can_reach() -> None:
-    door = Door("0.0.0.0", TOKEN, frozenset({"labserver"}))
+    door = LAB_SERVER
     assert all(map(door.admits, ("labserver:8000", "10.1.2.3:8000", "localhost", "[fe80::1]:8000")))
     assert not any(map(door.admits, ("evil.example", "labserver.evil.example", "")))
     assert Door("lab.example").admits("lab.example:80")

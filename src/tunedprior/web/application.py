@@ -12,7 +12,7 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.web.background import Explainer, Thinker
 from tunedprior.web.complaints import BusyError, OvertakenError, status_of
-from tunedprior.web.guard import FORM_KEY, Application, Door, Guard
+from tunedprior.web.guard import FIELD_FOR_TAB, FORM_KEY, NO_FIELD, Application, Door, Guard
 from tunedprior.web.pages import router_of
 from tunedprior.web.shared import SharedCampaign
 from tunedprior.web.typed_numbers import short
@@ -40,10 +40,11 @@ class Drawing:
         key = "" if request is None else request.scope.get(FORM_KEY, "")
         return HTMLResponse(self.text(template, key=key, **content), status)
 
-    def refusal(self, status: int, message: str, with_token: bool = False) -> str:
-        """A page that says why there is no other."""
+    def refusal(self, status: int, message: str, field: str = NO_FIELD) -> str:
+        """A page that says why there is no other, perhaps with a field for the token."""
         title = _TITLES.get(status, "That was not possible")
-        return self.text("refusal.html", title=title, message=message, with_token=with_token)
+        in_tab = field == FIELD_FOR_TAB
+        return self.text("refusal.html", title=title, message=message, with_token=field != NO_FIELD, in_tab=in_tab)
 
 
 def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> Application:

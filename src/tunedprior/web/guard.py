@@ -1,5 +1,6 @@
-"""Who may speak to the page: programs on this computer, or people with the token; and no other page on their behalf."""
+"""Who may speak to the page: people who have shown the token; and no other page on their behalf."""
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -23,7 +24,11 @@ FORM_COOKIE = "tunedprior-form"
 FORM_KEY = "tunedprior.form_key"
 #: And whether the browser had it already.
 KEY_CAME_BACK = "tunedprior.key_came_back"
+#: Fields for the token: none, one that leads on to the campaign, and one that does so in another tab.
+NO_FIELD, FIELD, FIELD_FOR_TAB = "", "here", "in another tab"
 _LONGEST_FORM = 100_000  # bytes
+# Seconds that a wrong token keeps its place, and how many places there are: so many can be tried in that time.
+_PAUSE, _GUESSES = 1.0, 5
 _YEAR = 365 * 24 * 3600
 _POLICY = "; ".join(
     (
@@ -42,6 +47,8 @@ REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; frame-ancestors 'none'"
 )
+# What a page looks like, which tells nobody anything.
+_FOR_ALL = "/static/"
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -60,13 +67,16 @@ class Door:
 
     Attributes:
         host: The address that it listens on.
-        token: What people must show; None for nobody but this computer.
+        token: What people must show; None if everybody on this computer may enter.
         names: Names of this computer by which it may be called, besides its addresses.
+        secret: What cookies are made with, in place of the token: who has entered stays in when the page is started
+            anew with another token.
     """
 
     host: str = "127.0.0.1"
     token: str | None = None
     names: frozenset[str] = field(default_factory=frozenset)
+    secret: bytes = b""
 
     def admits(self, host_header: str) -> bool:
         """Whether a request may call the page by this name: others are pages that had a name of theirs point here."""
@@ -79,7 +89,8 @@ class Door:
     @property
     def pass_cookie(self) -> str:
         """What a browser that has shown the token keeps instead of it."""
-        return hmac.new((self.token or "").encode(), b"tunedprior cookie", hashlib.sha256).hexdigest()
+        made_with = self.secret or (self.token or "").encode()
+        return hmac.new(made_with, b"tunedprior cookie", hashlib.sha256).hexdigest()
 
 
 def is_loopback(host: str) -> bool:
@@ -100,11 +111,12 @@ class Guard:
     Args:
         application: What answers the others.
         door: Who may enter.
-        refusal: Draws the page for a status and a message, and whether the token can be typed in there.
+        refusal: Draws the page for a status and a message, and with which field for the token.
     """
 
-    def __init__(self, application: Application, door: Door, refusal: Callable[[int, str, bool], str]) -> None:
+    def __init__(self, application: Application, door: Door, refusal: Callable[[int, str, str], str]) -> None:
         self._application, self._door, self._refusal = application, door, refusal
+        self._guessed = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -121,15 +133,25 @@ class Guard:
         sending = _Sending(send, fresh)
         wrong = self._wrong(scope, headers)
         if wrong is not None:
-            return await sending.page(wrong[0], self._refusal(*wrong, False))
-        if self._door.token is not None:
+            return await sending.page(wrong[0], self._refusal(*wrong, NO_FIELD))
+        if self._door.token is not None and not scope["path"].startswith(_FOR_ALL):
             query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             if "token" in query:
                 return await self._with_token(scope, query, pass_name, sending)
             if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._door.pass_cookie.encode()):
-                said = "This page takes a token: the one that was printed when it was started."
-                return await sending.page(401, self._refusal(401, said, True))
+                return await sending.page(401, self._without_token(scope["method"] == "POST"))
         return await self._application(scope, receive, sending)
+
+    def _without_token(self, has_form: bool) -> str:
+        """The page for a browser that has shown no token; what is in a form is not lost by that."""
+        said = "This page takes a token: the one that was printed when it was started."
+        if not has_form:
+            return self._refusal(401, said, FIELD)
+        said += (
+            " Nothing was recorded yet. Enter the token, which opens another tab. Then come back to this one and "
+            "reload it: the form is sent again as it was typed."
+        )
+        return self._refusal(401, said, FIELD_FOR_TAB)
 
     def _wrong(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Why a request is not for us, whoever sends it."""
@@ -137,7 +159,7 @@ class Guard:
         if not self._door.admits(host):
             return 421, "This page is not known by that name. Open it by the address that was printed."
         if scope["method"] in ("GET", "HEAD"):
-            return None
+            return None if _is_visit(headers) else (403, "Another page asked for this, and it is for people to open.")
         if scope["method"] != "POST":
             return 405, "This page is for reading, and for sending its own forms."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
@@ -151,13 +173,21 @@ class Guard:
     async def _with_token(self, scope: Scope, query: dict[str, str], pass_name: str, sending: "_Sending") -> None:
         """Take the token, and lead on to the same page without it: addresses are kept, and shown to others."""
         given = query.pop("token")
+        if self._guessed >= _GUESSES:  # before it is compared: a right guess must not be faster than a wrong one
+            sending.more["retry-after"] = f"{max(1, round(_PAUSE))}"
+            return await sending.page(429, self._refusal(429, "Too many wrong tokens. Try again in a moment.", FIELD))
         if not hmac.compare_digest(given.encode(), (self._door.token or "").encode()):
-            return await sending.page(401, self._refusal(401, "That is not the token of this page.", True))
+            self._guessed += 1
+            try:
+                await asyncio.sleep(_PAUSE)
+            finally:
+                self._guessed -= 1
+            return await sending.page(401, self._refusal(401, "That is not the token of this page.", FIELD))
         # A cookie for this site alone is not sent along when another site's link led here, nor by a redirection then.
         sending.fresh[pass_name] = (self._door.pass_cookie, "Strict")
         path = "/" + str(scope["path"]).lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
         sending.more["refresh"] = f"0; url={path}"
-        return await sending.page(200, self._refusal(200, "Thank you. The page opens in a moment.", False))
+        return await sending.page(200, self._refusal(200, "Thank you. The page opens in a moment.", NO_FIELD))
 
 
 class _Sending:
@@ -183,6 +213,13 @@ class _Sending:
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
         await self({"type": "http.response.start", "status": status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
+
+
+def _is_visit(headers: Mapping[str, str]) -> bool:
+    """Whether somebody opens the page, or the page itself asks; not another page for a picture, a frame or a script."""
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return True
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
 
 
 def _cookie(name: str, value: str, site: str) -> bytes:

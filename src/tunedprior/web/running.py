@@ -1,21 +1,41 @@
-"""The server: where it listens, how its address is made known, and how it ends."""
+"""The server: where it listens, how its address is made known, and how it ends.
+
+Arguments of programs are seen by everybody on a computer (`ps`), so the token is in none: not in ours, and not in those
+of the browser, which is given a file that nobody else can read and that leads on to the address.
+"""
 
 import errno
+import hashlib
+import hmac
 import os
 import socket
+import stat
 import sys
+import tempfile
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from secrets import token_urlsafe
+from html import escape
+from pathlib import Path
+from secrets import token_bytes, token_urlsafe
 from threading import Timer
+from urllib.parse import quote
 
+import typer
 import uvicorn
 
 from tunedprior.errors import InputError
 from tunedprior.web.guard import Application, Door, is_loopback, own_names
 
-_SHORTEST_TOKEN = 12
+#: Where a token of one's own may be given, besides in a file.
+TOKEN_VARIABLE = "TUNEDPRIOR_TOKEN"
+_SHORTEST_TOKEN, _LONGEST_TOKEN = 12, 1000
+_SECRET_BYTES = 32
+_LEADING_ON = """<!doctype html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={url}">
+<title>tunedprior</title><p><a href="{url}">To the campaign</a></p>
+"""
 # Seconds that open requests are given when the server is told to end.
 _PATIENCE = 3
 
@@ -27,7 +47,7 @@ class Address:
     Attributes:
         host: The address that is listened on.
         port: Its port.
-        token: What people must show; None for nobody but this computer.
+        token: What people must show; None if everybody on this computer may enter.
     """
 
     host: str
@@ -39,19 +59,101 @@ class Address:
         """What to open in a browser; with the token, where there is one."""
         named = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(self.host, self.host)
         host = f"[{named}]" if ":" in named else named
-        return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
+        return f"http://{host}:{self.port}/" + (f"?token={quote(self.token, safe='')}" if self.token else "")
 
 
-def door_of(host: str, token: str | None) -> Door:
-    """Who may enter; an address that others can reach always takes a token, which is made if there is none."""
-    if token is not None and len(token) < _SHORTEST_TOKEN:
+def token_given(file: Path | None) -> str | None:
+    """The token in a file that nobody else can read, or in the environment; None if there is neither."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        _refuse_public(file)
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise InputError(f"No token can be read from {str(file)!r}: {reason}. Write one there, in one line.") from error
+    if len(text.splitlines()) != 1:
+        raise InputError(f"{str(file)!r} must hold a token in one line; it has {len(text.splitlines())}.")
+    return text
+
+
+def _refuse_public(file: Path) -> None:
+    others = stat.S_IRWXG | stat.S_IRWXO
+    if os.name == "posix" and file.stat().st_mode & others:
+        raise InputError(f"Others may use {str(file)!r}, so it keeps no token. Make it yours alone: chmod 600 {file}")
+
+
+def door_of(host: str, token: str | None = None, about: str = "", needs_token: bool = True) -> Door:
+    """Who may enter: those with the token, which is made if none is given.
+
+    Args:
+        host: The address that is listened on.
+        token: The token; None to have one made.
+        about: The campaign; who has entered one may not therefore enter another.
+        needs_token: Whether there is one at all; an address that others can reach always takes one.
+    """
+    names = frozenset() if is_loopback(host) else own_names()
+    if not needs_token:
+        if not is_loopback(host):
+            raise InputError(
+                f"Everybody who can reach {host} could write into the campaign. Leave out --no-token, or --host."
+            )
+        if token is not None:
+            raise InputError("A token is given, and --no-token says that there is none. Leave one of them out.")
+        return Door(host, None, names)
+    if token is None:
+        secret = hmac.new(_kept_secret(), about.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        return Door(host, token_urlsafe(24), names, secret)
+    if not _SHORTEST_TOKEN <= len(token) <= _LONGEST_TOKEN:
         raise InputError(
-            f"A token must have {_SHORTEST_TOKEN} characters or more, so that nobody guesses it; got {len(token)}. "
-            "Leave it out, and one is made."
+            f"A token must have {_SHORTEST_TOKEN} characters or more, so that nobody guesses it, and at most "
+            f"{_LONGEST_TOKEN}; got {len(token)}. Leave it out, and one is made."
         )
-    if token is None and not is_loopback(host):
-        token = token_urlsafe(24)
-    return Door(host, token, frozenset() if is_loopback(host) else own_names())
+    return Door(host, token, names)
+
+
+def _own_folder() -> Path:
+    """Where this user's programs keep what is theirs, made if it is not there."""
+    folder = Path(typer.get_app_dir("tunedprior"))
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def _kept_secret() -> bytes:
+    """What cookies are made with: the same whenever this user starts a page, if it can be kept.
+
+    Whoever has entered stays in when the page is started anew, and what they are typing can be sent.
+    """
+    try:
+        file = _own_folder() / "cookie_secret"
+        with suppress(FileExistsError):
+            place = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(place, "wb") as made:
+                made.write(token_bytes(_SECRET_BYTES))
+        _refuse_public(file)
+        found = file.read_bytes()
+    except (OSError, InputError):
+        return token_bytes(_SECRET_BYTES)
+    return found if len(found) >= _SECRET_BYTES else token_bytes(_SECRET_BYTES)
+
+
+@contextmanager
+def leading_to(address: Address) -> Iterator[str]:
+    """What to open in a browser: a file of this user's alone that leads on to the address, while the page is served."""
+    if address.token is None:
+        yield address.url
+        return
+    try:
+        place, name = tempfile.mkstemp(".html", "serving-", _own_folder())  # for its owner alone
+    except OSError:
+        place, name = tempfile.mkstemp(".html", "tunedprior-")
+    file = Path(name)
+    try:
+        with os.fdopen(place, "w", encoding="utf-8") as made:
+            made.write(_LEADING_ON.format(url=escape(address.url)))
+        yield file.as_uri()
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -78,13 +180,13 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def run(application: Application, at: socket.socket, opened: str | None, ready: Callable[[], None]) -> None:
+def run(application: Application, at: socket.socket, opened: Address | None, ready: Callable[[], None]) -> None:
     """Serve until Ctrl-C, or until the program is told to end.
 
     Args:
         application: What answers.
         at: The socket that it listens on.
-        opened: What to open in a browser, once it answers; None for nothing.
+        opened: Where the page is, to be opened in a browser once it answers; None to open nothing.
         ready: Called when it is about to answer.
     """
     config = uvicorn.Config(
@@ -98,16 +200,14 @@ def run(application: Application, at: socket.socket, opened: str | None, ready: 
     )
     server = uvicorn.Server(config)
     ready()
-    if opened is not None and _has_screen():
-        timer = Timer(0.5, webbrowser.open, [opened])
-        timer.daemon = True
-        timer.start()
-    try:
-        server.run(sockets=[at])
-    except KeyboardInterrupt:  # uvicorn passes it on when it is done
-        pass
-    finally:
-        at.close()
+    with ExitStack() as stack:
+        stack.callback(at.close)
+        if opened is not None and _has_screen():
+            timer = Timer(0.5, webbrowser.open, [stack.enter_context(leading_to(opened))])
+            timer.daemon = True
+            timer.start()
+        with suppress(KeyboardInterrupt):  # uvicorn passes it on when it is done
+            server.run(sockets=[at])
 
 
 def _has_screen() -> bool:

@@ -1,9 +1,11 @@
 """`tunedprior serve`, from a shell."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
@@ -12,10 +14,18 @@ from tunedprior.cli.output import Code
 from tunedprior.web.running import listening
 
 
-def test_it_says_where_it_is_and_ends_with_ctrl_c(campaign) -> None:
+@pytest.mark.parametrize("options", [(), ("--no-token",)])
+def test_it_says_where_it_is_and_ends_with_ctrl_c(campaign, options: tuple[str, ...]) -> None:
     command = "from tunedprior.cli.program import main; main()"
-    words = [sys.executable, "-c", command, "serve", "a.db", "--port", "0", "--json"]
-    running = subprocess.Popen(words, cwd=campaign.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", command, "serve", "a.db", "--port", "0", "--json", *options]
+    running = subprocess.Popen(
+        words,
+        cwd=campaign.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "XDG_CONFIG_HOME": str(campaign.folder)},
+    )
     try:
         said = ""
         while not said.rstrip().endswith("}"):
@@ -23,9 +33,17 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(campaign) -> None:
             assert line, running.stderr.read()
             said += line
         found = json.loads(said)
-        assert found["url"] == f"http://127.0.0.1:{found['port']}/"
-        assert found["token"] is None
-        with urllib.request.urlopen(found["url"]) as reply:
+        plain = f"http://127.0.0.1:{found['port']}/"
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        if options:
+            assert (found["url"], found["token"]) == (plain, None)
+        else:
+            assert found["url"] == f"{plain}?token={found['token']}"
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                browser.open(plain)
+            with browser.open(found["url"]) as reply:
+                assert reply.headers["refresh"] == "0; url=/"
+        with browser.open(plain) as reply:
             assert b"maximize yield" in reply.read()
         running.send_signal(signal.SIGINT)
         rest, wrong = running.communicate(timeout=60)
@@ -46,7 +64,14 @@ def test_a_port_in_use(campaign) -> None:
 
 
 def test_a_token_that_is_guessed(campaign) -> None:
-    assert "12 characters" in campaign("serve", "a.db", "--token", "abc", code=Code.REFUSED)
+    (campaign.folder / "token").touch(0o600)
+    (campaign.folder / "token").write_text("abc")
+    assert "12 characters" in campaign("serve", "a.db", "--token-file", "token", code=Code.REFUSED)
+
+
+def test_no_token_where_others_can_reach_it(campaign) -> None:
+    said = campaign("serve", "a.db", "--host", "0.0.0.0", "--no-token", code=Code.REFUSED)
+    assert "Leave out --no-token, or --host" in said
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "http"])

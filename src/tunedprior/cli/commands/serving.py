@@ -1,6 +1,7 @@
 """`tunedprior serve`: a campaign as a web page."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,11 +18,15 @@ def serve(
     name: Name = None,
     port: Annotated[int, typer.Option(min=0, max=_ANY, help="Where to listen; 0 for any port that is free.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; one that others can reach takes a token.")
+        str, typer.Option(help="The address to listen on; 0.0.0.0 for all who can reach this computer.")
     ] = "127.0.0.1",
-    token: Annotated[
-        str | None, typer.Option(help="What people must show; made and printed when others can reach the page.")
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help="A file of yours alone (chmod 600) with a token; made anew and printed when left out."),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let everybody in who uses this computer, as on a lab's shared one.")
+    ] = False,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -35,24 +40,23 @@ def serve(
     from tunedprior.desk.places import reached
     from tunedprior.studies.opening import without_password
     from tunedprior.web.application import application_of
-    from tunedprior.web.running import Address, door_of, listening, run
+    from tunedprior.web.running import Address, door_of, listening, run, token_given
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    door = door_of(host, token)
+    about = f"{campaign if '://' in campaign else Path(campaign).resolve()} {name or ''}"
+    door = door_of(host, token_given(token_file), about, needs_token=not no_token)
     with listening(host, port) as at:
         address = Address(host, at.getsockname()[1], door.token)
         application = application_of(lambda: reached(campaign, name), door, without_password(campaign))
 
         def ready() -> None:
             said = {"url": address.url, "host": host, "port": address.port, "token": door.token}
-            reached_by = "everybody who has this address" if door.token else "this computer only"
-            say(
-                said,
-                f"[bold]{escape(address.url)}[/]",
-                f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.",
-            )
+            reached_by = "whoever has this address" if door.token else "everybody who uses this computer"
+            say(said, f"[bold]{escape(address.url)}[/]", wrap=False)
+            if not as_json:
+                say({}, f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.")
             sys.stdout.flush()  # programs read it while the page is served
 
-        run(application, at, address.url if open_browser and not as_json else None, ready)
+        run(application, at, address if open_browser and not as_json else None, ready)
     if not as_json:
         say({}, "The page has ended. Everything that was recorded is in the campaign.")

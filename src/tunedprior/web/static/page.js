@@ -46,15 +46,22 @@ function show(id, isShown) {
 }
 
 async function look() {
+  try {
+    await compare();
+  } finally {
+    setTimeout(look, document.querySelector("[data-until], .working, .thinking") ? SOON : EVERY);
+  }
+}
+
+async function compare() {
   const known = document.body.dataset.version;
-  const isWaiting = document.querySelector("[data-until]") !== null;
-  const isWorking = isWaiting || document.querySelector(".working, .thinking") !== null;
   if (known && !document.hidden) {
     try {
       const reply = await fetch("/state", { cache: "no-store" });
-      if (!reply.ok) throw new Error(String(reply.status));
+      show("locked", reply.status === 401);
+      show("lost", !reply.ok && reply.status !== 401);
+      if (!reply.ok) return;
       const state = await reply.json();
-      show("lost", false);
       const hasSent = document.querySelector("form[data-sent]") !== null;
       const isLeaving = performance.now() - leftAt < PATIENCE;
       if (!hasSent && !isLeaving && state.version !== known) {
@@ -66,7 +73,6 @@ async function look() {
       show("lost", true);
     }
   }
-  setTimeout(look, isWorking ? SOON : EVERY);
 }
 
 if (document.body.dataset.version) setTimeout(look, SOON);
