@@ -57,6 +57,10 @@ class FileFormatError(TunedPriorError, ValueError):
     """A file is damaged, of another kind, or of a newer version."""
 
 
+class StorageError(TunedPriorError, OSError):
+    """A database could not be read or written; the message says whether what was sent is recorded."""
+
+
 class MissingExtraError(TunedPriorError, ImportError):
     """A package that only some people need is not installed; the message names the extra that it comes with."""
 
@@ -71,7 +75,3 @@ class ExhaustedWarning(UserWarning):
 
 class FittingWarning(UserWarning):
     """A model goes on with default parameters because fitting them failed."""
-
-
-class StudyWarning(UserWarning):
-    """Something that another program kept in a study makes no sense, and is left aside."""

@@ -203,7 +203,9 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
     ("where", "what", "message"),
     [
         (("format",), "something else", "does not hold a campaign"),
-        (("version",), 2, "format version 2; this tunedprior reads up to 1"),
+        (("version",), 3, "format version 3; this tunedprior reads up to 2"),
+        (("trials", 1, "value"), 3.5, "its trials are not what its journal says"),
+        (("journal", 1, "who"), "nobody", "damaged at entry 2: its checksum is wrong"),
         (("more",), 1, "unknown field"),
         (("arguments", "seed"), -1, "seed"),
         (("arguments", "seed"), "0", "seed"),

@@ -1,7 +1,7 @@
 """A campaign in a database is the campaign that it would be in memory, and open to several people at once."""
 
+from collections.abc import Callable
 from pathlib import Path
-from threading import Event, Thread, current_thread
 
 import numpy as np
 import optuna
@@ -10,7 +10,7 @@ import pytest
 
 from tunedprior import Optimizer, Target
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
-from tunedprior.problem.trials import History
+from tunedprior.studies.entry_log import DatabaseLog
 
 pytestmark = pytest.mark.usefixtures("short_search")
 SPACE = {"x": (0.0, 1.0), "level": [1.0, 2.5, 4.0], "n": (1, 5, 1), "kind": ["a", "b"]}
@@ -98,90 +98,65 @@ def test_two_people_share_what_is_told_and_what_is_pending(url: str) -> None:
     assert [trial.value for trial in other.trials.told] == [1.0, 2.0]
 
 
+def between(one: Optimizer, monkeypatch: pytest.MonkeyPatch, theirs: Callable[[], object]) -> None:
+    """Have somebody else act between the moment that a change is decided on and the one that it is written."""
+    left, append = [theirs], DatabaseLog.append
+
+    def late(log: DatabaseLog, last: int, texts: list[str]) -> None:
+        if log is one._record._log and left:
+            left.pop()()
+        append(log, last, texts)
+
+    monkeypatch.setattr("tunedprior.studies.entry_log.DatabaseLog.append", late)
+
+
 def test_who_is_slower_by_a_moment_is_told_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between reading that a trial is pending and writing its result, somebody else told it."""
     one, other = (Optimizer(SPACE, seed=2, storage=url) for _ in range(2))
     setting = one.ask()
-    theirs = [lambda: other.tell(dict(setting), 1.0, trial=1)]
-    monkeypatch.setattr(
-        "tunedprior.campaign.telling.Run.refuse_told_before",
-        lambda *_: theirs.pop()() if theirs else None,
-    )
-    with pytest.raises(InputError, match="told by somebody else meanwhile"):
+    between(one, monkeypatch, lambda: other.tell(dict(setting), 1.0, trial=1))
+    with pytest.raises(InputError, match=r"Trial 1 was told already: .* complete 1>"):
         one.tell(setting, 2.0)
     assert [trial.value for trial in one.trials.told] == [1.0]
-
-
-def test_of_two_who_tell_at_the_same_moment_the_one_who_is_believed_is_recorded(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both have written their result, one over the other, before either sets the state."""
-    one, other = (Optimizer(SPACE, seed=2, storage=url) for _ in range(2))
-    setting = one.ask()
-    has_written, is_told = Event(), Event()
-    set_state = optuna.storages._CachedStorage.set_trial_state_values
-    refused = []
-
-    def tell() -> None:
-        try:
-            other.tell(dict(setting), 2.0, trial=1)
-        except InputError as error:
-            refused.append(str(error))
-
-    second = Thread(target=tell)
-
-    def in_turn(*arguments: object) -> object:
-        if current_thread() is second:
-            has_written.set()
-            assert is_told.wait(20)
-            return set_state(*arguments)
-        second.start()
-        assert has_written.wait(20)
-        found = set_state(*arguments)
-        is_told.set()
-        return found
-
-    with monkeypatch.context() as patch:
-        patch.setattr("optuna.storages._CachedStorage.set_trial_state_values", in_turn)
-        one.tell(setting, 1.0)
-        second.join(20)
-    assert [trial.value for trial in Optimizer.load(url).trials.told] == [1.0]
-    assert "told by somebody else meanwhile" in refused[0]
-    assert "complete 1>" in refused[0]  # and what
+    assert [trial.values for trial in one.study.trials] == [[1.0]]
 
 
 def test_who_asks_at_the_same_moment_gets_something_else(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (Optimizer({"x": (0.0, 1.0)}, seed=2, storage=url) for _ in range(2))
-    write = type(one._record).replace
     theirs = []
-
-    def after_the_other(record: object, history: History) -> dict[int, int]:
-        if record is one._record and not theirs:
-            theirs.append(other.ask())
-        return write(record, history)
-
-    monkeypatch.setattr("tunedprior.campaign.study_record.StudyRecord.replace", after_the_other)
+    between(one, monkeypatch, lambda: theirs.append(other.ask()))
     ours = one.ask()
     assert abs(ours["x"] - theirs[0]["x"]) > 0.01
     assert {setting["x"] for setting in one.pending} == {ours["x"], theirs[0]["x"]}
-    assert (theirs[0].trial, ours.trial) == (1, 2)
+    assert {theirs[0].trial, ours.trial} == {1, 2}
 
 
-def test_a_program_that_ends_while_it_tells_has_told_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moment", ["append", "update"])
+def test_a_program_that_ends_while_it_tells(url: str, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its entry is there nothing was told; afterwards all of it, whatever Optuna's own trials say."""
     opt = Optimizer(SPACE, seed=2, storage=url)
     setting = opt.ask()
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
+    where = {
+        "append": "tunedprior.studies.entry_log.DatabaseLog.append",
+        "update": "optuna.storages._CachedStorage.set_trial_state_values",
+    }
     with monkeypatch.context() as patch:
-        patch.setattr("optuna.storages._CachedStorage.set_trial_state_values", killed)
+        patch.setattr(where[moment], killed)
         with pytest.raises(KeyboardInterrupt):
             opt.tell(setting | {"x": 0.777}, 1.0, trial=setting)
     again = Optimizer.load(url)
-    assert (len(again.trials), again.pending) == (0, [setting])
-    again.tell(setting, 1.5)
-    assert again.best.value == 1.5
+    if moment == "append":
+        assert (len(again.trials), again.pending) == (0, [setting])
+        again.tell(setting, 1.5)
+        assert again.best.value == 1.5
+    else:
+        assert (again.best.value, again.best.setting["x"], again.pending) == (1.0, 0.777, [])
+        assert again.study.trials[0].state.name == "RUNNING"
+        again.ask()  # whoever writes next brings Optuna's trials up to date
+        assert again.study.trials[0].values == [1.0]
 
 
 def test_optuna_shows_it(url: str) -> None:
@@ -241,8 +216,9 @@ def test_what_is_no_storage_is_refused(storage: str) -> None:
 def test_a_damaged_trial_is_named(url: str) -> None:
     opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
     setting = opt.ask()
-    opt.study._storage.set_trial_system_attr(1, "tunedprior:trial", "{}")
-    with pytest.raises(FileFormatError, match="Trial 1 of the study is damaged"):
+    template = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, system_attrs={"tunedprior:trial": "{}"})
+    opt.study.add_trial(template)
+    with pytest.raises(FileFormatError, match="Trial 2 of the study is damaged"):
         Optimizer.load(url).tell(setting, 1.0)
 
 

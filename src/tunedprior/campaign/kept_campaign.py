@@ -1,6 +1,7 @@
 """A campaign kept in a database: its arguments, what was learnt from old data, and the study with its trials."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 import optuna
@@ -9,7 +10,7 @@ from optuna.study import Study
 
 from tunedprior.campaign import loaded
 from tunedprior.campaign.saved import encoded_campaign
-from tunedprior.campaign.saved_form import SavedCampaign
+from tunedprior.campaign.saved_form import VERSION, SavedCampaign
 from tunedprior.campaign.sources import MadeWith, OldSource
 from tunedprior.campaign.stored_surrogates import decoded, encoded, fit_to
 from tunedprior.campaign.study_record import StudyRecord
@@ -26,6 +27,8 @@ from tunedprior.studies import blobs, opening
 #: The name of a campaign that was given none.
 UNNAMED = "campaign"
 _ARGUMENTS, _LEARNT = "campaign", "learnt"
+# What is said of the arguments beside them: the version of the form that they and the trials have.
+_FORM = "form"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +112,18 @@ def kept_in(
         surrogates = {aims.main.target: suggester.surrogate, **suggester.others}
         if made_with.old:
             blobs.keep(study, _LEARNT, encoded(surrogates), {"sources": [one.name for one in made_with.old]})
-        data = encoded_campaign(suggester, seed, made_with, History(), None)
-        blobs.keep(study, _ARGUMENTS, data, {})
-    return StudyRecord(study, suggester.space, aims)
+        data = encoded_campaign(suggester, seed, made_with, History(), (), None)
+        blobs.keep(study, _ARGUMENTS, data, {_FORM: VERSION})
+    before_the_journal = (blobs.about(study, _ARGUMENTS) or {}).get(_FORM, 1) < VERSION
+    return StudyRecord(study, suggester.space, aims, partial(_mark, study) if before_the_journal else None)
+
+
+def _mark(study: Study) -> None:
+    """Have programs that know of no journal refuse the campaign: they would not see what is written from now on."""
+    data = blobs.kept(study, _ARGUMENTS)
+    if data is not None:
+        saved = msgspec.structs.replace(loaded.decoded(data, f"The study {study.study_name!r}"), version=VERSION)
+        blobs.keep(study, _ARGUMENTS, msgspec.json.encode(saved), {_FORM: VERSION})
 
 
 def load(storage: str | BaseStorage, name: str | None) -> KeptCampaign:

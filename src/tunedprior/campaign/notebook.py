@@ -1,21 +1,24 @@
 """What was told, what is pending and what was set aside: the part of an optimiser that keeps the record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from math import isnan, nan
 from os import PathLike
-from typing import Any, TypeVar
+from threading import RLock
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
+from tunedprior.campaign.journal import ADOPT, AMEND, CANCEL, RECORD, UNDO, WITHDRAW, journal_table
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.recording import Recorded, ResultSheet, Undone
-from tunedprior.campaign.records import Record
+from tunedprior.campaign.records import Numbers, Record
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
-from tunedprior.checks import flag, listed, shown
-from tunedprior.errors import InputError
+from tunedprior.checks import flag, listed, shown, warn
+from tunedprior.errors import InputError, OddResultWarning, StorageError
 from tunedprior.files import read_table
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import DIRECTIONS, goal_in_words
@@ -25,8 +28,23 @@ from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import History, Trial, as_given, same_setting, settings_of
+from tunedprior.studies.entry_log import ConflictError
 
 NotebookT = TypeVar("NotebookT", bound="Notebook")
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+# How often a change is decided on anew because others changed something meanwhile.
+_MOST_CONFLICTS = 1000
+
+
+def locked(method: MethodT) -> MethodT:
+    """Let one thread at a time into the methods of an object that has a `_lock`; a method may call others."""
+
+    @wraps(method)
+    def alone(self: Any, *arguments: Any, **options: Any) -> Any:
+        with self._lock:
+            return method(self, *arguments, **options)
+
+    return cast(MethodT, alone)
 
 
 class Notebook:
@@ -35,17 +53,41 @@ class Notebook:
     _suggester: Suggester
     _record: Record
     _columns: Columns
+    _lock: RLock
 
     @property
     def _history(self) -> History:
         return self._record.history
 
-    @_history.setter
-    def _history(self, history: History) -> None:
-        self._record.replace(history)
+    def _commit(self, decide: Callable[[History], History], action: str, who: str) -> tuple[History, History, Numbers]:
+        """Decide on a change and append it to the journal; decide again if somebody else was faster.
+
+        Returns the histories before and after, and the numbers that new trials of the latter were given.
+
+        Args:
+            decide: What the history is to become, from what it is; an `InputError` if that cannot be.
+            action: What is done, as the journal has it.
+            who: Who does it.
+        """
+        who = _name_of(who)
+        for _ in range(_MOST_CONFLICTS):
+            before = self._history
+            after = decide(before)
+            try:
+                return before, after, self._record.commit(before, after, action, who)
+            except ConflictError:
+                continue
+        raise StorageError("Others change the campaign all the time. Nothing was recorded or changed; send it again.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: one for name, one in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
 
     # -- telling ---------------------------------------------------------------------------------------
 
+    @locked
     def tell(
         self,
         setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
@@ -56,6 +98,7 @@ class Notebook:
         note: str = "",
         noise_std: float | Sequence[float] | Mapping[str, float] | None = None,
         cost: float | Sequence[float] | None = None,
+        who: str = "",
     ) -> None:
         """Say what came of one setting, or of several at once.
 
@@ -77,15 +120,30 @@ class Notebook:
                 one for each setting; of several responses by name.
             cost: What each of these runs cost, one for all or for each. Once costs are told, suggestions are for
                 improvement per unit of it.
+            who: Who says so, for the journal.
         """
         run = Run.of(setting, value, failed, trial, note, self._columns, self._suggester.aims, noise_std, cost)
-        before = self._history
-        if self._record.is_shared:
-            run.refuse_told_before(before)
-        self._history = run.told_to(before, self._suggester.space, self._suggester.own_box)  # or nothing
-        warn_of_odd_results(before.told, self._history.told[len(before) :], self._suggester)
 
-    def record(self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True) -> Recorded:
+        def decide(history: History) -> History:
+            if self._record.is_shared:
+                run.refuse_told_before(history)
+            return run.told_to(history, self._suggester.space, self._suggester.own_box)
+
+        before, after, _ = self._commit(decide, RECORD, who)
+        new = after.told[len(before) :]
+        if again := run.repeats(before):
+            warn(
+                f"Trial {listed(one.id for one in again)} was told already, so this is kept as another run of the same "
+                "setting. If it was to be corrected, undo this and amend the trial; for a replicate, tell "
+                "dict(setting).",
+                OddResultWarning,
+            )
+        warn_of_odd_results(before.told, new, self._suggester)
+
+    @locked
+    def record(
+        self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True, who: str = ""
+    ) -> Recorded:
         """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
 
         Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
@@ -98,37 +156,48 @@ class Notebook:
             as_run: Whether settings are taken as they are, on the grid or not, near the suggestion or not.
             skip_recorded: Whether rows that are recorded already, with the same results, are passed over.
             own: Whether rows without a trial's number are taken, as runs that nobody suggested.
+            who: Who says so, for the journal.
         """
         read = read_table(results, self._columns.names, "The table of results")
-        suggester, before = self._suggester, self._history
-        sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, before, as_run, skip_recorded, own)
-        run, recorded = sheet.read(read, self._direction)
-        if run is None:
-            return recorded
-        history = run.told_to(before, suggester.space, suggester.own_box)
-        numbers = self._record.replace(history)
-        told = tuple(replace(one, id=numbers.get(one.id, one.id)) for one in history.told[len(before) :])
-        warn_of_odd_results(before.told, told, suggester)
-        return replace(recorded, trials=told)
+        suggester = self._suggester
+        recorded = Recorded(())
 
-    def undo(self, trial: int | Suggestion | Trial | None = None) -> Undone:
-        """Take back a result: it is withdrawn, and the suggestion that it was of is open again.
+        def decide(history: History) -> History:
+            nonlocal recorded
+            sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, history, as_run, skip_recorded, own)
+            run, recorded = sheet.read(read, self._direction)
+            return history if run is None else run.told_to(history, suggester.space, suggester.own_box)
+
+        before, after, numbers = self._commit(decide, RECORD, who)
+        told = tuple(replace(one, id=numbers.get(one.id, one.id)) for one in after.told[len(before) :])
+        warn_of_odd_results(before.told, told, suggester)
+        return replace(recorded, trials=told) if told else recorded
+
+    @locked
+    def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> Undone:
+        """Take back a result: the suggestion that it was of is open again, under its number.
+
+        A run that nobody suggested is withdrawn. The journal keeps what was taken back.
 
         Args:
             trial: Its number in `history`, or the trial; the one that was told last, when left out.
+            who: Who says so, for the journal.
         """
-        before = self._history
-        if not before.told:
-            raise InputError("Nothing was told yet, so there is nothing to take back.")
-        last = before.told[-1] if trial is None else self._told_as(trial)
-        history = before.withdrawn(last, f"{last.note}; taken back" if last.note else "taken back")
-        number = history.next_id
-        if last.suggested is not None:
-            history = history.asked(last.suggested)
-        numbers = self._record.replace(history)
-        again = None if last.suggested is None else Suggestion(last.suggested, numbers.get(number, number))
-        return Undone(last, again)
+        last = Trial({})
 
+        def decide(history: History) -> History:
+            nonlocal last
+            if not history.told:
+                raise InputError("Nothing was told yet, so there is nothing to take back.")
+            last = history.told[-1] if trial is None else self._told_as(trial, history)
+            if last.suggested is not None:
+                return history.reopened(last)
+            return history.withdrawn(last, f"{last.note}; taken back" if last.note else "taken back")
+
+        self._commit(decide, UNDO, who)
+        return Undone(last, None if last.suggested is None else Suggestion(last.suggested, last.id))
+
+    @locked
     def amend(
         self,
         trial: int | Suggestion | Trial,
@@ -137,8 +206,11 @@ class Notebook:
         failed: bool = False,
         setting: Setting | None = None,
         note: str | None = None,
+        who: str = "",
     ) -> None:
         """Correct a result that was told; it keeps its number and its place, and what is left out stays as it was.
+
+        The journal keeps what it was before.
 
         Args:
             trial: Its number in `history`, or the trial.
@@ -146,8 +218,19 @@ class Notebook:
             failed: Whether it gave no value after all.
             setting: What was really run; parameters that are left out stay as they were.
             note: What is to be kept with it instead.
+            who: Who says so, for the journal.
         """
-        wrong = self._told_as(trial)
+
+        def decide(history: History) -> History:
+            wrong = self._told_as(trial, history)
+            return history.amended(wrong, **self._corrections(wrong, value, failed, setting, note))
+
+        self._commit(decide, AMEND, who)
+
+    def _corrections(
+        self, wrong: Trial, value: Told | None, failed: bool, setting: Setting | None, note: str | None
+    ) -> dict[str, Any]:
+        """The fields of a trial that are to be corrected, with what is right."""
         if value is None and not failed and setting is None and note is None:
             raise InputError("amend needs the right value, setting or note, or failed=True; got none of them.")
         if value is not None and flag(failed, "failed"):
@@ -168,25 +251,33 @@ class Notebook:
             refuse_dates(pd.DataFrame([run], dtype=object), self._suggester.space)
             codes_of_run([run], self._suggester.own_box)  # refuses what lies outside
             changes["setting"] = as_given(run, self._suggester.space)
-        self._history = self._history.amended(wrong, **changes)
+        return changes
 
-    def withdraw(self, trial: int | Suggestion | Trial, note: str = "") -> None:
+    @locked
+    def withdraw(self, trial: int | Suggestion | Trial, note: str = "", *, who: str = "") -> None:
         """Set a result aside: it stays in `history` with the state "withdrawn", and counts for nothing else.
 
         Args:
             trial: Its number in `history`, or the trial.
             note: Why; it replaces the note that was told.
+            who: Who says so, for the journal.
         """
-        self._history = self._history.withdrawn(self._told_as(trial), as_note(note))
+        reason = as_note(note)
+        self._commit(lambda history: history.withdrawn(self._told_as(trial, history), reason), WITHDRAW, who)
 
-    def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial]) -> None:
+    @locked
+    def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial], *, who: str = "") -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
-        history = self._history
-        for one in setting if isinstance(setting, list | tuple) else [setting]:
-            trial = pending_trial(one, history, self._suggester.space, "Only a pending setting can be cancelled")
-            history = history.cancelled(trial)
-        self._history = history  # all or nothing
 
+        def decide(history: History) -> History:
+            for one in setting if isinstance(setting, list | tuple) else [setting]:
+                trial = pending_trial(one, history, self._suggester.space, "Only a pending setting can be cancelled")
+                history = history.cancelled(trial)
+            return history
+
+        self._commit(decide, CANCEL, who)
+
+    @locked
     def resume(self: NotebookT, history: pd.DataFrame | str | PathLike[str] | History) -> NotebookT:
         """Go on from a saved `history`, a table or a file, as if there had been no break; pending suggestions included.
 
@@ -197,11 +288,10 @@ class Notebook:
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
         if isinstance(history, History):
             codes_of_run(settings_of(history.trials), self._suggester.surrogate.box)  # refuses what lies outside
-            self._history = history
         else:
             box = self._suggester.own_box
             read = read_table(history, self._columns.names, "The history")
-            self._history = from_table(
+            history = from_table(
                 read.table,
                 self._columns,
                 self._suggester.space,
@@ -209,12 +299,25 @@ class Notebook:
                 self._direction,
                 lambda settings: codes_of_run(settings, box),
             )
-        warn_of_odd_results((), self._history.told, self._suggester)
+        _, told, _ = self._commit(lambda _: history, ADOPT, "")
+        warn_of_odd_results((), told.told, self._suggester)
         return self
 
     # -- looking ---------------------------------------------------------------------------------------
 
     @property
+    @locked
+    def journal(self) -> pd.DataFrame:
+        """Every change of every trial, in the order in which they were written: who changed what, when, and from what.
+
+        `sequence`, the number of the entry; `time`, in UTC; `who`, where it is known; `action`: suggest, record, amend,
+        withdraw, undo, cancel, or adopt for what is known from before or from elsewhere; `trial`, its number; `before`
+        and `after`: what of the trial changed, by name. Entries are never changed.
+        """
+        return journal_table(self._record.journal, self._suggester.aims)
+
+    @property
+    @locked
     def history(self) -> pd.DataFrame:
         """Every trial in order, then what is pending, then what was set aside; `resume` goes on from a saved one.
 
@@ -226,6 +329,7 @@ class Notebook:
         return to_table(self._history, self._columns, self._direction)
 
     @property
+    @locked
     def front(self) -> pd.DataFrame:
         """The best trade-offs so far, as rows of `history`; of one objective, the best trial.
 
@@ -236,16 +340,19 @@ class Notebook:
         return to_table(History(tuple(kept)), self._columns, self._direction)
 
     @property
+    @locked
     def trials(self) -> History:
         """The history as a value: `told`, `pending` and `set_aside` trials."""
         return self._history
 
     @property
+    @locked
     def pending(self) -> list[Setting]:
         """Settings asked for and not yet told."""
         return [Suggestion(trial.setting, trial.id) for trial in self._history.pending]
 
     @property
+    @locked
     def best(self) -> Trial | None:
         """The best trial so far that meets what is required; None while there is none.
 
@@ -261,8 +368,8 @@ class Notebook:
         words = [goal_in_words(one.direction, one.target) for one in aims.objectives]
         return str(aims.main.direction) if aims.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
 
-    def _told_as(self, trial: int | Suggestion | Trial) -> Trial:
-        found = self._history.told_as(number_of(trial))
+    def _told_as(self, trial: int | Suggestion | Trial, history: History) -> Trial:
+        found = history.told_as(number_of(trial))
         if isinstance(trial, Suggestion) and not same_setting(trial.suggested, found.suggested):
             raise InputError(f"Trial {found.id} is not what this suggestion was made for. Give the trial's number.")
         return found
@@ -279,3 +386,10 @@ def _corrected(wrong: Trial, value: Any, failed: bool, aims: Aims) -> dict[str, 
     first = nan if aims.main.target in taken_back else wrong.value if isnan(right.value) else right.value
     more = {**wrong.more, **right.more}
     return {"value": first, "more": {name: one for name, one in more.items() if name not in taken_back}}
+
+
+def _name_of(who: str) -> str:
+    """The name of a person, if it is text."""
+    if not isinstance(who, str):
+        raise InputError(f"who must be the name of a person, as text; got {type(who).__name__} {shown(who)}.")
+    return who.strip()

@@ -1,7 +1,9 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from os import PathLike
+from threading import RLock
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -15,8 +17,10 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.fitted import Cost, Fitted
+from tunedprior.campaign.journal import SUGGEST, JournalEntry, loaded_journal, saved_entries
 from tunedprior.campaign.kept_campaign import UNNAMED, KeptCampaign, kept_in, load, without_old_data
 from tunedprior.campaign.known_file import KnownFile
+from tunedprior.campaign.notebook import locked
 from tunedprior.campaign.pool import Pool
 from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogates_for
 from tunedprior.campaign.records import InMemory, Record
@@ -41,8 +45,9 @@ from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import settings_of
+from tunedprior.problem.trials import History, settings_of
 from tunedprior.studies.access import storage_of
+from tunedprior.studies.entry_log import ConflictError
 from tunedprior.studies.opening import opened
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
@@ -196,6 +201,7 @@ class Optimizer(Viewer):
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
         self._record: Record = InMemory()
+        self._lock = RLock()
         self._report = OldDataReport()
         self._columns, self._file = Columns.of(suggester.space, suggester.aims), KnownFile()
         self._fitted: Fitted | None = None
@@ -208,6 +214,7 @@ class Optimizer(Viewer):
 
     # -- asking ----------------------------------------------------------------------------------------
 
+    @locked
     def ask(self, n: int | None = None, candidates: Any = None) -> Any:
         """The next setting to try, or with `n` a list of n to try side by side.
 
@@ -224,42 +231,49 @@ class Optimizer(Viewer):
         pool = None if candidates is None else self._suggester.pool(candidates)
         if pool is not None and n is not None and n > len(pool):
             raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
-        before, asked = self._history, []
-        history = before
+        before = self._history
+        settings: list[Setting] = []
         for _ in range(1 if n is None else n):
-            under_way = settings_of(history.pending)
-            fitted = None if self._suggester.is_designing(history, under_way) else self._model()
-            setting = self._suggester.suggest(history, under_way, self._seed, pool, fitted)
-            asked.append(Suggestion(setting, history.next_id))
-            history = history.asked(setting)
-        numbers = self._record.replace(history)  # all or nothing
-        asked = [Suggestion(one, numbers.get(one.trial, one.trial)) for one in asked]
-        known = {trial.id for trial in before.trials} | {one.trial for one in asked}
-        asked = [self._apart(one, known, pool) for one in asked]
+            settings.append(self._suggest(_with_asked(before, settings), pool))
+        for round_ in count():
+            after = _with_asked(before, settings)
+            try:
+                numbers = self._record.commit(before, after, SUGGEST)  # all or nothing
+                break
+            except ConflictError:
+                known, before = before, self._history
+                if round_ < _MOST_ROUNDS:
+                    settings = self._apart(settings, known, before, pool)
+        new = after.pending[len(before.pending) :]
+        asked = [Suggestion(one.setting, numbers.get(one.id, one.id)) for one in new]
         return asked if n is not None else asked[0]
 
-    def _apart(self, suggestion: Suggestion, known: set[int], pool: Pool | None) -> Suggestion:
-        """The suggestion, or another one if somebody else was given nearly the same at the same moment, but first.
+    def _suggest(self, history: History, pool: Pool | None) -> Setting:
+        """The next setting to try after this history, which is what was told by now with more that is pending."""
+        under_way = settings_of(history.pending)
+        fitted = None if self._suggester.is_designing(history, under_way) else self._model()
+        return self._suggester.suggest(history, under_way, self._seed, pool, fitted)
+
+    def _apart(self, settings: Sequence[Setting], known: History, now: History, pool: Pool | None) -> list[Setting]:
+        """These settings, with others for those that somebody else was given nearly, or tried, meanwhile.
 
         Args:
-            suggestion: What was asked for, by now in the record.
-            known: The numbers of trials that were accounted for.
+            settings: What was to be suggested.
+            known: The history that it was chosen for.
+            now: The history as it is by now.
             pool: The candidates, if there are any.
         """
-        box = self._suggester.surrogate.box
-        for _ in range(_MOST_ROUNDS):
-            now = self._history
-            new = [one for one in now.trials if one.id < suggestion.trial and one.id not in known]
-            at = box.codes([dict(suggestion)])
-            if not new or not is_near(at, codes_of_run(settings_of(new), box), self._suggester.lattice)[0]:
-                break
-            known = known | {one.id for one in new}
-            under_way = [one.setting for one in now.pending if one.id != suggestion.trial]
-            setting = self._suggester.suggest(now, under_way, self._seed, pool)
-            self._record.ask_instead(suggestion.trial, setting)
-            suggestion = Suggestion(setting, suggestion.trial)
-        return suggestion
+        box, before = self._suggester.surrogate.box, {one.id for one in known.trials}
+        new = [one for one in now.trials if one.id not in before]
+        taken = codes_of_run(settings_of(new), box) if new else None
+        found: list[Setting] = []
+        for setting in settings:
+            at = box.codes([dict(setting)])
+            again = taken is not None and bool(is_near(at, taken, self._suggester.lattice)[0])
+            found.append(self._suggest(_with_asked(now, found), pool) if again else setting)
+        return found
 
+    @locked
     def shadow(self, setting: Setting, candidates: Any = None) -> Shadow:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
 
@@ -270,6 +284,7 @@ class Optimizer(Viewer):
         return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
 
     @property
+    @locked
     def summary(self) -> dict[str, str]:
         """Where it stands in a few words, by what they are about."""
         return summarised(self._suggester, self._history, self._made_with)
@@ -282,6 +297,7 @@ class Optimizer(Viewer):
 
     # -- a whole campaign in one file ------------------------------------------------------------------
 
+    @locked
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
 
@@ -291,7 +307,8 @@ class Optimizer(Viewer):
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
         """
-        content = encoded(self._suggester, self._seed, self._made_with, self._history, path)
+        journal = saved_entries(self._record.journal, self.space)
+        content = encoded(self._suggester, self._seed, self._made_with, self._history, journal, path)
         self._file.refuse_unknown(path, overwrite)
         write_atomically(path, content)
         self._file = KnownFile.of(path, content)
@@ -320,9 +337,22 @@ class Optimizer(Viewer):
             arguments = loaded.arguments_of(saved, path, old_data, options)
             return cls(**arguments, storage=storage_of(kept.study), name=kept.study.study_name)
         saved, known = loaded.read(path), KnownFile.of(path)
-        history, arguments = loaded.history_of(saved, path), loaded.arguments_of(saved, path, old_data, options)
+        arguments = loaded.arguments_of(saved, path, old_data, options)
+        history, journal = loaded_journal(saved, path)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
-        made._file = known
-        return made.resume(history)
+        made._go_on(known, history, journal)
+        return made
+
+    def _go_on(self, file: KnownFile, history: History, journal: list[JournalEntry]) -> None:
+        """Go on with what was in a file."""
+        self.resume(history)
+        self._file, self._record = file, InMemory(history, journal)
+
+
+def _with_asked(history: History, settings: Sequence[Setting]) -> History:
+    """The history with these settings pending."""
+    for setting in settings:
+        history = history.asked(setting)
+    return history

@@ -52,8 +52,8 @@ class Undone:
     """What was taken back.
 
     Attributes:
-        trial: The result, which is in the history as withdrawn.
-        again: Its suggestion, which is pending again under a new number; None if it was none.
+        trial: The result, as it was.
+        again: Its suggestion, which is pending again under its number; None if it was none.
     """
 
     trial: Trial

@@ -1,14 +1,19 @@
-"""Where a history is kept: in memory, or anywhere else that can be read and written trial by trial."""
+"""Where a history is kept: in memory, or anywhere else that can be read and written entry by entry."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Protocol
 
-from tunedprior.problem.space import Setting
+from tunedprior.campaign.journal import JournalEntry, changed_trials, utc_now
 from tunedprior.problem.trials import History
+
+#: Numbers that trials were given, by those that they were to have.
+Numbers = dict[int, int]
 
 
 class Record(Protocol):
-    """Keeps a history.
+    """Keeps a history and the journal that it follows from.
 
     Attributes:
         is_shared: Whether others may write it too.
@@ -21,12 +26,23 @@ class Record(Protocol):
         """What is known by now, by whomever it was told."""
         ...
 
-    def replace(self, history: History) -> dict[int, int]:
-        """Keep this history, which `history` became, instead; the numbers of new trials that had to be changed."""
+    @property
+    def journal(self) -> Sequence[JournalEntry]:
+        """Every change of every trial, in the order in which they were written."""
         ...
 
-    def ask_instead(self, number: int, setting: Setting) -> None:
-        """Change the setting of a pending trial, right after it was asked for."""
+    def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
+        """Append what turns one history into another to the journal; all of it or nothing.
+
+        Returns the numbers that new trials were given, by those that they have in `after`. A `ConflictError` says that
+        somebody else wrote meanwhile, so that all is to be decided again on what `history` is now.
+
+        Args:
+            before: What `history` was when `after` was decided on.
+            after: What it is to be.
+            action: What is done, as the journal has it.
+            who: Who does it, where that is known.
+        """
         ...
 
 
@@ -35,12 +51,13 @@ class InMemory:
     """Keeps a history for as long as the program runs; nobody else can write it."""
 
     history: History = field(default_factory=History)
+    journal: list[JournalEntry] = field(default_factory=list)
     is_shared = False
 
-    def replace(self, history: History) -> dict[int, int]:
+    def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
         """Keep this history; no number has to be changed."""
-        self.history = history
+        now, act = utc_now(), token_hex(8)
+        for old, trial in changed_trials(before, after):
+            self.journal.append(JournalEntry(len(self.journal) + 1, now, who, action, old, trial, act))
+        self.history = after
         return {}
-
-    def ask_instead(self, number: int, setting: Setting) -> None:
-        """Nothing: nobody else has asked at the same moment."""

@@ -4,7 +4,7 @@ Arguments that are objects (a kernel, a model, an acquisition class, a suggester
 be in it; the file names them, and they are to be given again when it is loaded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite, isnan
 from os import PathLike
 from pathlib import Path
@@ -22,6 +22,7 @@ from tunedprior.campaign.saved_form import (
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
+    SavedEntry,
     SavedFunction,
     SavedLinear,
     SavedNumeric,
@@ -46,13 +47,27 @@ from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
 
 
-def encoded(suggester: Suggester, seed: int, made: MadeWith, history: History, path: str | PathLike[str]) -> bytes:
+def encoded(
+    suggester: Suggester,
+    seed: int,
+    made: MadeWith,
+    history: History,
+    journal: Sequence[SavedEntry],
+    path: str | PathLike[str],
+) -> bytes:
     """The content of the file at `path`; an `InputError` names the category that cannot be saved."""
     folder = Path(name_of_file(path)).resolve().parent
-    return msgspec.json.format(encoded_campaign(suggester, seed, made, history, folder), indent=1)
+    return msgspec.json.format(encoded_campaign(suggester, seed, made, history, journal, folder), indent=1)
 
 
-def encoded_campaign(suggester: Suggester, seed: int, made: MadeWith, history: History, folder: Path | None) -> bytes:
+def encoded_campaign(
+    suggester: Suggester,
+    seed: int,
+    made: MadeWith,
+    history: History,
+    journal: Sequence[SavedEntry],
+    folder: Path | None,
+) -> bytes:
     """The campaign as JSON; paths of old data in the folder are as seen from there."""
     import tunedprior
 
@@ -80,7 +95,7 @@ def encoded_campaign(suggester: Suggester, seed: int, made: MadeWith, history: H
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
     old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
     trials = [saved_trial(trial, suggester.space) for trial in history.trials]
-    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials)
+    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal))
     try:
         return msgspec.json.encode(content)
     except UnicodeError as error:

@@ -7,7 +7,7 @@ import msgspec
 
 from tunedprior.errors import InputError
 
-FORMAT, VERSION = "tunedprior campaign", 1
+FORMAT, VERSION = "tunedprior campaign", 2
 
 
 class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,8 +152,21 @@ class SavedTrial(_Struct, frozen=True):
     substitute: bool = False
 
 
+class SavedEntry(_Struct, frozen=True):
+    """An entry of the journal; `tunedprior.campaign.journal` says what its fields mean."""
+
+    sequence: Annotated[int, msgspec.Meta(ge=1)]
+    time: str
+    who: str
+    action: str
+    trial: Annotated[int, msgspec.Meta(ge=1)]
+    changes: dict[str, Any]
+    act: str
+    checksum: str
+
+
 class SavedCampaign(_Struct, frozen=True):
-    """All of it."""
+    """All of it; files of version 1 have no journal."""
 
     format: str
     version: int
@@ -161,6 +174,7 @@ class SavedCampaign(_Struct, frozen=True):
     arguments: SavedArguments
     old_data: list[SavedOld]
     trials: list[SavedTrial]
+    journal: list[SavedEntry] = []
 
 
 class Header(msgspec.Struct):

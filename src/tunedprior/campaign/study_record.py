@@ -1,126 +1,116 @@
-"""A history kept in an Optuna study: nothing that was told is lost, and nobody's result is taken twice."""
+"""A history kept in an Optuna study: nothing that was told is lost, and nobody's result is taken twice.
 
-import time
-from collections.abc import Iterable
+The journal is what counts. A change is decided on the history that was read, and its entries are appended in one
+transaction if nobody else appended meanwhile; otherwise it is decided again. Optuna's own trials follow, for its
+pictures and dashboards; where a program ended before they did, the next one that writes brings them up to date.
+"""
 
-from optuna.exceptions import UpdateFinishedTrialError
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from operator import is_
+from secrets import token_hex
+
+import msgspec
+from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
 
+from tunedprior.campaign.journal import ADOPT, JournalEntry, Ledger, changed_trials, decode_entry, utc_now
+from tunedprior.campaign.records import Numbers
 from tunedprior.campaign.study_trials import (
-    AS_TOLD,
-    as_text,
+    RESERVED,
     attributes_of,
     parameters_of,
+    reservation,
     state_of,
-    template,
     told_at,
     trial_in,
     values_of,
 )
-from tunedprior.errors import InputError
+from tunedprior.errors import StorageError
 from tunedprior.problem.aims import Aims
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import PENDING, History, Trial
-from tunedprior.studies.access import id_of, id_of_number, storage_of
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import History, Trial
+from tunedprior.studies.access import id_of, storage_of
+from tunedprior.studies.entry_log import ConflictError, ReorderedError, log_of
 
-# Corrections of results that were told are attributes of the study, as Optuna changes no trial that has finished.
+# How a campaign of before the journal kept corrections: as attributes of the study.
 _CORRECTION = "tunedprior correction of trial "
-# Seconds, within which somebody who told a trial has put right what others wrote over it.
-_PAUSE = 0.2
+# What a storage that does not do its work raises.
+_FAILURES = (StorageInternalError, SQLAlchemyError, OSError)
 
 
 class StudyRecord:
-    """Reads the study each time it is asked for, and writes trial by trial; each is there or not, never in part."""
+    """Reads the study each time it is asked for, and appends to its journal.
+
+    Args:
+        study: Where it is kept.
+        space: What may be set.
+        aims: What is wanted.
+        mark: Called before the first entry of a campaign that had none, so that programs that know of no journal refuse
+            it from then on.
+    """
 
     is_shared = True
 
-    def __init__(self, study: Study, space: Space, aims: Aims) -> None:
-        self.study, self._space, self._aims = study, space, aims
+    def __init__(self, study: Study, space: Space, aims: Aims, mark: Callable[[], None] | None = None) -> None:
+        self.study, self._space, self._aims, self._mark = study, space, aims, mark
+        self._log = log_of(study)
+        self._ledger = self._empty()
         self._last = History()
-        self._read_as: tuple[tuple[object, ...], ...] = ()
+        self._read_as: object = None
         self._known: dict[tuple[object, ...], Trial | None] = {}
+        #: Numbers that were reserved for trials and not used.
+        self._reserved: list[int] = []
+
+    def _empty(self) -> Ledger:
+        return Ledger(self._space, f"the campaign {self.study.study_name!r}")
+
+    # -- reading ---------------------------------------------------------------------------------------
 
     @property
     def history(self) -> History:
         """What is known by now, by whomever it was told; the same object while nothing changes."""
-        return self._read()
+        try:
+            return self._read()
+        except _FAILURES as error:
+            raise StorageError(f"{_reason(error)} Nothing was recorded or changed; try again.") from error
+
+    @property
+    def journal(self) -> Sequence[JournalEntry]:
+        """Every change of every trial, in the order in which they were written."""
+        _ = self.history
+        return tuple(self._ledger.entries)
 
     def _read(self) -> History:
-        corrections = self._corrections()
         frozen = self.study.get_trials(deepcopy=False)
-        read_as = tuple(_version(one, corrections) for one in frozen)
+        self._read_entries()  # after the trials: of what is in both, entries are the newer
+        others = [one for one in frozen if self._is_known_by_optuna_alone(one)]
+        corrections = self._corrections() if any(one.state.is_finished() for one in others) else {}
+        read_as = (self._ledger.sequence, tuple(_version(one, corrections) for one in others))
         if read_as != self._read_as:
-            trials = [self._trial(one, corrections) for one in sorted(frozen, key=told_at)]
-            self._last, self._read_as = _history(one for one in trials if one is not None), read_as
+            found = [self._trial(one, corrections) for one in sorted(others, key=told_at)]
+            now = self._ledger.history(one for one in found if one is not None)
+            self._last, self._read_as = _kept(self._last, now), read_as
         return self._last
 
-    def replace(self, history: History) -> dict[int, int]:
-        """Write what is new, what was told of pending trials, and what was corrected.
-
-        Whoever else was faster stays: an `InputError` if a trial was told by somebody else since.
-        """
-        before = {trial.id: trial for trial in self._last.trials}
-        numbers: dict[int, int] = {}
-        for trial in sorted(history.trials, key=lambda one: one.id not in before):
-            old = before.get(trial.id)
-            if old is None:
-                numbers[trial.id] = self._add(trial)
-            elif old != trial and old.is_pending:
-                self._finish(trial)
-            elif old != trial:
-                self._correct(trial)
-        self._read()  # again, with the numbers that the study gave
-        return numbers
-
-    def ask_instead(self, number: int, setting: Setting) -> None:
-        """Change the setting of a pending trial, right after it was asked for."""
-        trial = Trial(dict(setting), suggested=dict(setting), id=number, is_pending=True)
-        self._write(trial, id_of_number(self.study, number - 1))
-        self._read_as = ()
-
-    def _add(self, trial: Trial) -> int:
-        storage = storage_of(self.study)
-        made = storage.create_new_trial(id_of(self.study), template_trial=template(trial, self._space, self._aims))
-        return storage.get_trial(made).number + 1
-
-    def _finish(self, trial: Trial) -> None:
-        """Tell a pending trial; what it says counts from the moment that its state is set, and not before.
-
-        Two may write at the same moment. Whoever sets the state is the one who told it; if the other one wrote last
-        before that, it is put right as a correction.
-        """
-        storage, at = storage_of(self.study), id_of_number(self.study, trial.id - 1)
-        state = state_of(trial, self._aims)
+    def _read_entries(self) -> None:
         try:
-            self._write(trial, at)
-            values = values_of(trial, self._aims) if state == TrialState.COMPLETE else None
-            storage.set_trial_state_values(at, state, values)
-            if storage.get_trial(at).system_attrs.get(AS_TOLD) != as_text(trial, self._space):
-                self._correct(trial)
-        except UpdateFinishedTrialError as error:
-            time.sleep(_PAUSE)  # in which the other one puts right what was written over
-            told = self._corrections().get(trial.id)
-            now = trial_in(storage.get_trial(at), self._space, self._aims, told)
-            raise InputError(
-                f"Trial {trial.id} was told by somebody else meanwhile: {now}. Nothing was changed; amend it if it is "
-                "wrong."
-            ) from error
+            new = self._log.read(self._ledger.sequence)
+        except ReorderedError:
+            self._ledger = self._empty()
+            new = self._log.read(0)
+        for _, text in new:
+            self._ledger.apply(decode_entry(text, f"the campaign {self.study.study_name!r}"))
 
-    def _write(self, trial: Trial, at: int) -> None:
-        """All of a trial that runs, but its state."""
-        storage = storage_of(self.study)
-        params, distributions = parameters_of(trial.setting, self._space)
-        for name, value in params.items():
-            storage.set_trial_param(at, name, distributions[name].to_internal_repr(value), distributions[name])
-        user, system = attributes_of(trial, self._space, self._aims)
-        for name, value in system.items():
-            storage.set_trial_system_attr(at, name, value)
-        for name, value in user.items():
-            storage.set_trial_user_attr(at, name, value)
-
-    def _correct(self, trial: Trial) -> None:
-        self.study.set_user_attr(f"{_CORRECTION}{trial.id}", as_text(trial, self._space))
+    def _is_known_by_optuna_alone(self, frozen: FrozenTrial) -> bool:
+        """Whether a trial has no entry, or was suggested here and told with Optuna's own means."""
+        number = frozen.number + 1
+        if number not in self._ledger:
+            return RESERVED not in frozen.system_attrs
+        return frozen.state.is_finished() and self._ledger.was_only_suggested(number)
 
     def _corrections(self) -> dict[int, str]:
         found = self.study.user_attrs
@@ -137,6 +127,97 @@ class StudyRecord:
             self._known[version] = trial_in(frozen, self._space, self._aims, corrections.get(frozen.number + 1))
         return self._known[version]
 
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
+        """Append what turns one history into another to the journal; all of it or nothing."""
+        changes = changed_trials(before, after)
+        if before is not self._last:
+            raise ConflictError
+        if not changes:
+            return {}
+        try:
+            if self._mark is not None and not self._ledger.sequence:
+                self._mark()
+            numbers = self._reserve([trial for old, trial in changes if old is None])
+        except _FAILURES as error:
+            raise StorageError(f"{_reason(error)} Nothing was recorded or changed; send it again.") from error
+        changed = [trial if old else replace(trial, id=numbers[trial.id]) for old, trial in changes]
+        try:
+            self._append(changed, action, who)
+        except ConflictError:
+            self._reserved += numbers.values()
+            raise
+        self._update_optuna()
+        return numbers
+
+    def _reserve(self, trials: Sequence[Trial]) -> Numbers:
+        """Numbers for new trials, which nobody sees before there is an entry of them."""
+        storage, numbers = storage_of(self.study), dict[int, int]()
+        for trial in trials:
+            if self._reserved:
+                numbers[trial.id] = self._reserved.pop(0)
+                continue
+            made = storage.create_new_trial(id_of(self.study), reservation(trial, self._space, self._aims))
+            numbers[trial.id] = storage.get_trial(made).number + 1
+        return numbers
+
+    def _append(self, changed: Sequence[Trial], action: str, who: str) -> None:
+        """Append entries of these trials, after some of those that are known by Optuna alone, in one transaction."""
+        ledger, act = self._ledger, token_hex(8)
+        told = (*self._last.told, *self._last.set_aside)
+        adopted = [one for one in told if (known := ledger.trial(one.id)) is None or known.is_pending]
+        entries = ledger.entries_for(adopted, ADOPT, "", None, act)
+        entries += ledger.entries_for(changed, action, who, utc_now(), act, ledger.sequence + len(entries))
+        try:
+            self._log.append(ledger.sequence, [msgspec.json.encode(one).decode() for one in entries])
+        except _FAILURES as error:
+            if not self._is_there(act, error):
+                raise StorageError(f"{_reason(error)} Nothing was recorded or changed; send it again.") from error
+        with suppress(*_FAILURES):  # they are there; whoever reads next reads them
+            self._read_entries()
+        if ledger.has_refused(act):
+            raise ConflictError
+
+    def _is_there(self, act: str, error: Exception) -> bool:
+        """Whether entries were appended though the storage said that they were not."""
+        try:
+            self._read_entries()
+        except _FAILURES:
+            raise StorageError(
+                f"{_reason(error)} Whether it was recorded could not be found out, as the storage does not answer. "
+                "Look at the history before you send it again."
+            ) from error
+        return self._ledger.has(act)
+
+    def _update_optuna(self) -> None:
+        """Have Optuna's trials say what the journal does, as far as they run; for its pictures and dashboards.
+
+        A failure is no matter: nothing of the campaign is read from them, and whoever writes next tries again.
+        """
+        with suppress(*_FAILURES):
+            for frozen in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING, TrialState.WAITING)):
+                trial = self._ledger.trial(frozen.number + 1)
+                if trial is not None:
+                    with suppress(UpdateFinishedTrialError):  # another program was faster to do the same
+                        self._write(trial, frozen)
+
+    def _write(self, trial: Trial, frozen: FrozenTrial) -> None:
+        storage, at = storage_of(self.study), id_of(frozen)
+        user, system = attributes_of(trial, self._space, self._aims)
+        if any(frozen.system_attrs.get(name) != value for name, value in system.items()):
+            params, distributions = parameters_of(trial.setting, self._space)
+            for name, value in params.items():
+                storage.set_trial_param(at, name, distributions[name].to_internal_repr(value), distributions[name])
+            for name, value in system.items():
+                storage.set_trial_system_attr(at, name, value)
+            for name, value in user.items():
+                storage.set_trial_user_attr(at, name, value)
+        state = state_of(trial, self._aims)
+        if state != TrialState.RUNNING:
+            values = values_of(trial, self._aims) if state == TrialState.COMPLETE else None
+            storage.set_trial_state_values(at, state, values)
+
 
 def _version(frozen: FrozenTrial, corrections: dict[int, str]) -> tuple[object, ...]:
     """What changes whenever a trial does."""
@@ -144,9 +225,14 @@ def _version(frozen: FrozenTrial, corrections: dict[int, str]) -> tuple[object, 
     return frozen.number, frozen.state, running, corrections.get(frozen.number + 1)
 
 
-def _history(trials: Iterable[Trial]) -> History:
-    """Trials in the order they were told, each where it belongs."""
-    found = list(trials)
-    pending = sorted((one for one in found if one.state == PENDING), key=lambda one: one.id)
-    aside = tuple(one for one in found if one.set_aside)
-    return History(tuple(one for one in found if not one.is_pending and not one.set_aside), tuple(pending), aside)
+def _kept(last: History, now: History) -> History:
+    """The history as it is now, with the results of before if they are the same: models are made for those."""
+    same = len(last.told) == len(now.told) and all(map(is_, last.told, now.told))
+    return replace(now, told=last.told) if same else now
+
+
+def _reason(error: Exception) -> str:
+    """What the database said, in a sentence."""
+    cause = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
+    first = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
+    return f"The campaign's storage failed ({first[0].rstrip('.')})."

@@ -23,6 +23,8 @@ from tunedprior.studies.histories import CHOSEN, setting_of
 
 #: The attribute that holds a trial as it was told.
 AS_TOLD = "tunedprior:trial"
+#: The attribute of a trial that counts from the moment on that the campaign's journal has it.
+RESERVED = "tunedprior:reserved"
 _PLAIN = (bool, int, float, str)
 
 
@@ -75,18 +77,16 @@ def as_text(trial: Trial, space: Space) -> str:
     return msgspec.json.encode(saved_trial(trial, space)).decode()
 
 
-def template(trial: Trial, space: Space, aims: Aims) -> FrozenTrial:
-    """A trial to be put into a study."""
+def reservation(trial: Trial, space: Space, aims: Aims) -> FrozenTrial:
+    """A trial that runs, to be put into a study so that it has a number; nobody sees it before the journal has it."""
     params, distributions = parameters_of(trial.setting, space)
     user, system = attributes_of(trial, space, aims)
-    state = state_of(trial, aims)
     return create_trial(
-        state=state,
-        values=values_of(trial, aims) if state == TrialState.COMPLETE else None,
+        state=TrialState.RUNNING,
         params=params,
         distributions=distributions,
         user_attrs=user,
-        system_attrs=system,
+        system_attrs=system | {RESERVED: True},
     )
 
 
@@ -105,7 +105,7 @@ def trial_in(frozen: FrozenTrial, space: Space, aims: Aims, correction: str | No
         return _of_others(frozen, space, aims)
     try:
         told = trial_of(msgspec.json.decode(text, type=SavedTrial), space)
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise FileFormatError(f"Trial {number} of the study is damaged: {error}.") from error
     if frozen.state == TrialState.RUNNING:  # also if somebody was about to tell it when the program ended
         asked = told.suggested or told.setting

@@ -130,16 +130,21 @@ class Run:
             costs_told(cost, count),
         )
 
+    def repeats(self, history: History) -> list[Trial]:
+        """Results that there are already of the suggestions that these are said to be runs of."""
+        told = {trial.id: trial for trial in history.told}
+        found = [None if one is None else (told.get(one.trial), one) for one in self.suggestions]
+        return [one[0] for one in found if one and one[0] and same_setting(one[0].suggested, one[1].suggested)]
+
     def refuse_told_before(self, history: History) -> None:
         """An `InputError` for a suggestion that has a result already: somebody else may have been faster."""
-        told = {trial.id: trial for trial in history.told}
-        for one in self.suggestions:
-            trial = None if one is None else told.get(one.trial)
-            if one is not None and trial is not None and same_setting(trial.suggested, one.suggested):
-                raise InputError(
-                    f"Trial {trial.id} was told already: {trial}. Nothing was changed. Amend it if it is wrong; for a "
-                    "second run of the same setting, tell dict(setting)."
-                )
+        numbers = [number for number in self.numbers if number is not None and self.must_be_pending]
+        named = [trial for trial in history.told if trial.id in numbers]
+        for trial in (*self.repeats(history), *named):
+            raise InputError(
+                f"Trial {trial.id} was told already: {trial}. Nothing was changed. Amend it if it is wrong; for a "
+                "second run of the same setting, tell dict(setting)."
+            )
 
     def told_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""

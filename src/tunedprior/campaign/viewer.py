@@ -11,7 +11,7 @@ from tunedprior.campaign.advice import Recommendation, noise_in, recommended
 from tunedprior.campaign.explaining import Asked, surrogate_of, taught_by
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.measured import number
-from tunedprior.campaign.notebook import Notebook
+from tunedprior.campaign.notebook import Notebook, locked
 from tunedprior.campaign.outlook import Remaining, Replication, remaining, replication
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
 from tunedprior.campaign.sources import MadeWith, OldSource
@@ -102,6 +102,7 @@ class Viewer(Notebook):
 
     # -- looking ---------------------------------------------------------------------------------------
 
+    @locked
     def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
         """What the model expects at each setting, in the response's units, with the index of the table.
 
@@ -119,6 +120,7 @@ class Viewer(Notebook):
             return predicted_beforehand(self.surrogate, codes).set_axis(index)
         return predicted(self._model(), codes, self._suggester.aims).set_axis(index)
 
+    @locked
     def recommend(self, candidates: Any = None) -> Recommendation:
         """The setting to use, with a 95 % interval: by all results together, and not by a lucky measurement alone.
 
@@ -130,6 +132,7 @@ class Viewer(Notebook):
         pool = None if candidates is None else self._suggester.pool(candidates)
         return recommended(self._suggester, self._model(), self._seed, pool)
 
+    @locked
     def remaining(self, more_than: float = 0.0, candidates: Any = None) -> Remaining:
         """What may still be gained on the recommended setting: whether it is time to stop.
 
@@ -142,6 +145,7 @@ class Viewer(Notebook):
         more_than = number(more_than, "more_than", least=0.0)
         return remaining(self._suggester, self._model(), self._seed, more_than, pool)
 
+    @locked
     def replicate(self, candidates: Any = None) -> Replication:
         """Whether repeating a setting, and which, makes the recommended setting better than a new one would.
 
@@ -153,6 +157,7 @@ class Viewer(Notebook):
         return replication(self._suggester, self._model(), instead)
 
     @property
+    @locked
     def noise(self) -> float | dict[str, float]:
         """The standard deviation of the noise, as the model has it; of several responses by name.
 
@@ -169,6 +174,7 @@ class Viewer(Notebook):
             raise InputError(f"{what} needs a result; nothing was told of {listed(missing)} yet{failed}.")
 
     @property
+    @locked
     def trust(self) -> Trust | dict[str, Trust]:
         """How much each belief about the old data is trusted by now, how the objective goes with it, and since when.
 
@@ -197,6 +203,7 @@ class Viewer(Notebook):
     def explain(self, setting: None = None, candidates: Any = None) -> Taught: ...
     @overload
     def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
+    @locked
     def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> Taught | Reasons:
         """Without a setting, what the old data taught; with one, why it: both in words and as tables.
 

@@ -1,8 +1,18 @@
 """Arguments that several commands have."""
 
+import getpass
 from typing import Annotated
 
 import typer
+
+
+def _login_name(who: str) -> str:
+    """Who it is said to be, or else the name that this person has on this computer; empty if there is none."""
+    try:
+        return who or getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
 
 #: A campaign's place.
 Campaign = Annotated[
@@ -22,3 +32,13 @@ Name = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 #: A note.
 Note = Annotated[str, typer.Option("--note", help="Whatever is to be kept with it.")]
+#: Who says so.
+Who = Annotated[
+    str,
+    typer.Option(
+        "--who",
+        envvar="TUNEDPRIOR_WHO",
+        callback=_login_name,
+        help="Who says so, for the journal; your name on this computer, when left out.",
+    ),
+]

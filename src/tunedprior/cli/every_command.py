@@ -10,7 +10,7 @@ from tunedprior.cli.commands.beginning import new
 from tunedprior.cli.commands.drafting import space
 from tunedprior.cli.commands.exchanging import export, import_
 from tunedprior.cli.commands.explaining import explain
-from tunedprior.cli.commands.looking import best, front, status, trust
+from tunedprior.cli.commands.looking import best, front, journal, status, trust
 from tunedprior.cli.commands.recording import amend, record, undo
 from tunedprior.cli.commands.reporting import report
 from tunedprior.cli.commands.running import run
@@ -66,7 +66,7 @@ _BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
 for panel, commands in {
     _BEGIN: (space, audit, new),
     _WORK: (suggest, record, undo, amend, cancel, serve),
-    _SEE: (status, best, front, trust, explain, report),
+    _SEE: (status, best, front, trust, explain, journal, report),
     _FILES: (export, import_, run),
 }.items():
     for command in commands:

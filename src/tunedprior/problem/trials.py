@@ -156,6 +156,13 @@ class History:
         told = tuple(other for other in self.told if other is not trial)
         return replace(self, told=told, set_aside=(*self.set_aside, aside))
 
+    def reopened(self, trial: Trial) -> "History":
+        """This history with a suggestion pending again, under the number that it had, as if nothing was told of it."""
+        asked = dict(trial.suggested or trial.setting)
+        again = Trial(asked, suggested=dict(asked), id=trial.id, is_pending=True, substitute=trial.substitute)
+        pending = tuple(sorted((*self.pending, again), key=lambda one: one.id))
+        return replace(self, told=tuple(other for other in self.told if other is not trial), pending=pending)
+
     def amended(self, trial: Trial, **changes: Any) -> "History":
         """This history with a result corrected, in its old place; `changes` are fields of `Trial`."""
         corrected = replace(trial, **changes)

@@ -9,7 +9,7 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.errors import InputError, TunedPriorError
+from tunedprior.errors import InputError
 from tunedprior.web.background import Explainer, Thinker
 from tunedprior.web.complaints import BusyError, OvertakenError, status_of
 from tunedprior.web.guard import FIELD_FOR_TAB, FORM_KEY, NO_FIELD, Application, Door, Guard
@@ -77,12 +77,6 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
         if is_busy:
             page.headers["retry-after"] = str(BusyError.retry_after)
         return page
-
-    @app.exception_handler(TunedPriorError)
-    def unreadable(request: Request, error: TunedPriorError) -> Response:
-        return drawing.page(
-            request, "complaint.html", 503, message=str(error), number=None, title="The campaign cannot be read"
-        )
 
     @app.exception_handler(404)
     def not_there(_: Request, __: Exception) -> Response:

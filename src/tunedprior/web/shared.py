@@ -10,6 +10,7 @@ from typing import Any
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
+from tunedprior.campaign.journal import RECORD
 from tunedprior.campaign.odd_results import Spans, spans_of_old
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError
@@ -56,10 +57,12 @@ class SharedCampaign:
             return self._keeper.trials
 
     def times(self) -> dict[int, datetime]:
-        """When each trial was told, or set aside, by its number."""
+        """When each result was recorded, by the trial's number, as clocks here show it."""
         with self._lock:
-            found = self.study.get_trials(deepcopy=False)
-        return {one.number + 1: one.datetime_complete for one in found if one.datetime_complete is not None}
+            journal = self._keeper.journal
+        known = journal[journal["action"].isin([RECORD]) & journal["time"].notna()]
+        times = [time.to_pydatetime().astimezone() for time in known["time"]]
+        return dict(zip(known["trial"], times, strict=True))
 
     def trial(self, number: int) -> Trial:
         """The trial with this number, whatever became of it."""
@@ -75,7 +78,9 @@ class SharedCampaign:
                 return self._unchanged(now, entry)  # it was taken back since
             if now.is_pending:
                 try:
-                    self._keeper.tell(*self._told(entry), failed=entry.failed, trial=number, note=entry.note)
+                    self._keeper.tell(
+                        *self._told(entry), failed=entry.failed, trial=number, note=entry.note, who=entry.who
+                    )
                 except InputError:
                     now = self.trial(number)
                     if now.is_pending:
@@ -117,7 +122,7 @@ class SharedCampaign:
     def _tell_form(self, form: str, entry: Entry) -> Trial:
         setting, values = self._told(entry)
         try:
-            self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note)
+            self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note, who=entry.who)
             self._keep_the_first(form)
         except Exception:  # it may have been written all the same
             found = self._of_form(form)
@@ -173,7 +178,7 @@ class SharedCampaign:
                 changes["value"] = {**entry.values, **blank}
             if not same_setting(entry.setting, now.setting):
                 changes["setting"] = entry.setting
-            self._keeper.amend(number, **changes)
+            self._keeper.amend(number, **changes, who=entry.who)
             return self.trial(number)
 
     def cancel(self, number: int) -> Trial:
@@ -192,18 +197,16 @@ class SharedCampaign:
         with self._lock:
             history = self.trials
             now = trial_in(history, number)
-            if now.is_pending:
-                return now  # taken back before
-            if now.set_aside == WITHDRAWN:
-                return self._again(now) or now
+            if now.is_pending or now.set_aside == WITHDRAWN:
+                return now
             if not history.told or history.told[-1].id != number:
                 last = history.told[-1] if history.told else None
                 raise OvertakenError(
                     f"Trial {number} is no longer what was told last. Take it back on its own page, if it is wrong.",
                     last,
                 )
-            undone = self._keeper.undo()
-            return self.trial(number if undone.again is None else undone.again.trial)
+            self._keeper.undo(number)
+            return self.trial(number)
 
     def withdraw(self, number: int) -> Trial:
         """Take back any result; once more changes nothing."""
@@ -229,11 +232,6 @@ class SharedCampaign:
             named = self._register.outcome(form) or ()
             found = next((one for one in history.trials if one.id in named), None)
         return found
-
-    def _again(self, withdrawn: Trial) -> Trial | None:
-        """The open suggestion of a result that was taken back."""
-        pending = reversed(self.trials.pending)
-        return next((one for one in pending if same_setting(one.setting, withdrawn.suggested)), None)
 
 
 def trial_in(history: History, number: int) -> Trial:

@@ -1,3 +1,4 @@
+import getpass
 import shutil
 import sys
 from pathlib import Path
@@ -52,9 +53,19 @@ def test_one_run_typed(campaign) -> None:
     campaign("amend", "a.db", "1", "--failed")
     assert "Taken back" in campaign("undo", "a.db")
     undone = campaign.json("undo", "a.db", "--trial", "1")
-    assert [(one["trial"], one["open_again"]) for one in undone["taken_back"]] == [(1, 4)]
+    assert [(one["trial"], one["open_again"]) for one in undone["taken_back"]] == [(1, 1)]
     history = Optimizer.load("sqlite:///a.db").trials
     assert [(one.id, one.value, one.setting["heat"]) for one in history.told] == [(2, 2.5, 30)]
+    campaign("record", "a.db", "--trial", "1", "yield=7", "--who", "Ada")
+    journal = campaign.json("journal", "a.db", "--trial", "1")["journal"]
+    assert [one["action"] for one in journal] == ["suggest", "record", "amend", "undo", "record"]
+    assert (journal[1]["after"]["note"], journal[2]["before"]["yield"], journal[-1]["who"]) == (
+        "warm [day]",
+        0.5,
+        "Ada",
+    )
+    assert journal[2]["who"] == getpass.getuser()
+    assert "yield=0.5, state=complete" in " ".join(campaign("journal", "a.db").split())
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Force, Name
 from tunedprior.cli.output import AsJson, say
-from tunedprior.desk.shell_words import campaign_words, quoted, shown_place
 
 
 def export(
@@ -41,8 +40,8 @@ def import_(
     opt = reached(campaign, name)
     if opt.trials.trials:
         raise InputError(
-            f"{shown_place(campaign)} holds trials already, and a history is taken over as a whole. Results go in "
-            f"with: tunedprior record {campaign_words(campaign, name)} {quoted(str(history))}"
+            f"{campaign} holds trials already, and a history is taken over as a whole. Results go in with: tunedprior "
+            f"record {campaign} {history}"
         )
     opt.resume(history)
     told, pending = len(opt.trials), len(opt.trials.pending)

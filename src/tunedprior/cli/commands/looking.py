@@ -1,7 +1,8 @@
-"""`tunedprior status`, `best`, `front` and `trust`: what there is to see of a campaign."""
+"""`tunedprior status`, `best`, `front`, `trust` and `journal`: what there is to see of a campaign."""
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -84,6 +85,35 @@ def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
         shown += map(Text, one.sentences)
         shown.append(table_of([_relation(row) for row in relations]))
     say(data, *shown)
+
+
+def journal(
+    campaign: Campaign,
+    trial: Annotated[int | None, typer.Option("--trial", help="Only what became of this trial.")] = None,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who recorded, corrected or took back what, and when, in the order in which it was written."""
+    from tunedprior.desk.places import reached
+    from tunedprior.problem.trials import in_words
+
+    opt = reached(campaign, name, only_look=True)
+    found = [row for row in opt.journal.to_dict("records") if trial is None or row["trial"] == trial]
+    known = [None if row["time"] != row["time"] else row["time"].to_pydatetime() for row in found]
+    rows = [
+        {
+            "entry": row["sequence"],
+            "when": "" if time is None else f"{time.astimezone():%Y-%m-%d %H:%M:%S %Z}",
+            "who": row["who"],
+            "what": row["action"],
+            "trial": row["trial"],
+            "before": in_words(row["before"]),
+            "after": in_words(row["after"]),
+        }
+        for row, time in zip(found, known, strict=True)
+    ]
+    data = [{**row, "time": None if time is None else time.isoformat()} for row, time in zip(found, known, strict=True)]
+    say({"journal": data}, table_of(rows) if rows else "Nothing was suggested or recorded yet.")
 
 
 def _relation(row: dict[Any, Any]) -> dict[str, Any]:

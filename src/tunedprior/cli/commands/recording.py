@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Name, Note
+from tunedprior.cli.arguments import Campaign, Name, Note, Who
 from tunedprior.cli.output import AsJson, Code, say, warned_of
 from tunedprior.desk.shell_words import quoted
 
@@ -29,6 +29,7 @@ def record(
         bool, typer.Option("--own", help="The file's rows without a trial's number are runs of your own.")
     ] = False,
     skip_recorded: Annotated[bool, typer.Option("--skip-recorded", help="Pass over what is recorded already.")] = False,
+    who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +46,7 @@ def record(
         )
     given = results[0] if is_file else [_typed_run(opt, results, trial, failed, note)]
     with warned_of(OddResultWarning) as odd:
-        done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file)
+        done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file, who=who)
     best = None if opt.suggester.aims.has_front else opt.best
     rows = [
         {"trial": one.id, "state": one.state, "values": _values(one, opt), "setting": dict(one.setting)}
@@ -82,6 +83,7 @@ def amend(
     values: Annotated[list[str], typer.Argument(help="What is right, as name=value.")] = [],
     failed: Failed = False,
     note: Note = "",
+    who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -102,7 +104,12 @@ def amend(
     if len(responses) == 1:
         told = next(iter(told.values()), None)
     opt.amend(
-        trial, told or None if len(responses) > 1 else told, failed=failed, setting=setting or None, note=note or None
+        trial,
+        told or None if len(responses) > 1 else told,
+        failed=failed,
+        setting=setting or None,
+        note=note or None,
+        who=who,
     )
     right = opt.trials.told_as(trial)
     say(
@@ -117,6 +124,7 @@ def undo(
         int | None, typer.Option("--trial", help="Take back this result, instead of the one recorded last.")
     ] = None,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="Take back so many, the last ones.")] = 1,
+    who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -130,11 +138,11 @@ def undo(
         raise InputError("--trial names one result, and -n counts from the last. Give one of the two.")
     if count > max(1, len(opt.trials)):
         raise InputError(f"{count} results are to be taken back, and there are {len(opt.trials)}.")
-    undone = [opt.undo(trial) for _ in range(count)]
+    undone = [opt.undo(trial, who=who) for _ in range(count)]
     lines = []
     for one in undone:
         told = in_words(_values(one.trial, opt)) or "failed"
-        reopened = "" if one.again is None else f" Its suggestion is open again as trial {one.again.trial}."
+        reopened = "" if one.again is None else " Its suggestion is open again."
         lines.append(f"Taken back: trial {one.trial.id}, {told} at {in_words(one.trial.setting)}.{reopened}")
     rows = [
         {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Force, Name
+from tunedprior.cli.arguments import Campaign, Force, Name, Who
 from tunedprior.cli.output import AsJson, Code, say, warned_of
 from tunedprior.cli.tables import table_of
 from tunedprior.desk.shell_words import campaign_words, quoted
@@ -72,6 +72,7 @@ def suggest(
 def cancel(
     campaign: Campaign,
     trials: Annotated[list[int], typer.Argument(help="The numbers of suggestions that will not be run.")],
+    who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +80,7 @@ def cancel(
     from tunedprior.desk.places import reached
 
     opt = reached(campaign, name)
-    opt.cancel(list(trials))
+    opt.cancel(list(trials), who=who)
     say({"cancelled": trials}, f"Set aside: {', '.join(map(str, trials))}.")
 
 

@@ -1,0 +1,277 @@
+"""The journal of a campaign: who recorded, corrected or took back what, and when. The history follows from it.
+
+An entry says which fields of one trial changed. Entries are appended and never changed, each with a checksum of its
+own, so that a changed byte is noticed; they are in the order of their sequence numbers, whatever clocks say.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isnan
+from os import PathLike
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from tunedprior.campaign.loaded import history_of, space_of, trial_of
+from tunedprior.campaign.saved import saved_trial
+from tunedprior.campaign.saved_form import SavedCampaign, SavedEntry, SavedTrial
+from tunedprior.errors import FileFormatError, InputError
+from tunedprior.problem.aims import Aims
+from tunedprior.problem.space import Space
+from tunedprior.problem.trials import COMPLETE, FAILED, History, Trial, same_setting
+
+#: What may happen to a trial.
+SUGGEST, RECORD, AMEND, WITHDRAW, UNDO, CANCEL = "suggest", "record", "amend", "withdraw", "undo", "cancel"
+#: A trial that is known from before there was a journal, from another program, or from a table of a history.
+ADOPT = "adopt"
+_TOLD = (COMPLETE, FAILED)
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One change of one trial.
+
+    Attributes:
+        sequence: Its number in the journal, from 1.
+        time: When it was written; None if that is not known.
+        who: Who said so; empty if that is not known.
+        action: `"suggest"`, `"record"`, `"amend"`, `"withdraw"`, `"undo"`, `"cancel"` or `"adopt"`.
+        before: The trial as it was; None if there was none.
+        after: The trial as it is then.
+        act: The same for entries that were written together, such as those of one table of results.
+    """
+
+    sequence: int
+    time: datetime | None
+    who: str
+    action: str
+    before: Trial | None
+    after: Trial
+    act: str = ""
+
+
+def utc_now() -> datetime:
+    """The time of an entry; the zone in which somebody sits has no part in it."""
+    return datetime.now(UTC)
+
+
+def changed_trials(before: History, after: History) -> list[tuple[Trial | None, Trial]]:
+    """Each trial of `after` that is not as it was, with what it was; those that were told come in that order."""
+    known = {trial.id: trial for trial in before.trials}
+    return [
+        (old, trial)
+        for trial in after.trials
+        if (old := known.get(trial.id)) is not trial and (old is None or old != trial)
+    ]
+
+
+def fields_of(trial: Trial, space: Space) -> dict[str, Any]:
+    """The fields of a trial but its number, as JSON has them."""
+    try:
+        text = msgspec.json.encode(saved_trial(trial, space))
+    except UnicodeError as error:
+        raise InputError(f"Trial {trial.id} has text that is no Unicode, so it cannot be kept: {error}.") from error
+    fields: dict[str, Any] = json.loads(text)
+    del fields["id"]
+    return fields
+
+
+def decode_entry(text: str, where: str) -> SavedEntry:
+    """The entry that was encoded as this JSON; a `FileFormatError` if it is damaged."""
+    try:
+        return msgspec.json.decode(text, type=SavedEntry)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"The journal of {where} is damaged: {error}.") from error
+
+
+def _sealed(entry: SavedEntry) -> SavedEntry:
+    """The entry with its checksum."""
+    return msgspec.structs.replace(entry, checksum=_checksum(entry))
+
+
+def _checksum(entry: SavedEntry) -> str:
+    fields = msgspec.to_builtins(msgspec.structs.replace(entry, checksum=""))
+    # Python's own JSON writes a number in one way, whatever library reads it.
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Ledger:
+    """The trials that follow from the entries of a journal, as they are read one after the other.
+
+    Args:
+        space: What may be set.
+        where: What the journal is that of, for messages.
+    """
+
+    def __init__(self, space: Space, where: str) -> None:
+        self._space, self._where = space, where
+        self.entries: list[JournalEntry] = []
+        self._fields: dict[int, dict[str, Any]] = {}
+        self._trials: dict[int, Trial] = {}
+        self._place: dict[int, int] = {}
+        self._last_action: dict[int, str] = {}
+        self._refused: set[str] = set()
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last entry; 0 if there is none."""
+        return self.entries[-1].sequence if self.entries else 0
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._trials
+
+    def trial(self, number: int) -> Trial | None:
+        """The trial with this number, as it is by now."""
+        return self._trials.get(number)
+
+    def was_only_suggested(self, number: int) -> bool:
+        """Whether nothing is known of a trial but that it was suggested."""
+        return self._last_action.get(number) == SUGGEST
+
+    def has(self, act: str) -> bool:
+        """Whether entries of this act were appended."""
+        return any(one.act == act for one in reversed(self.entries))
+
+    def has_refused(self, act: str) -> bool:
+        """Whether an entry of this act came too late to count."""
+        return act in self._refused
+
+    def entries_for(
+        self, changed: Iterable[Trial], action: str, who: str, time: datetime | None, act: str, last: int | None = None
+    ) -> list[SavedEntry]:
+        """What is to be appended after entry `last` for these trials; one that has no entry yet is written in full."""
+        found, last = [], self.sequence if last is None else last
+        for position, trial in enumerate(changed, 1):
+            fields = _changes(fields_of(trial, self._space), self._fields.get(trial.id, {}))
+            found.append(_sealed(SavedEntry(last + position, _stamp(time), who, action, trial.id, fields, act, "")))
+        return found
+
+    def apply(self, entry: SavedEntry) -> None:
+        """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
+        if _checksum(entry) != entry.checksum:
+            raise self._damaged(entry.sequence, "its checksum is wrong, so it was changed since it was written")
+        if entry.sequence != self.sequence + 1:
+            raise self._damaged(self.sequence + 1, "it is missing")
+        before = self._trials.get(entry.trial)
+        if entry.action == RECORD and before is not None and not before.is_pending:
+            # Only where a storage cannot refuse one of two who write at the same moment: the first one counts.
+            self._refused.add(entry.act)
+            self.entries.append(self._entry(entry, before, before))
+            return
+        fields = {**self._fields.get(entry.trial, {}), **entry.changes}
+        try:
+            saved = msgspec.convert({**fields, "id": entry.trial}, SavedTrial)
+            after = trial_of(saved, self._space)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise self._damaged(entry.sequence, str(error)) from error
+        if before is None or _group(before) != _group(after):
+            self._place[entry.trial] = entry.sequence
+        self._fields[entry.trial], self._trials[entry.trial] = fields, after
+        self._last_action[entry.trial] = entry.action
+        self.entries.append(self._entry(entry, before, after))
+
+    def _entry(self, entry: SavedEntry, before: Trial | None, after: Trial) -> JournalEntry:
+        try:
+            time = datetime.fromisoformat(entry.time) if entry.time else None
+        except ValueError as error:
+            raise self._damaged(entry.sequence, str(error)) from error
+        return JournalEntry(entry.sequence, time, entry.who, entry.action, before, after, entry.act)
+
+    def _damaged(self, sequence: int, what: str) -> FileFormatError:
+        return FileFormatError(
+            f"The journal of {self._where} is damaged at entry {sequence}: {what}. Go on from a copy of before."
+        )
+
+    def history(self, others: Iterable[Trial] = ()) -> History:
+        """The trials, each where it belongs; those that have no entry come after all that have one."""
+        others = list(others)
+        aside = {one.id for one in others}
+        own = [self._trials[number] for number in sorted(self._place, key=self._place.__getitem__)]
+        found = [*(one for one in own if one.id not in aside), *others]
+        return History(
+            tuple(one for one in found if not one.is_pending and not one.set_aside),
+            tuple(sorted((one for one in found if one.is_pending), key=lambda one: one.id)),
+            tuple(one for one in found if one.set_aside),
+        )
+
+
+def _group(trial: Trial) -> str:
+    return "told" if trial.state in _TOLD else trial.state
+
+
+def saved_entries(journal: Sequence[JournalEntry], space: Space) -> list[SavedEntry]:
+    """The entries of a journal in the form of a file."""
+    found, known = [], dict[int, dict[str, Any]]()
+    for one in journal:
+        number, fields = one.after.id, fields_of(one.after, space)
+        changes = _changes(fields, known.get(number, {}))
+        found.append(
+            _sealed(SavedEntry(one.sequence, _stamp(one.time), one.who, one.action, number, changes, one.act, ""))
+        )
+        known[number] = fields
+    return found
+
+
+def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
+    """The history and the journal of a campaign's file; a `FileFormatError` if they are damaged, or contradict."""
+    history, space = history_of(saved, path), space_of(saved, path)
+    if saved.version == 1:  # before there was a journal
+        return history, [
+            JournalEntry(sequence, None, "", ADOPT, None, trial) for sequence, trial in enumerate(history.trials, 1)
+        ]
+    ledger = Ledger(space, repr(str(path)))
+    for entry in saved.journal:
+        ledger.apply(entry)
+    if ledger.history() != history:
+        raise FileFormatError(
+            f"{str(path)!r} contradicts itself: its trials are not what its journal says. Undo the change, or load the "
+            "file as it was and tell, amend or withdraw the trial."
+        )
+    return history, ledger.entries
+
+
+def _changes(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in fields.items() if name not in known or known[name] != one}
+
+
+def _stamp(time: datetime | None) -> str:
+    return "" if time is None else time.isoformat(timespec="milliseconds")
+
+
+def journal_table(journal: Iterable[JournalEntry], aims: Aims) -> pd.DataFrame:
+    """A row for each entry: its number, time, person and action, the trial, and what changed, before and after."""
+    rows = []
+    for entry in journal:
+        before = {} if entry.before is None else _in_user_words(entry.before, aims)
+        after = _in_user_words(entry.after, aims)
+        changed = [
+            name for name in {**before, **after} if not same_setting({"": before.get(name)}, {"": after.get(name)})
+        ]
+        rows.append(
+            {
+                "sequence": entry.sequence,
+                "time": entry.time,
+                "who": entry.who,
+                "action": entry.action,
+                "trial": entry.after.id,
+                "before": {name: before[name] for name in changed if name in before},
+                "after": {name: after[name] for name in changed if name in after},
+            }
+        )
+    names = ["sequence", "time", "who", "action", "trial", "before", "after"]
+    table = pd.DataFrame(rows, columns=names)
+    return table.assign(time=pd.to_datetime(table["time"], utc=True))
+
+
+def _in_user_words(trial: Trial, aims: Aims) -> Mapping[str, Any]:
+    """What there is to say of a trial, by the names that people gave."""
+    values = {} if isnan(trial.value) else {aims.main.target: trial.value}
+    noise = {f"noise of {name}": one for name, one in trial.noise.items()}
+    cost = {} if isnan(trial.cost) else {"cost": trial.cost}
+    note = {"note": trial.note} if trial.note else {}
+    return {**trial.setting, **values, **trial.more, **noise, **cost, **trial.extra, **note, "state": trial.state}

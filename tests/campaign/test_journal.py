@@ -1,0 +1,272 @@
+"""Corrections are a log: who changed what, when, and from what; two who write at once never lose an entry."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import optuna
+import pandas as pd
+import pytest
+
+from tunedprior import Optimizer
+from tunedprior.campaign import saved_form
+from tunedprior.errors import FileFormatError, InputError, OddResultWarning
+from tunedprior.studies.entry_log import PREFIX, DatabaseLog
+
+pytestmark = pytest.mark.usefixtures("short_search")
+SAVED = Path(__file__).parents[1] / "support" / "saved"
+PLACES = ["memory", "sqlite", "optuna memory", "optuna journal"]
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+@pytest.fixture(params=PLACES)
+def opt(request: pytest.FixtureRequest, tmp_path: Path) -> Optimizer:
+    space = {"x": (0.0, 1.0)}
+    if request.param == "memory":
+        return Optimizer(space)
+    if request.param == "sqlite":
+        return Optimizer(space, storage=f"sqlite:///{tmp_path}/a.db")
+    if request.param == "optuna memory":
+        return Optimizer(space, storage=optuna.storages.InMemoryStorage())
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "a.log"))
+    return Optimizer(space, storage=optuna.storages.JournalStorage(backend))
+
+
+def test_who_changed_this_when_and_what_was_it_before(opt: Optimizer) -> None:
+    setting = opt.ask()
+    opt.tell(setting, 1.0, who="Ada")
+    opt.amend(1, 2.0, note="misread", who="Ben")
+    opt.amend(1, note="misread twice")
+    opt.undo(who="Ada")
+    opt.tell(setting | {"x": 0.5}, 3.0, trial=setting)
+    opt.withdraw(1, "spilt", who="Ben")
+    opt.cancel(opt.ask())
+    found = opt.journal
+    assert found["sequence"].tolist() == list(range(1, 10))
+    assert " ".join(found["action"]) == "suggest record amend amend undo record withdraw suggest cancel"
+    assert found["who"].tolist() == ["", "Ada", "Ben", "", "Ada", "", "Ben", "", ""]
+    assert found["before"][2] == {"y": 1.0}
+    assert found["after"][2] == {"y": 2.0, "note": "misread"}
+    assert (found["before"][3], found["after"][3]) == ({"note": "misread"}, {"note": "misread twice"})
+    assert found["before"][4] == {"y": 2.0, "note": "misread twice", "state": "complete"}
+    assert found["after"][5] == {"x": 0.5, "y": 3.0, "state": "complete"}
+    assert found["after"][6] == {"note": "spilt", "state": "withdrawn"}
+    assert all(abs(time - datetime.now(UTC)) < timedelta(hours=1) for time in found["time"])
+
+
+def test_the_history_follows_from_the_journal(opt: Optimizer, tmp_path: Path) -> None:
+    """Whatever was done, a campaign that is loaded has the same history and the same journal."""
+    first, second, third = opt.ask(3)
+    opt.tell(second, 2.0)
+    opt.tell(first, failed=True)
+    opt.tell({"x": 0.9}, 0.5, note="own", cost=3.0)
+    opt.undo(2)
+    opt.cancel(third)
+    opt.amend(1, 0.1)
+    opt.withdraw(4)
+    opt.tell(second, 4.0)
+    assert [one.id for one in opt.trials.told] == [1, 2]  # in the order in which their results were told last
+    opt.save(tmp_path / "campaign.json")
+    again = Optimizer.load(tmp_path / "campaign.json")
+    assert again.trials == opt.trials
+    times = opt.journal["time"].map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+    pd.testing.assert_frame_equal(again.journal, opt.journal.assign(time=times), check_dtype=False)
+
+
+@pytest.mark.parametrize("place", ["memory", "sqlite"])
+def test_threads_share_an_optimizer(place: str, tmp_path: Path) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=None if place == "memory" else f"sqlite:///{tmp_path}/a.db")
+
+    def work(_: int) -> None:
+        setting = opt.ask()
+        opt.tell(setting, setting["x"])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(16)))
+    assert len(opt.trials) == 16
+    assert len({one.setting["x"] for one in opt.trials.told}) == 16
+    together = opt.ask(8)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda setting: opt.tell(setting, 1.0), together))
+    assert (len(opt.trials), opt.pending) == (24, [])
+
+
+CHANGES: dict[str, Callable[[Optimizer], object]] = {
+    "amend the value": lambda opt: opt.amend(1, 7.0),
+    "amend the note": lambda opt: opt.amend(1, note="read again"),
+    "withdraw another": lambda opt: opt.withdraw(2),
+    "undo another": lambda opt: opt.undo(3),
+    "tell": lambda opt: opt.tell({"x": 0.4}, 5.0),
+    "ask": lambda opt: opt.ask(),
+}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with three results and an open suggestion, to be copied."""
+    path = tmp_path_factory.mktemp("begun") / "a.db"
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}", initial=50)
+    for setting in opt.ask(4)[:3]:
+        opt.tell(setting, 1.0)
+    return path
+
+
+@pytest.mark.parametrize("ours", CHANGES)
+@pytest.mark.parametrize("theirs", CHANGES)
+def test_two_who_change_something_at_the_same_moment(
+    ours: str, theirs: str, begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Theirs is written after ours was decided on, and before it is written: both are there afterwards."""
+    url = f"sqlite:///{shutil.copy(begun, tmp_path)}"
+    one, other = (Optimizer.load(url) for _ in range(2))
+    append, left = DatabaseLog.append, [CHANGES[theirs]]
+
+    def late(log: DatabaseLog, last: int, texts: list[str]) -> None:
+        if log is one._record._log and left:
+            left.pop()(other)
+        append(log, last, texts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tunedprior.studies.entry_log.DatabaseLog.append", late)
+        if (ours, theirs) in [(same, same) for same in ("withdraw another", "undo another")]:
+            with pytest.raises(InputError):
+                CHANGES[ours](one)
+        else:
+            CHANGES[ours](one)
+    now = Optimizer.load(url)
+    assert now.trials == one.trials == other.trials
+    told = {trial.id: trial for trial in now.trials.told}
+    done = {ours, theirs}
+    assert (told[1].value == 7.0) == ("amend the value" in done)
+    assert (told[1].note == "read again") == ("amend the note" in done)
+    assert (2 not in told) == ("withdraw another" in done)
+    assert (3 not in told) == ("undo another" in done)
+    assert [ours, theirs].count("tell") == sum(trial.value == 5.0 for trial in told.values())
+    assert len(now.trials.pending) - ("undo another" in done) == 1 + [ours, theirs].count("ask")
+
+
+@pytest.mark.parametrize("hours", [-1.0, 1.0, -14.0])
+@pytest.mark.parametrize("place", ["memory", "sqlite"])
+def test_undo_takes_the_last_result_whatever_clocks_say(
+    hours: float, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is set back, or somebody in another time zone goes on, or summer time begins."""
+    url = f"sqlite:///{tmp_path}/a.db"
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=None if place == "memory" else url)
+    ticks = count()
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:
+            return datetime(2026, 10, 25, 2, 30, tzinfo=tz) + timedelta(hours=hours) * next(ticks)
+
+    monkeypatch.setattr("tunedprior.campaign.journal.datetime", Clock)
+    monkeypatch.setattr("optuna.storages._rdb.storage.datetime", Clock)
+    for value in (1.0, 2.0, 3.0):
+        opt.tell(opt.ask(), value)
+        if place == "sqlite":
+            opt = Optimizer.load(url)
+    assert [opt.undo().trial.value for _ in range(3)] == [3.0, 2.0, 1.0]
+
+
+def test_a_suggestion_that_is_told_twice(opt: Optimizer) -> None:
+    setting = opt.ask()
+    opt.tell(setting, 1.0)
+    if opt.study is None:
+        with pytest.warns(OddResultWarning, match="Trial 1 was told already, so this is kept as another run"):
+            opt.tell(setting, 2.0)
+    else:
+        with pytest.raises(InputError, match=r"Trial 1 was told already.*tell dict\(setting\)"):
+            opt.tell(setting, 2.0)
+        opt.tell(dict(setting), 2.0)
+    assert [one.value for one in opt.trials.told] == [1.0, 2.0]
+
+
+def entries(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute(
+            "SELECT key, value_json FROM study_system_attributes WHERE key LIKE ? ORDER BY key", [f"{PREFIX}%"]
+        ).fetchall()
+
+
+def change(path: Path, sql: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute(sql, values).rowcount == 1
+        database.commit()
+
+
+def test_a_changed_entry_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    for value in (1.25, 2.0):
+        opt.tell(opt.ask(), value)
+    key, text = entries(path)[1]
+    change(path, "UPDATE study_system_attributes SET value_json = ? WHERE key = ?", text.replace("1.25", "1.26"), key)
+    with pytest.raises(FileFormatError, match="'campaign' is damaged at entry 2: its checksum is wrong"):
+        _ = Optimizer.load(f"sqlite:///{path}").trials
+    change(path, "DELETE FROM study_system_attributes WHERE key = ?", key)
+    with pytest.raises(FileFormatError, match="is damaged at entry 2: it is missing"):
+        _ = Optimizer.load(f"sqlite:///{path}").trials
+
+
+def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:
+    """Results that came with Optuna's own means have a place in the journal as soon as something else is written."""
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{tmp_path}/a.db")
+    setting = opt.ask()
+    opt.study.tell(0, 5.0)
+    trial = opt.study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    opt.study.tell(trial, 6.0)
+    assert [one.value for one in opt.trials.told] == [5.0, 6.0]
+    assert opt.trials.told[0].setting == setting
+    opt.tell({"x": 0.3}, 7.0)
+    assert opt.journal["action"].tolist() == ["suggest", "adopt", "adopt", "record"]
+    assert [one.value for one in Optimizer.load(f"sqlite:///{tmp_path}/a.db").trials.told] == [5.0, 6.0, 7.0]
+    assert opt.undo().trial.value == 7.0
+    assert opt.undo().trial.value == 6.0
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_campaigns_of_before_the_journal_load_and_go_on(kind: str, tmp_path: Path) -> None:
+    name = "campaign_v1.json" if kind == "file" else "campaign_v1.db"
+    path = shutil.copy(SAVED / name, tmp_path / name)
+    where = str(path) if kind == "file" else f"sqlite:///{path}"
+    opt = Optimizer.load(where)
+    known = pd.read_csv(SAVED / "history_v1.csv").sort_values("trial", ignore_index=True)
+    columns = [name for name in known.columns if name != "direction"]
+    now = opt.history.sort_values("trial", ignore_index=True)
+    now["note"] = now["note"].replace("", None)
+    pd.testing.assert_frame_equal(now[columns], known[columns], check_dtype=False, check_exact=False)
+    order = [one.id for one in opt.trials.told]
+    opt.tell(opt.pending[0], 0.8, who="Ada")
+    opt.amend(order[0], note="checked")
+    opt.undo(order[-1])
+    if kind == "file":
+        opt.save(path)
+    again = Optimizer.load(where)
+    assert again.trials == opt.trials
+    assert [one.id for one in again.trials.told] == [*order[:-1], again.trials.told[-1].id]
+    assert again.journal["action"].tolist()[-3:] == ["record", "amend", "undo"]
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_an_older_program_refuses_a_newer_campaign(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(shutil.copy(SAVED / f"campaign_v1.{'json' if kind == 'file' else 'db'}", tmp_path))
+    where = str(path) if kind == "file" else f"sqlite:///{path}"
+    opt = Optimizer.load(where)
+    opt.tell(opt.pending[0], 0.8)
+    if kind == "file":
+        opt.save(path)
+        assert json.loads(path.read_bytes())["version"] == saved_form.VERSION
+    monkeypatch.setattr("tunedprior.campaign.loaded.VERSION", saved_form.VERSION - 1)
+    with pytest.raises(FileFormatError, match="has format version 2; this tunedprior reads up to 1"):
+        Optimizer.load(where)
