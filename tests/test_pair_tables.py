@@ -1,5 +1,6 @@
 """Every cell of the tables of measured pairs, computed from the stored results without the code that wrote them."""
 
+import numpy as np
 import pytest
 
 from tests.support.cells import marked_agrees, tables, unmarked_agrees
@@ -24,6 +25,7 @@ from tests.support.stored import (
     SOBOL_START,
     STANDARD,
     curves,
+    over_problems,
     ratio,
     runs,
 )
@@ -43,16 +45,22 @@ def test_every_pair() -> None:
     assert head == ["pair", "chose", *COMPARED]
     assert [row[:2] for row in rows] == [
         *([pair, "yes" if pair in CHOSEN_PAIRS else "no"] for pair in PAIRS),
-        *([name, ""] for name in (*GROUPS, "worst")),
+        *([name, ""] for name in (*GROUPS, "median", "better than 1", "worst")),
     ]
-    for name, _, *cells in rows[:-1]:
-        for method, cell in zip(COMPARED, cells, strict=True):
-            assert marked_agrees(cell, ratio(STUDY, GROUPS.get(name, [name]), KIND, method)), (name, method, cell)
-    for method, cell in zip(COMPARED, rows[-1][2:], strict=True):
+    for place, method in enumerate(COMPARED, start=2):
         each = {pair: ratio(STUDY, [pair], KIND, method) for pair in PAIRS}
-        number, pair = cell.split(") ")
+        cells = {row[0]: row[place] for row in rows}
+        for pair, estimate in each.items():
+            assert marked_agrees(cells[pair], estimate), (pair, method, cells[pair])
+        for name, some in GROUPS.items():
+            together = over_problems([each[pair].middle for pair in some])
+            assert marked_agrees(cells[name], together), (name, method, cells[name])
+        middles = [one.middle for one in each.values()]
+        assert agrees(cells["median"], float(np.median(middles))), method
+        assert cells["better than 1"] == f"{sum(one < 1 for one in middles)} of {len(PAIRS)}"
+        number, pair = cells["worst"].split(") ")
         assert pair == max(each, key=lambda one: each[one].middle)
-        assert marked_agrees(f"{number})", each[pair]), (method, cell)
+        assert marked_agrees(f"{number})", each[pair]), (method, cells["worst"])
 
 
 def test_rivals_on_the_pairs() -> None:
@@ -65,10 +73,11 @@ def test_rivals_on_the_pairs() -> None:
         assert str(seeds[0]) in told
         assert str(seeds[-1]) in told
         for method, together, worst in ((rival, *cells[:2]), (AVERAGE, *cells[2:])):
-            assert unmarked_agrees(together, ratio(STUDY, names, KIND, method, seeds=seeds)), (rival, method)
             each = [ratio(STUDY, [name], KIND, method, seeds=seeds).middle for name in names]
+            assert unmarked_agrees(together, over_problems(each)), (rival, method)
             assert agrees(worst, max(each)), (rival, method)
-        assert marked_agrees(over, ratio(STUDY, names, KIND, AVERAGE, to=rival, seeds=seeds)), (rival, over)
+        paired = [ratio(STUDY, [name], KIND, AVERAGE, to=rival, seeds=seeds).middle for name in names]
+        assert marked_agrees(over, over_problems(paired)), (rival, over)
 
 
 @pytest.mark.skipif(not FIRST, reason="the first trials have not been run on all pairs yet")
@@ -79,8 +88,10 @@ def test_the_first_trials() -> None:
     assert [row[:2] for row in rows] == [[method, name] for method in (SOBOL_START, STANDARD) for name in groups]
     for method, name, *cells in rows:
         for trial, cell in zip((1, 2, 3, 5, 10), cells, strict=True):
-            estimate = ratio("beliefs_first", groups[name], KIND, OWN_START, to=method, step=trial)
-            assert marked_agrees(cell, estimate), (method, name, trial, cell)
+            each = [
+                ratio("beliefs_first", [pair], KIND, OWN_START, to=method, step=trial).middle for pair in groups[name]
+            ]
+            assert marked_agrees(cell, over_problems(each)), (method, name, trial, cell)
 
 
 @pytest.mark.skipif(not CALIBRATION, reason="intervals have not been held against results on all pairs yet")

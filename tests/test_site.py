@@ -122,6 +122,23 @@ def test_every_command_that_is_shown_is_understood() -> None:
         program.commands[name].make_context(name, words)  # refuses options that are not there
 
 
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", DOCS / "start_lab.md", DOCS / "start_python.md"])
+def test_who_installs_is_told_of_an_environment_and_of_pytorch_for_cpus_first(page: Path) -> None:
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    lines = next(block for block in blocks if "pip install" in block).splitlines()
+    made, activated, pytorch, installed = (
+        next(number for number, line in enumerate(lines) if re.match(wanted, line))
+        for wanted in (
+            r"python3 -m venv \.venv",
+            r"source \.venv/bin/activate",
+            r"pip install torch --index-url https://download\.pytorch\.org/whl/cpu",
+            r'pip install "?\.',
+        )
+    )
+    assert made < activated < pytorch < installed
+    assert ".venv\\Scripts\\activate" in page.read_text("utf-8")
+
+
 def test_every_space_file_that_is_shown_is_understood() -> None:
     files = [
         (page.name, text) for page in PAGES for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)

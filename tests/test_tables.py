@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from tests.support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
+from tests.support.field_regrets import SHARED_START, contest_ratios, on_pairs_alone
 from tests.support.pair_tables import PAIR_TABLES
 from tests.support.prose import agrees
 from tests.support.stored import (
     AVERAGE,
+    CHECKED_PAIRS,
     CHOSE_THE_FLOOR,
     FAILURES,
     KIND_FUNCTIONS,
@@ -21,9 +23,11 @@ from tests.support.stored import (
     demo,
     fibre_ratio,
     median,
+    over_problems,
     ratio,
     runs,
 )
+from tunedprior.beliefs import beliefs
 
 EXPERIMENTS, BELIEFS = "docs/experiments.md", "docs/beliefs.md"
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
@@ -32,21 +36,11 @@ TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), "≤ 0.45 
     "shifted": "≤ 0.75 / 1.15", "binary labels": "≤ 0.85 / 1.15", "another function": "≤ 1.00 / 1.15",
     "pure noise": "≤ 1.00 / 1.15",
 }  # fmt: skip
-README_KINDS = (
-    "same",
-    "flipped",
-    "squared",
-    "noisy flip",
-    "shifted",
-    "binary labels",
-    "another function",
-    "pure noise",
-)
 
 
 #: Tables of measurements that a test below computes, and tables of words.
 CHECKED = {
-    "README.md": {"old data | same"},
+    "README.md": {"field headline"},
     "docs/algorithm1.md": {
         "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
     },
@@ -63,6 +57,14 @@ OF_WORDS = {" | as the paper has it", "class | why", "belief | f has the kernel"
 @pytest.mark.parametrize("document", CHECKED)
 def test_every_table_is_checked(document: str) -> None:
     assert set(tables(document)) - OF_WORDS == CHECKED[document]
+
+
+def test_beliefs_are_those_of_the_code_with_their_prior_probabilities() -> None:
+    head, rows = tables(BELIEFS)["belief | f has the kernel"]
+    assert head[2] == "prior"
+    said = {row[0].strip("`"): row[2] for row in rows}
+    assert said == {one.name: f"{one.mass:.2f}" if one.averaged else "–" for one in beliefs()}
+    assert [name for name, prior in said.items() if prior != "–"] == list(said)[:3]  # the default's come first
 
 
 @pytest.mark.parametrize(("name", "problems"), [("paper", PAPER), ("shifted", SHIFTED), ("failures", FAILURES)])
@@ -174,12 +176,34 @@ def test_the_average_beside_its_strongest_rival() -> None:
         assert marked_agrees(over, paired), (kind, functions, told, over)
 
 
-def test_the_readme() -> None:
-    _, (ours, ours_on_some, rival) = tables("README.md")["old data | same"]
-    for kind, one, two, three in zip(README_KINDS, ours[1:], ours_on_some[1:], rival[1:], strict=True):
-        assert agrees(one, ratio("beliefs", ALL, kind, AVERAGE).middle), kind
-        assert agrees(two, ratio("functions", KIND_FUNCTIONS, kind, AVERAGE, seeds=range(5)).middle), kind
-        assert agrees(three, ratio("functions", KIND_FUNCTIONS, kind, RIVAL, seeds=range(5)).middle), kind
+def test_the_headline_of_the_readme() -> None:
+    """Ours over BoTorch without old data, every trial counted, with intervals over contests."""
+    table = tables("README.md")["field headline"]
+    assert table == tables("docs/field.md")["field headline"]
+    every, shared = contest_ratios("BoTorch"), contest_ratios("BoTorch", SHARED_START)
+    problem, old, noise = (every.index.get_level_values(name) for name in ("problem", "old", "noise"))
+    on_functions, unrelated = problem.isin(("Branin", "Hartmann-3", "Hartmann-6")), old.isin(KINDS[6:])
+    expected = {
+        "measured pairs": on_pairs_alone(every),
+        "measured pairs, those held out": on_pairs_alone(every, CHECKED_PAIRS),
+        "measured pairs, after BoTorch's own first settings": on_pairs_alone(shared),
+        "tuning of scikit-learn's models": every[problem.str.contains(" on ") & (old != "several")],
+        "functions, related old data": every[on_functions & ~unrelated & (noise == 0)],
+        "functions, unrelated old data": every[on_functions & unrelated & (noise == 0)],
+        "functions, with noise": every[noise > 0],
+        "several old data sets": every[old == "several"],
+        "all contests": every,
+    }
+    assert [len(one) for one in expected.values()] == [23, 11, 23, 8, 12, 6, 6, 6, 61]
+    assert [row[0] for row in table[1]] == list(expected)
+    for name, mean, median_contest, better, worst in table[1]:
+        found = expected[name]
+        assert marked_agrees(mean, over_problems(found.to_list())), (name, mean)
+        assert agrees(median_contest, float(found.median())), name
+        assert better == f"{(found < 1).sum()} of {len(found)}"
+        number, contest = worst.split(" ", 1)
+        assert agrees(number.strip("*"), float(found.max())), name
+        assert contest.startswith(found.idxmax()[0]), name
 
 
 @pytest.mark.parametrize(("name", "seeds"), [("function | evaluations", range(20)), ("again", range(100, 120))])

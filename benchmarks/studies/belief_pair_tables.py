@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
-from benchmarks.comparison import Estimate, mean_regrets, problems_in_order, ratio
+from benchmarks.comparison import Estimate, mean_regrets, over_problems, problems_in_order, ratio
 from benchmarks.methods.by_name import AVERAGE, BASELINE, OWN_START, PLAIN, RIVALS, SOBOL_START
 from benchmarks.problems.pairs import CHECKED_ON, CHOSEN_ON, MEASURED
 from benchmarks.tables import markdown, marked, with_interval
@@ -47,17 +48,27 @@ def _by_pair(results: pd.DataFrame) -> str | None:
         | {method: marked(over([name], method)) for method in methods}
         for name in names
     ]
+    each = {method: {name: over([name], method) for name in names} for method in methods}
     rows += [
-        {"pair": told, "chose": ""} | {method: marked(over(some, method)) for method in methods}
+        {"pair": told, "chose": ""}
+        | {method: marked(over_problems([each[method][name].middle for name in some])) for method in methods}
         for told, some in _groups(names).items()
     ]
-    worst: dict[str, str] = {}
-    for method in methods:
-        each = {name: over([name], method) for name in names}
-        name = max(each, key=lambda one: each[one].middle)
-        worst[method] = f"{marked(each[name])} {name}"
-    rows.append({"pair": "worst", "chose": ""} | worst)
+    summaries: dict[str, Callable[[dict[str, Estimate]], str]] = {
+        "median": lambda found: f"{np.median([one.middle for one in found.values()]):.2f}",
+        "better than 1": lambda found: f"{sum(one.middle < 1 for one in found.values())} of {len(found)}",
+        "worst": _worst,
+    }
+    rows += [
+        {"pair": told, "chose": ""} | {method: said(each[method]) for method in methods}
+        for told, said in summaries.items()
+    ]
     return markdown(pd.DataFrame(rows).set_index("pair"))
+
+
+def _worst(each: dict[str, Estimate]) -> str:
+    name = max(each, key=lambda one: each[one].middle)
+    return f"{marked(each[name])} {name}"
 
 
 def _beside_rivals(results: pd.DataFrame) -> str | None:
@@ -71,10 +82,9 @@ def _beside_rivals(results: pd.DataFrame) -> str | None:
         for method in (rival, AVERAGE):
             each = [ratio(regrets, [name], MEASURED, method, seeds, MEASURED).middle for name in names]
             heads = ("the rival", "its worst") if method == rival else (AVERAGE, "the average's worst")
-            together = ratio(regrets, names, MEASURED, method, seeds, MEASURED)
-            row |= {heads[0]: with_interval(together), heads[1]: f"{max(each):.2f}"}
-        paired = ratio(regrets, names, MEASURED, AVERAGE, seeds, MEASURED, rival)
-        rows.append(row | {"average over rival": marked(paired)})
+            row |= {heads[0]: with_interval(over_problems(each)), heads[1]: f"{max(each):.2f}"}
+        paired = [ratio(regrets, [name], MEASURED, AVERAGE, seeds, MEASURED, rival).middle for name in names]
+        rows.append(row | {"average over rival": marked(over_problems(paired))})
     return markdown(pd.DataFrame(rows).set_index("rival")) if rows else None
 
 
@@ -88,7 +98,11 @@ def _after_the_first_trials(results: pd.DataFrame) -> str | None:
     rows = [
         {"own start over": method, "pairs": told}
         | {
-            f"after {trial}": marked(ratio(after[trial], some, MEASURED, OWN_START, None, MEASURED, method))
+            f"after {trial}": marked(
+                over_problems(
+                    [ratio(after[trial], [one], MEASURED, OWN_START, None, MEASURED, method).middle for one in some]
+                )
+            )
             for trial in trials
         }
         for method in (SOBOL_START, BASELINE)

@@ -8,13 +8,14 @@ data of one input and, on a grid, a column for each draw.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from gpytorch.kernels import Kernel
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -23,10 +24,14 @@ from benchmarks.problems.kinds import SPACE, old_data
 from benchmarks.problems.pools import pool_of
 from benchmarks.results import RESULTS, replace_file
 from tunedprior import Optimizer
-from tunedprior.beliefs import KernelBelief, beliefs
+from tunedprior.beliefs import belief
+from tunedprior.beliefs.registry import Version
 from tunedprior.campaign import simulate
 from tunedprior.machines import AlphaFit
+from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.linalg import cholesky
+from tunedprior.numerics.matern import matern_covariances
+from tunedprior.numerics.squared_exponentials import squared_differences
 
 NAME, SEED, STEPS, POOL = "Styblinski-Tang", 100, 20, 1024
 GRID = torch.linspace(-1, 1, 161, dtype=torch.float64)[:, None]
@@ -35,8 +40,8 @@ KINDS = ("same", "flipped", "noisy flip", "shifted", "binary labels", "another f
 #: Beliefs of the average, in the order of their areas, and what is stored of each run.
 _AREAS = {"aligned": "#9ecae1", "shape": "#fdd0a2", "uninformed": "0.92"}
 _STORED = [*_AREAS, "trust"]
-#: Beliefs in the order of their panels, which decides which draws each gets.
-HELD = ("aligned", "matched", "uncertain", "reweighted")
+#: Beliefs in the order of their panels, which decides which draws each gets: those of the average come first.
+HELD = (*_AREAS, "matched", "uncertain", "reweighted")
 _OLD = "old data"
 _DRAWS = ("#0072b2", "#009e73", "#56b4e9", "black")  # none like the old data's
 
@@ -76,24 +81,31 @@ def _pool() -> pd.DataFrame:
 def draws(count: int = len(_DRAWS)) -> pd.DataFrame:
     """On a grid, old data of one input (where it was measured) and what each belief about it holds possible.
 
-    The old data covers the left two thirds only.
+    The old data covers the left two thirds only. A belief with several versions gives each draw the next of them.
     """
-    random = torch.Generator().manual_seed(0)
+    random = torch.Generator().manual_seed(2)
     settings = torch.linspace(-1, 0.3, 14, dtype=torch.float64)[:, None]
     response = torch.sin(6 * settings[:, 0]) + 0.8 * settings[:, 0]
     standardised = (response - response.mean()) / response.std(correction=0)
     fit = AlphaFit.by_evidence(settings, standardised, torch.tensor([0.35]))
-    kernels = {one.name: one.kernel(fit) for one in beliefs() if isinstance(one, KernelBelief)}
-    kernels = {name: kernels[name] for name in HELD} | {"uninformed": fit.kernel}
     found = pd.DataFrame(index=pd.Index(GRID[:, 0].numpy().round(6), name="setting"))
-    for name, kernel in kernels.items():
-        with torch.no_grad():
-            covariance = kernel.forward(GRID, GRID)
-        covariance = covariance / covariance.diagonal().mean() + 1e-9 * torch.eye(len(GRID))
-        drawn = cholesky(covariance) @ torch.randn(len(GRID), count, generator=random, dtype=torch.float64)
-        found[[f"{name} {number + 1}" for number in range(count)]] = drawn.numpy()
+    for name in HELD:
+        versions = belief(name).versions([fit], Axes.numbers(1))
+        for number in range(count):
+            covariance = _covariance(versions[number % len(versions)])
+            root = cholesky(covariance / covariance.diagonal().mean() + 1e-9 * torch.eye(len(GRID)))
+            noise = torch.randn(len(GRID), generator=random, dtype=torch.float64)
+            found[f"{name} {number + 1}"] = (root @ noise).numpy()
     old = pd.Series(response.numpy(), settings[:, 0].numpy().round(6), name=_OLD)
     return pd.concat([old, found], axis=1).sort_index().rename_axis("setting").round(6)
+
+
+def _covariance(version: Version) -> torch.Tensor:
+    """On the grid: of the version's kernel, or Matérn-5/2 with its length-scales."""
+    if isinstance(version.covariance, Kernel):
+        with torch.no_grad():
+            return version.covariance.forward(GRID, GRID)
+    return matern_covariances(version.covariance[None] ** -2, squared_differences(GRID, GRID))[0]
 
 
 def draw_trust(stored: pd.DataFrame) -> Figure:
@@ -123,23 +135,25 @@ def draw_beliefs_held(stored: pd.DataFrame) -> Figure:
     """The old data, then a panel for each belief about it: objectives that it holds possible."""
     found = stored.set_index("setting")
     old = found[_OLD].dropna()
-    by_belief: Mapping[str, list[str]] = {
-        name: [column for column in found.columns if column.split(" ")[0] == name] for name in (*HELD, "uninformed")
-    }
-    figure, panels = plt.subplots(2, 3, figsize=(10, 5), sharex=True, layout="constrained")
-    panels.flat[0].plot(old.index, old, "o", color="#d55e00", markersize=4)
-    panels.flat[0].set_title("the old data", loc="left", fontsize=11)
-    for (belief, columns), axes in zip(by_belief.items(), panels.flat[1:], strict=True):
+    figure, panels = plt.subplots(2, 4, figsize=(10, 4.6), layout="constrained")
+    panels[0, 0].plot(old.index, old, "o", color="#d55e00", markersize=4)
+    panels[0, 0].set_title("the old data", loc="left", fontsize=11)
+    panels[1, 0].set_axis_off()
+    panels[1, 0].text(
+        0, 0.5, "above: the beliefs\nof the average\n\nright: those that can\nbe held instead", va="center"
+    )
+    places = [*panels[0, 1:], *panels[1, 1:]]
+    for name, axes in zip(HELD, places, strict=True):
+        columns = [column for column in found.columns if column.split(" ")[0] == name]
         for column, colour in zip(columns, _DRAWS, strict=True):
             line = found[column].dropna()
             axes.plot(line.index, line, linewidth=1.4, color=colour)
-        axes.set_title(belief, loc="left", fontsize=11)
+        axes.set_title(name, loc="left", fontsize=11)
         axes.axvspan(old.index.min(), old.index.max(), color="#d55e00", alpha=0.08, linewidth=0)
-    for axes in panels.flat:
-        axes.set_yticks([])
+    for axes in (panels[0, 0], *places):
+        axes.set(yticks=[], xlim=(-1.05, 1.05), xticks=[-1, 0, 1], xlabel="setting")
+    for axes in (panels[0, 0], panels[1, 1]):
         axes.set_ylabel("response")
-    for axes in panels[-1]:
-        axes.set_xlabel("setting")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Bayesian optimisation that learns from related old data which features matter.
+"""Bayesian optimisation with transfer from related old data, trusted as far as new results bear it out.
 
 Start with `Optimizer` (ask and tell) or `optimize`. The packages follow the data: `problem` (what may be set, what was
 told, old data) → `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `beliefs` (what old data

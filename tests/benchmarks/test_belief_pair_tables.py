@@ -46,11 +46,14 @@ def test_a_row_for_each_pair_and_for_all_of_them() -> None:
     assert [[row[0], row[1], row[2].split()[0], row[4].split()[0]] for row in body] == [
         [CHOSE, "yes", "0.25", "0.75"],
         [CHECKED, "no", "0.50", "1.50"],
-        ["geometric mean", "", "0.35", "1.06"],
+        ["geometric mean", "", "**0.35**", "1.06"],
         ["geometric mean, those that chose", "", "0.25", "0.75"],
         ["geometric mean, those that chose nothing", "", "0.50", "1.50"],
+        ["median", "", "0.38", "1.12"],
+        ["better than 1", "", "2", "1"],
         ["worst", "", "0.50", "1.50"],
     ]
+    assert body[2][2] == "**0.35** (0.25–0.50)"  # over pairs: either, or both
     assert body[-1][2] == f"0.50 (0.50–0.50) {CHECKED}"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.comparison import Estimate, estimated, mean_regrets, quartiles, ratio, tried
+from benchmarks.comparison import Estimate, estimated, mean_regrets, over_problems, quartiles, ratio, tried
 from benchmarks.results import read_results
 from benchmarks.tables import markdown, marked, with_interval, write_tables
 
@@ -33,6 +33,15 @@ def test_ratios_compare_in_pairs(base: np.ndarray) -> None:
     assert ratio(regrets, ["Ackley"], "flipped", "EI") == pytest.approx((0.5, 0.5, 0.5))
     assert ratio(regrets, ["Ackley", "Branin"], "flipped", "EI").middle == pytest.approx(1.0)  # ½ and 2
     assert ratio(regrets, ["Ackley"], "flipped", "standard-EI", seeds={0, 5}) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_intervals_over_problems_are_those_of_problems_drawn_again() -> None:
+    found = over_problems([0.5, 2.0, 1.0])
+    assert found.middle == pytest.approx(1.0)
+    drawn = [[0.5, 2.0, 1.0][one] for one in range(3)]
+    means = [math.prod((a, b, c)) ** (1 / 3) for a in drawn for b in drawn for c in drawn]
+    assert found.low == pytest.approx(min(means))  # three times the best: 1 of 27, more than 2.5 %
+    assert found.high == pytest.approx(max(means))
 
 
 def test_seeds_that_only_one_side_has_do_not_count(base: np.ndarray) -> None:

@@ -247,9 +247,12 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
 
 def test_the_documented_results_are_the_stored_ones(tmp_path: Path) -> None:
     written = DOCS / "field.md"
-    (tmp_path / "field.md").write_text(written.read_text())
+    readme = DOCS.parent / "README.md"
+    for page in (written, readme):
+        (tmp_path / page.name).write_text(page.read_text())
     command.write_field(RESULTS, tmp_path)
-    assert (tmp_path / "field.md").read_text() == written.read_text()
+    for page in (written, readme):
+        assert (tmp_path / page.name).read_text() == page.read_text()
 
 
 def test_what_is_stored_was_asked_for() -> None:

@@ -10,6 +10,7 @@ from benchmarks import figures
 from benchmarks.__main__ import main
 from benchmarks.methods.by_name import AVERAGE, BASELINE, METHODS
 from benchmarks.studies import ideas, trust
+from tunedprior.beliefs import beliefs
 
 ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
@@ -58,7 +59,9 @@ def test_draws_of_aligned_are_mirror_images_where_there_is_old_data() -> None:
     old, drawn = found["old data"].dropna(), found.drop(columns="old data").interpolate("index")
     for draw in ("aligned 1", "aligned 2"):
         assert abs(np.corrcoef(drawn.loc[old.index, draw], old)[0, 1]) > 0.99
-    assert len(found.columns) == 1 + 2 * len([*trust.HELD, "uninformed"])
+    assert [one.name for one in beliefs() if one.averaged] == sorted(trust.HELD[:3])
+    assert {one.name for one in beliefs()} == set(trust.HELD)
+    assert len(found.columns) == 1 + 2 * len(trust.HELD)
 
 
 def test_trust_is_stored_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,7 @@
 """Sentences with figures: what they say, and what the stored results say."""
 
-from statistics import median
-
 from tests.support.claims_as_printed import CLAIMS_AS_PRINTED
-from tests.support.field_regrets import SHARED_START, field_ratio, field_ratios
+from tests.support.claims_field import CLAIMS_FIELD
 from tests.support.measures import (
     ALGORITHM1,
     ALL,
@@ -11,7 +9,6 @@ from tests.support.measures import (
     EXPERIMENTS,
     PERFORMANCE,
     README,
-    START,
     UNIT,
     course_on_pairs,
     falls_behind,
@@ -19,7 +16,6 @@ from tests.support.measures import (
     of_kind,
     on_pairs,
     over_all_kinds,
-    over_pairs,
     over_rival,
     repeated,
     repeated_lately,
@@ -30,7 +26,6 @@ from tests.support.measures import (
 from tests.support.prose import Claim, Value, alone, with_interval
 from tests.support.stored import (
     AVERAGE,
-    CHECKED_PAIRS,
     CHOSE_THE_FLOOR,
     FAILURES,
     OWN_START,
@@ -62,62 +57,11 @@ def both_over_rival() -> list[Value]:
 
 CLAIMS = [
     *CLAIMS_AS_PRINTED,
-    Claim(
-        README,
-        "With flipped data and 15 seeds the default has {0.92} times the rival's regret on the paper's six functions "
-        "({0.79} to {1.10}), and {1.22} times on two copies with the optimum moved out of the centre ({0.81} to "
-        "{1.74}).",
-        both_over_rival,
-    ),
-    Claim(README, "Over all eight kinds it has {0.88} times the rival's", lambda: [over_all_kinds()]),
-    Claim(
-        README,
-        "On 23 pairs of published measurements the default has {0.50} times the standard process's regret, from {0.03} "
-        "to {1.44}, and {0.39} on the eleven pairs that chose none of its numbers.",
-        lambda: [
-            *(over_pairs(OWN_START), min(on_pairs(OWN_START)), max(on_pairs(OWN_START))),
-            over_pairs(OWN_START, CHECKED_PAIRS),
-        ],
-    ),
-    Claim(
-        README,
-        "it has {0.51} times BoTorch's regret and {0.68} times that of RGPE, the closest peer that ran in all of them; "
-        "in the median contest {0.82} and {0.85} times.",
-        lambda: [
-            *(field_ratio("BoTorch"), field_ratio("RGPE")),
-            *(median(field_ratios("BoTorch")), median(field_ratios("RGPE"))),
-        ],
-    ),
-    Claim(
-        README,
-        "it has {0.59} times BoTorch's, at worst {2.23}, where the response turned round; after the three random "
-        "settings that BoTorch begins with, instead of its own first ones, it has {0.82} times BoTorch's, at "
-        "worst {1.18}.",
-        lambda: [
-            *(field_ratio("BoTorch", pairs_alone=True), max(field_ratios("BoTorch", pairs_alone=True))),
-            field_ratio("BoTorch", own=SHARED_START),
-            max(field_ratios("BoTorch", own=SHARED_START)),
-        ],
-    ),
-    Claim(
-        README,
-        "it has {0.61} times the regret, at worst {1.26}. Without any old data it has {0.82} times the regret, at "
-        "worst {1.19}, in a tenth of the time.",
-        lambda: [over_pairs(AVERAGE), max(on_pairs(AVERAGE)), over_pairs(PLAIN), max(on_pairs(PLAIN))],
-    ),
+    *CLAIMS_FIELD,
     Claim(
         README,
         "Of what was measured next, {92} % lay within the intervals that were predicted at 95 %.",
         lambda: [100 * curves("calibration")["value"].mean()],
-    ),
-    Claim(
-        START,
-        "tunedprior has {0.50} times the regret of BoTorch's standard Gaussian process, which sees no old data; on the "
-        "best pair {0.03} times, on the worst {1.44} times. Without old data it has {0.82} times.",
-        lambda: [
-            *(over_pairs(OWN_START), min(on_pairs(OWN_START)), max(on_pairs(OWN_START))),
-            over_pairs(PLAIN),
-        ],
     ),
     Claim(
         ALGORITHM1,

@@ -1,5 +1,6 @@
 """Our regret over a peer's in the comparison with other tools, from the stored results alone."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -21,20 +22,48 @@ def _regrets() -> pd.DataFrame:
     return of_run.agg(lambda one: one.mean(skipna=False)).rename("regret").reset_index()
 
 
-def field_ratios(peer: str, pairs_alone: bool = False, own: str = _OURS) -> list[float]:
-    """Our mean regret over a peer's in each contest, on the seeds that both have."""
+@cache
+def _in_contests(peer: str) -> pd.DataFrame:
+    """A peer's regrets in every contest that counts; what sees no old data was run once for all of it."""
     found = _regrets()
-    ours = found[(found["peer"] == own) & (found["rows"] == _ROWS)]
-    if pairs_alone:
-        ours = ours[ours["problem"].isin(PAIRS) & (ours["old"] == "measured")]
-    theirs = found[found["peer"] == peer]
-    blind = (theirs["old"] == "").all()  # one that sees no old data was run once for all of it
-    shared = [*(["problem", "noise"] if blind else _CONTEST), "seed"]
-    both = ours.merge(theirs[[*shared, "regret"]], on=shared, suffixes=("", " of the peer")).dropna()
+    own = found[found["peer"] == peer]
+    if not (own["old"] == "").all():
+        return own[own["rows"] == _ROWS]
+    contests = found.loc[(found["peer"] == _OURS) & (found["rows"] == _ROWS), _CONTEST].drop_duplicates()
+    return own.drop(columns=["old", "rows"]).merge(contests, on=["problem", "noise"])
+
+
+@cache
+def contest_ratios(peer: str, own: str = _OURS) -> pd.Series:
+    """Mean regret over a peer's in each contest (problem, old, rows, noise), on the seeds that both have."""
+    shared = [*_CONTEST, "seed"]
+    ours, theirs = (_in_contests(one)[[*shared, "regret"]] for one in (own, peer))
+    both = ours.merge(theirs, on=shared, suffixes=("", " of the peer")).dropna()
     means = both.groupby(_CONTEST)[["regret", "regret of the peer"]].mean().clip(lower=LEAST)
-    return (means["regret"] / means["regret of the peer"]).tolist()
+    return means["regret"] / means["regret of the peer"]
 
 
-def field_ratio(peer: str, pairs_alone: bool = False, own: str = _OURS) -> float:
-    """Their geometric mean."""
-    return float(np.exp(np.mean(np.log(field_ratios(peer, pairs_alone, own)))))
+def on_pairs_alone(ratios: pd.Series, pairs: Sequence[str] = PAIRS) -> pd.Series:
+    """Those of measured pairs with one old data set."""
+    problem, old = (ratios.index.get_level_values(name) for name in ("problem", "old"))
+    return ratios[problem.isin(pairs) & (old == "measured")]
+
+
+def seeds_of(peer: str) -> set[int]:
+    """How many seeds a peer has in a contest."""
+    return set(_in_contests(peer).groupby(_CONTEST)["seed"].nunique())
+
+
+@cache
+def average_ranks() -> pd.Series:
+    """Of peers that ran in every contest, by their mean regret there; the best first."""
+    peers = [one for one in set(_regrets()["peer"]) if one != SHARED_START]
+    means = pd.DataFrame({one: _in_contests(one).groupby(_CONTEST)["regret"].mean() for one in peers})
+    return means.dropna(axis="columns").rank(axis=1).mean().sort_values()
+
+
+def critical_difference(level: float = 3.164) -> float:
+    """Nemenyi's of ten peers, with the 5 % quantile of his table."""
+    ranks, contests = average_ranks(), len(contest_ratios("BoTorch"))
+    assert len(ranks) == 10
+    return float(level * np.sqrt(10 * 11 / (6 * contests)))

@@ -142,6 +142,13 @@ def ratio(
     return Estimate(float(np.exp(middle)), np.exp(draws))
 
 
+def over_problems(ratios: Sequence[float]) -> Estimate:
+    """The geometric mean of ratios, and what it would be on resampled problems."""
+    logs = np.log(ratios)
+    draws = np.random.default_rng(22).choice(logs, size=(_RESAMPLES, len(logs))).mean(axis=1)
+    return Estimate(float(np.exp(logs.mean())), np.exp(draws))
+
+
 def fibre_ratio(method: str) -> Estimate:
     """The mean distance of the best fibre from the target, over the standard process's."""
     table = curves("fibre")

@@ -6,7 +6,8 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN
+from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, OURS_SHARED
+from benchmarks.problems.pairs import CHECKED_ON
 from benchmarks.studies.field.measures import (
     Key,
     Versus,
@@ -26,7 +27,11 @@ from benchmarks.tables import markdown, with_interval
 
 _EARLY = (3, 10)
 #: Contests that differ from others in the number of old rows alone have a table of their own, and count nowhere else.
-_BY_ROWS, _ON_PAIRS = "rows", "pairs"
+_BY_ROWS, _ON_PAIRS, _TUNED, _FAMILIES, _NOISY, _SEVERAL = "rows", "pairs", "tuning", "families", "noise", "several"
+#: Kinds of old data of functions that say nothing of them.
+_UNRELATED = ("another function", "pure noise")
+#: The table that the README has too.
+HEADLINE = "field headline"
 
 
 class Contest(Protocol):
@@ -62,6 +67,8 @@ def field_tables(
     together = [key for keys in main.values() for key in keys]
     tables = {f"field {part}": every_peer(regrets, keys) for part, keys in {"all": together, **main}.items() if keys}
     if together:
+        if BOTORCH in peers_in(regrets):
+            tables[HEADLINE] = headline(over_budget(with_controls), main)
         tables["field marks"] = marks(regrets, main, costs)
         tables["field trials"] = early_trials(found, together)
     if _BY_ROWS in parts:
@@ -75,6 +82,47 @@ def field_tables(
     return tables
 
 
+def headline(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]]) -> str:
+    """Ours over BoTorch without old data, every trial counted from the first: all contests, then each sort of them.
+
+    Intervals of geometric means are over contests.
+    """
+    every = [key for keys in parts.values() for key in keys]
+    rows = []
+    for said, own, contests in _sorts(parts, every):
+        compared = versus(regrets, own, BOTORCH, contests) if contests else None
+        if compared is None:
+            continue
+        worst = compared.each[compared.worst]
+        wins = sum(one.middle < 1 for one in compared.each.values())
+        rows.append(
+            {
+                "contests": said,
+                "geometric mean": ratio(compared.ratio),
+                "median": f"{compared.median:.2f}",
+                "ours better": f"{wins} of {len(compared.each)}",
+                "worst for ours": f"{short(worst)} {told(compared.worst)}",
+            }
+        )
+    return markdown(pd.DataFrame(rows, columns=None if rows else ["contests"]).set_index("contests"))
+
+
+def _sorts(parts: Mapping[str, Sequence[Key]], every: Sequence[Key]) -> list[tuple[str, str, list[Key]]]:
+    """What contests are called, who is compared in them, and which they are."""
+    pairs, families = list(parts.get(_ON_PAIRS, ())), list(parts.get(_FAMILIES, ()))
+    return [
+        ("measured pairs", OURS, pairs),
+        ("measured pairs, those held out", OURS, [key for key in pairs if key.problem in CHECKED_ON]),
+        ("measured pairs, after BoTorch's own first settings", OURS_SHARED, pairs),
+        ("tuning of scikit-learn's models", OURS, list(parts.get(_TUNED, ()))),
+        ("functions, related old data", OURS, [key for key in families if key.old not in _UNRELATED]),
+        ("functions, unrelated old data", OURS, [key for key in families if key.old in _UNRELATED]),
+        ("functions, with noise", OURS, list(parts.get(_NOISY, ()))),
+        ("several old data sets", OURS, list(parts.get(_SEVERAL, ()))),
+        ("all contests", OURS, list(every)),
+    ]
+
+
 def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.DataFrame | None) -> str:
     """The marks that the project set itself before it ran the comparison, and what was measured."""
     together = [key for keys in parts.values() for key in keys]
@@ -83,7 +131,7 @@ def marks(regrets: pd.DataFrame, parts: Mapping[str, Sequence[Key]], costs: pd.D
         average = ranked.average
         rows.append(
             (
-                f"average rank among the {len(average)} peers that took part in all {len(together)} contests",
+                f"average rank among the {len(average)} configurations that took part in all {len(together)} contests",
                 "the best of all",
                 f"{average[OURS]:.2f}; the best: {average.index[0]}, {average.iloc[0]:.2f}",
                 average.index[0] == OURS,
