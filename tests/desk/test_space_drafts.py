@@ -54,10 +54,13 @@ def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], da
     for one in found.space.parameters:
         assert one.name in read.columns
         cells = read[one.name] if isinstance(one, Categorical) else numbers(read[one.name])[0]
-        if isinstance(one, Numeric) and one.count is None:
+        doubtful = {row for finding in draft.doubtful if finding.column == one.name for row in finding.rows}
+        known = [cell for k, cell in enumerate(cells) if not is_blank(cell) and f"row {k}" not in doubtful]
+        if isinstance(one, Numeric) and one.levels is None:
             near = 1e-9 * (one.high - one.low)  # a draft has the digits that people read
-            assert all(one.low - near <= cell <= one.high + near for cell in cells if not is_blank(cell))
-        assert one.count is None or all(one.allows(cell) for cell in cells if not is_blank(cell))
+            assert all(one.low - near <= cell <= one.high + near for cell in known)
+        else:
+            assert all(one.allows(cell) for cell in known)
 
 
 def test_what_is_drafted() -> None:
@@ -80,7 +83,7 @@ def test_what_is_drafted() -> None:
     assert found.parameters == {
         "Temp": (20, 55, 5),
         "rate": (1e-5, found.parameters["rate"][1], "log"),
-        "flow": (0.31, found.parameters["flow"][1]),
+        "flow": (0.31, 6.892, 0.001),
         "level": [1, 2, 5, 50],
         "gas": ["air", "N2: dry"],
     }
@@ -93,6 +96,73 @@ def test_what_is_drafted() -> None:
     }
     assert "# °C; 8 values in old data" in draft.text
     assert set(found.parameters) <= set(read_table(old, [*found.parameters, "yield"], "Old data").table.columns)
+
+
+FLOWS = [0.2451, 3.9, 17.25, 40.1, 55.123456, 60.2, 71.364, 88.8, 99.9, 101.5, 118.0, 124.6]
+
+
+def with_slip(value: float, others: list[float] = FLOWS) -> pd.DataFrame:
+    flows = [*others[:7], value, *others[7:]]
+    return pd.DataFrame({"src_flow": flows, "gas": ["air", "N2"] * 6 + ["air"], "y": range(len(flows))})
+
+
+@pytest.mark.parametrize("value", [7136.4, 1240.0, 450.0])
+def test_a_slipped_decimal_does_not_become_the_range(value: float) -> None:
+    draft = drafted(with_slip(value))
+    (found,) = draft.doubtful
+    assert (found.kind, found.column, found.rows) == ("far off", "src_flow", ("row 7",))
+    assert f"'src_flow' is {value:g} in row 7, far from all others (0.2451 to 124.6)" in found.text
+    assert read_back(draft.text).parameters["src_flow"] == (0.2, 124.6, 0.1)
+    assert f"  # Look this up: {found.text}\n  src_flow: " in draft.text
+
+
+def test_what_stands_for_not_measured_does_not_become_the_range() -> None:
+    draft = drafted(with_slip(-9999.0))
+    assert [one.kind for one in draft.doubtful] == ["sentinel"]
+    assert read_back(draft.text).parameters["src_flow"] == (0.2, 124.6, 0.1)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [1, 2, 5, 50] * 10,
+        [512, 1024] * 10 + [32],
+        [1, 10, 100, 1000] * 5 + [10000],
+        [10.0 ** (k / 4) for k in range(40)],
+        [20.0, 30.0, 40.0, 400.0],  # a few rows may have a far one by design
+    ],
+)
+def test_what_was_meant_is_no_slip(levels: list[float]) -> None:
+    assert drafted({"x": levels, "y": range(len(levels))}).doubtful == ()
+
+
+def test_a_slip_among_levels_is_one_of_them_by_a_power_of_ten() -> None:
+    draft = drafted({"x": [20, 40, 60] * 6 + [400], "y": range(19)})
+    assert [one.rows for one in draft.doubtful] == [("row 18",)]
+    assert read_back(draft.text).parameters["x"] == (20, 60, 20)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([100 + 16.3437 * k / 7 for k in range(9)], (100, 118.68, 0.01)),  # digits of a pump's log
+        ([10, 20, 50, 60, 100, 140, 330, 410, 670, 1000], (10, 1000, 10)),  # tens
+        ([20.5, 21, 22.5, 30, 34.5, 40, 41.5, 50, 88], (20.5, 88, 0.5)),
+        ([0.1, 0.7], (0.1, 0.7, 0.0001)),
+        ([-4.0001, -3.217853, -2.2, -1.53, -1.1, -0.9, -0.8, -0.3, -0.0001234], (-4.001, 0, 0.001)),
+    ],
+)
+def test_a_range_has_the_step_that_people_can_set(values: list[float], expected: tuple[float, ...]) -> None:
+    draft = drafted({"x": values, "y": range(len(values))})
+    assert read_back(draft.text).parameters["x"] == expected
+    assert "Steps are what people can set, by the digits of old data and the range" in draft.text
+
+
+@pytest.mark.parametrize("name", ["operator", "Operator", "Bearbeiter", "initials"])
+def test_who_did_it_is_no_setting(name: str) -> None:
+    draft = drafted({"x": [0.1 * k for k in range(9)], name: ["BK", "ML", "BK"] * 3, "y": range(9)})
+    assert draft.parameters == ("x",)
+    assert draft.left_out == {name: "2 texts, as of who did it"}
 
 
 def test_units_stay_where_names_would_be_the_same() -> None:

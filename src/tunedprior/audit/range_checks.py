@@ -8,8 +8,8 @@ from tunedprior.audit.faults import Fault, places
 from tunedprior.audit.sheet import Sheet
 from tunedprior.checks import listed
 from tunedprior.problem.parameters import Numeric
-from tunedprior.problem.suspicions import Units, isolated, other_units, reach_of, sentinels
-from tunedprior.problem.unit_mixtures import CONVERSIONS, mixed_units
+from tunedprior.problem.suspicions import Units, isolated, other_units, reach_of, sentinels, slips
+from tunedprior.problem.unit_mixtures import far_from_others, mixed_units
 
 _FEW = 0.02  # the part of the rows that may be slips; more of them are how old data was
 # A column that overlaps the space as it is must be off by more than this factor to be blamed.
@@ -126,27 +126,18 @@ def _whole(sheet: Sheet, one: Numeric, known: Bool[ndarray, " n"]) -> tuple[list
         notes.append(f"{ranges}: {units.text}, unless the old range was another.")
     outside = np.zeros(len(values), dtype=bool)
     outside[known] = ~reach.holds(np.log(seen) if one.log else seen)
+    if outside.sum() > max(1.0, _FEW * len(values)):
+        notes.append(
+            f"{one.name!r} is far outside the space in {places(sheet.where(outside))}; these rows are left out."
+        )
+        return [], notes
+    if not outside.any():  # a space that was made from old data may have its slips for its ends
+        outside[known] = slips(seen)
     if not outside.any():
         return [], notes
-    where = sheet.where(outside)
-    if outside.sum() > max(1.0, _FEW * len(values)):
-        notes.append(f"{one.name!r} is far outside the space in {places(where)}; these rows are left out.")
-        return [], notes
-    explained = _slip(values[outside], one)
-    said = (
-        f"{one.name!r} is {listed(f'{value:g}' for value in values[outside])} in {places(where)}, far from all others "
-        f"({values[known & ~outside].min():g} to {values[known & ~outside].max():g}){explained}."
-    )
-    return [Fault("far off", (one.name,), where, said, "Look these rows up, and correct them.")], notes
-
-
-def _slip(values: Float64[ndarray, " n"], one: Numeric) -> str:
-    """Words for the conversion that brings all of the values into the space, if there is one that is common."""
-    for offset, factor, words in CONVERSIONS:
-        converted = (values - offset) * factor
-        if ((converted >= one.low) & (converted <= one.high)).all():
-            return f", perhaps {words}"
-    return ""
+    rows = sheet.where(outside)
+    said = far_from_others(one.name, values, outside, rows)
+    return [Fault("far off", (one.name,), rows, said, "Look these rows up, and correct them.")], notes
 
 
 def _is_clear(units: Units) -> bool:

@@ -1,7 +1,7 @@
 """A first space file, drafted from old data, to be edited."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import gcd
@@ -19,6 +19,9 @@ from tunedprior.files.cells import DATE, is_blank, numbers
 from tunedprior.files.names import name_and_unit
 from tunedprior.files.tables import read_table
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
+from tunedprior.problem.old_data_report import Finding
+from tunedprior.problem.suspicions import sentinels, slips
+from tunedprior.problem.unit_mixtures import far_from_others
 
 _WHAT = "Old data"
 _REMARKS = frozenset(
@@ -37,6 +40,13 @@ _REMARKS = frozenset(
         "notizen",
     ]
 )
+_PEOPLE = frozenset(
+    re.findall(
+        r"\w+",
+        "operator operators analyst technician person experimenter user initials author chemist who bediener "
+        "bedienerin bearbeiter bearbeiterin laborant laborantin anwender kürzel",
+    )
+)
 _NEARLY_EMPTY = 0.1  # the part of the rows that is filled in
 _PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
 _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
@@ -44,10 +54,12 @@ _MOST_LEVELS = 8
 _LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
 _MOST_CHOICES = 60
 _DIGITS, _DIGITS_OF_ENDS = 15, 5
+_FINEST = 1000  # a range is drafted with so many steps at least, where old data has more digits than anybody sets
 _COMMENT_AT = 44
 _HEAD = """\
 # What may be set and what is wanted, drafted from {origin} ({rows:,} rows).
 # Ranges are those of old data: change them to what may be set now.
+# Steps are what people can set, by the digits of old data and the range: a step of 0.1 suggests 116.3, not 116.344.
 # A line that begins with # is left out.
 #   20 to 90          anything between        20 to 90 step 5   a grid
 #   0.1 to 10 log     a logarithmic scale     [A, B, C]         a choice
@@ -72,6 +84,7 @@ class Draft:
         left_out: Columns that are no settings, each with the reason.
         direction: Whether it is to be maximised or minimised, judged by its name.
         why: Why that column is taken for the response; empty if it was named.
+        doubtful: Cells that are most likely slips; ranges are drafted without them.
     """
 
     text: str
@@ -80,6 +93,7 @@ class Draft:
     left_out: dict[str, str]
     direction: str = MAXIMIZE
     why: str = ""
+    doubtful: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,7 @@ class _Line:
     name: str
     description: str
     comment: str
+    doubtful: tuple[Finding, ...] = ()
 
     @property
     def text(self) -> str:
@@ -96,7 +111,8 @@ class _Line:
             return f"  # {_one_line(self.name)}: left out: {_one_line(self.comment)}"
         key = in_yaml(self.name)
         start = f"  ? {key}\n  : " if len(key) > _LONGEST_KEY else f"  {key}: "
-        return f"{start}{self.description}".ljust(_COMMENT_AT) + f"  # {_one_line(self.comment)}"
+        line = f"{start}{self.description}".ljust(_COMMENT_AT) + f"  # {_one_line(self.comment)}"
+        return "\n".join([*(f"  # Look this up: {_one_line(one.text)}" for one in self.doubtful), line])
 
 
 def drafted(data: Any, target: str | None = None) -> Draft:
@@ -144,7 +160,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
     chosen, why = (target, "") if target is not None else likely_response(read)
     names = _without_units(columns)
-    lines = [_line(names[name][0], names[name][1], read.table[name]) for name in columns if name != chosen]
+    lines = [_line(*names[name], read.table[name], read.where) for name in columns if name != chosen]
     kept = tuple(one.name for one in lines if one.description)
     if not kept:
         reasons = listed(f"{one.name!r} ({one.comment})" for one in lines)
@@ -159,7 +175,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
     text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
     left_out = {one.name: one.comment for one in lines if not one.description}
-    return Draft(text, goal, kept, left_out, direction, why)
+    return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))
 
 
 def in_yaml(text: str) -> str:
@@ -187,7 +203,7 @@ def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
+def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int], str]) -> _Line:
     cells = [cell for cell in column if not is_blank(cell)]
     of_unit = f"{unit}; " if unit else ""
     if not cells:
@@ -196,36 +212,72 @@ def _line(name: str, unit: str, column: "pd.Series[Any]") -> _Line:
         return _Line(name, "", f"filled in in {len(cells)} of {len(column):,} rows")
     values, wrong = numbers(column)
     if not wrong:
-        known = values[np.isfinite(values)]
-        distinct = np.unique(known)
+        values, doubtful = _without_slips(name, values, where)
+        distinct = np.unique([float(_number(value)) for value in values[np.isfinite(values)]])
         if len(distinct) == 1:
             return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
         if counts_rows(values):
             return _Line(name, "", "it counts the rows")
-        return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data")
+        return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data", doubtful)
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells))
     if all(DATE.fullmatch(text) for text in texts):
         return _Line(name, "", "dates")
     if len(texts) == 1:
-        where = "in every row" if len(cells) == len(column) else "wherever it is filled in"
-        return _Line(name, "", f"{texts[0][:40]!r} {where}")
+        filled = "in every row" if len(cells) == len(column) else "wherever it is filled in"
+        return _Line(name, "", f"{texts[0][:40]!r} {filled}")
     if len(texts) > _MOST_CHOICES or (len(texts) == len(column) and len(texts) > _MOST_LEVELS):
         return _Line(name, "", f"{len(texts):,} different texts, as of names or notes")
+    if name.strip().casefold() in _PEOPLE:
+        return _Line(name, "", f"{len(texts)} texts, as of who did it")
     if 2 * len(cells) < len(column) or name.strip().casefold() in _REMARKS:
         return _Line(name, "", f"text in {len(cells):,} of {len(column):,} rows, as of remarks")
     return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
 
 
+def _without_slips(
+    name: str, values: Float64[ndarray, " n"], where: Callable[[int], str]
+) -> tuple[Float64[ndarray, " n"], tuple[Finding, ...]]:
+    """A column of numbers without those that are most likely mistakes, and what these are."""
+    found = []
+    marked = sentinels(values)
+    if marked.any():
+        rows = tuple(where(int(row)) for row in np.flatnonzero(marked))
+        marks = listed(_number(value) for value in dict.fromkeys(values[marked]))
+        said = f"{name!r} is {marks} in {listed(rows)}, which most likely stands for 'not measured'."
+        found.append(Finding("sentinel", name, rows, said))
+    values = np.where(marked, np.nan, values)
+    known = np.isfinite(values)
+    odd = np.zeros(len(values), dtype=bool)
+    odd[known] = slips(values[known])
+    if odd.any():
+        rows = tuple(where(int(row)) for row in np.flatnonzero(odd))
+        found.append(Finding("far off", name, rows, far_from_others(name, values, odd, rows)))
+    return np.where(odd, np.nan, values), tuple(found)
+
+
 def _range(distinct: Float64[ndarray, " n"]) -> str:
-    """A grid, levels, or a range, whose ends are rounded outwards."""
+    """Levels, or a range with the step that old data is on, or else one that people can set.
+
+    The ends are rounded outwards to steps. A logarithmic range has no step.
+    """
     decimals = [Decimal(_number(value)) for value in distinct]
-    step = _step(decimals)
-    if len(distinct) > 2 and step is not None and (decimals[-1] - decimals[0]) / step < 2 * len(distinct):
-        return f"{_number(distinct[0])} to {_number(distinct[-1])} step {_number(float(step))}"
-    if len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or all(one == int(one) for one in distinct)):
+    step, width = _step(decimals), decimals[-1] - decimals[0]
+    is_grid = len(distinct) > 2 and step is not None and width / step < 2 * len(distinct)
+    if not is_grid and len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or _are_whole(distinct)):
         return f"[{', '.join(_number(value) for value in distinct)}]"
-    low, high = _rounded(decimals[0], ROUND_FLOOR), _rounded(decimals[-1], ROUND_CEILING)
-    return f"{low} to {high} log" if distinct[0] > 0 and distinct[-1] > _LOG * distinct[0] else f"{low} to {high}"
+    if not is_grid and distinct[0] > 0 and distinct[-1] > _LOG * distinct[0]:
+        low, high = _rounded(decimals[0], ROUND_FLOOR), _rounded(decimals[-1], ROUND_CEILING)
+        return f"{low} to {high} log"
+    finest = Decimal(1).scaleb((width / _FINEST).adjusted())
+    if step is None or (not is_grid and (len(distinct) == 2 or step < finest)):
+        step = finest
+        decimals[0] = (decimals[0] / step).to_integral_value(ROUND_FLOOR) * step
+        decimals[-1] = (decimals[-1] / step).to_integral_value(ROUND_CEILING) * step
+    return f"{_number(float(decimals[0]))} to {_number(float(decimals[-1]))} step {_number(float(step))}"
+
+
+def _are_whole(values: Float64[ndarray, " n"]) -> bool:
+    return all(one == int(one) for one in values)
 
 
 def _rounded(value: Decimal, way: str) -> str:
@@ -243,7 +295,7 @@ def _step(decimals: Sequence[Decimal]) -> Decimal | None:
 
 
 def _number(value: float) -> str:
-    return f"{value:.{_DIGITS}g}"
+    return f"{value + 0.0:.{_DIGITS}g}"  # without the sign of -0
 
 
 def _one_line(text: str) -> str:

@@ -19,6 +19,13 @@ _WIDEST = 10.0
 # An isolated response is farther from all others than so many times their range.
 _ISOLATED = 3.0
 _FEW = 0.02  # the part of the rows that may be isolated; more of them are a feature of the response
+# A setting is a slip if it is farther from all others than so many times their range; where their quartiles are a power
+# of ten apart, its logarithm too, by so many times theirs.
+_SLIPPED, _POWERS, _SLIPPED_IN_POWERS = 2.0, 10.0, 0.5
+_MANY_ROWS = 50  # in which a logarithm that is isolated is one too, as of 0.05 among 20 to 90
+_LEAST_ROWS = 10  # where fewer are seen, one that is far off may be all that there was of a half
+_FEW_LEVELS = 5  # of fewer levels, a slip must be one of them by a power of ten: 32 beside 512 and 1024 is none
+_TENS = tuple(10.0**power for power in range(-6, 7) if power)
 # Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
 _MATCHING, _DIFFERENT = 0.2, 0.3
 # What two ranges share when units are converted, if units are the reason why they did not meet, or were far apart.
@@ -150,9 +157,41 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     return found
 
 
-def isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED) -> Bool[ndarray, " n"]:
-    """Which of the values, one in fifty at most, are farther from all others than so many times the others' range."""
-    most = max(1, int(_FEW * len(values)))
+def slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+    """Which values of a setting are most likely slips, such as of the decimal point, by the other values alone.
+
+    A slip is isolated, and no value that was set more than once.
+
+    >>> [bool(one) for one in slips(np.array([20.0, 35, 50, 30, 45, 90, 60, 7136, 25, 80]))]
+    [False, False, False, False, False, False, False, True, False, False]
+    """
+    none = np.zeros(len(values), dtype=bool)
+    if len(values) < _LEAST_ROWS:
+        return none
+    distinct, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    found = isolated(values, _SLIPPED, least=2)
+    if (values > 0).all():
+        first, third = np.quantile(values[~found], [0.25, 0.75])
+        logarithms = np.log(values)
+        if third > _POWERS * first:
+            found &= isolated(logarithms, _SLIPPED_IN_POWERS, least=2)
+        if len(values) >= _MANY_ROWS:
+            found |= isolated(logarithms)
+    found &= counts[which] == 1
+    levels = np.setdiff1d(distinct, values[found])
+    if len(levels) < _FEW_LEVELS:
+        for row in np.flatnonzero(found):
+            moved = values[row] * np.array(_TENS)
+            found[row] = np.isclose(moved[:, None], levels, rtol=1e-9, atol=0.0).any()
+    return found
+
+
+def isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, least: int = 1) -> Bool[ndarray, " n"]:
+    """Which of the values are farther from all others than so many times the others' range.
+
+    They are one in fifty at most, or so many as `least`.
+    """
+    most = max(least, int(_FEW * len(values)))
     values = values / (np.abs(values).max(initial=0.0) or 1.0)  # first, so that no difference is infinite
     order = np.argsort(values, kind="stable")
     found = np.zeros(len(values), dtype=bool)

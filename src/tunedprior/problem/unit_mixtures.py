@@ -1,5 +1,6 @@
 """A column of which some rows are in other units than the rest."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 
@@ -7,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
+from tunedprior.checks import listed
 from tunedprior.problem.parameters import Numeric
 
 #: How a number in other units becomes one in the right units: (x - offset)·factor, and words for it. Not °F, which
@@ -88,6 +90,24 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
             rows[found.odd] = True
             best = distance, MixedUnits(rows, words, offset, factor)
     return None if best is None else best[1]
+
+
+def far_from_others(name: str, values: Float64[ndarray, " n"], rows: Bool[ndarray, " n"], where: Sequence[str]) -> str:
+    """A sentence on values that are far from all others, with what may have happened to them.
+
+    >>> far_from_others("heat", np.array([20.0, 90.0, 7136.0]), np.array([False, False, True]), ["line 4"])
+    "'heat' is 7136 in line 4, far from all others (20 to 90), perhaps 100 times too large."
+    """
+    odd, usual = values[rows], values[np.isfinite(values) & ~rows]
+    low, high = float(usual.min()), float(usual.max())
+    fitting = [
+        (abs(log(factor)), f", perhaps {words}")
+        for offset, factor, words in CONVERSIONS
+        if (((odd - offset) * factor >= low) & ((odd - offset) * factor <= high)).all()
+    ]
+    explained = min(fitting)[1] if fitting else ""
+    shown = listed(f"{value:g}" for value in odd)
+    return f"{name!r} is {shown} in {listed(where)}, far from all others ({low:g} to {high:g}){explained}."
 
 
 @dataclass(frozen=True, eq=False)

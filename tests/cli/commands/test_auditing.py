@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,6 +92,22 @@ def test_a_draft_and_its_audit(shell) -> None:
     said = shell("space", "old.csv", "-o", "drafted.yaml", "--force")
     assert "'yield' is taken as the response because of its name; name another with --target." in " ".join(said.split())
     assert shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick")["faults"] == []
+
+
+def test_a_slipped_decimal_is_named_and_blamed(shell, old) -> None:
+    old.loc[7, "flow"] *= 100
+    slipped = float(old.loc[7, "flow"])
+    old.to_csv("old.csv", index=False)
+    said = " ".join(shell("space", "old.csv", "-o", "drafted.yaml", code=Code.NOTICED).split())
+    assert f"Look this up: 'flow' is {slipped:g} in line 9, far from all others" in said
+    assert shell.json("space", "old.csv", code=Code.NOTICED)["doubtful"][0]["rows"] == ["line 9"]
+    text = (shell.folder / "drafted.yaml").read_text()
+    wide = re.sub("flow: .*", f"flow: 0 to {slipped:g}", text.replace("flow' is", ""))  # as it was drafted once
+    for content in (text, wide):
+        (shell.folder / "drafted.yaml").write_text(content)
+        (fault,) = shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick", code=Code.NOTICED)["faults"]
+        assert (fault["kind"], fault["columns"], fault["rows"]) == ("far off", ["flow"], ["line 9"])
+        assert "perhaps 100 times too large" in fault["text"]
 
 
 @pytest.mark.usefixtures("old")

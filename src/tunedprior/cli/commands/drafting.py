@@ -1,5 +1,6 @@
 """`tunedprior space`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Force
-from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.output import AsJson, Code, say
 from tunedprior.desk.shell_words import quoted
 
 
@@ -20,7 +21,10 @@ def space(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draft a space file from old data: ranges, grids and choices, with comments, to be edited."""
+    """Draft a space file from old data: ranges, grids and choices, with comments, to be edited.
+
+    Exit code 3 if cells look like slips; ranges are drafted without them.
+    """
     from tunedprior.desk.space_drafts import drafted
     from tunedprior.errors import InputError
     from tunedprior.files.atomic import write_atomically
@@ -34,15 +38,21 @@ def space(
         "parameters": draft.parameters,
         "left_out": draft.left_out,
         "why": draft.why,
+        "doubtful": [asdict(one) for one in draft.doubtful],
     }
+    code = Code.NOTICED if draft.doubtful else Code.FINE
     if output is None:
         say({"space": draft.text, **found}, Text(draft.text.rstrip("\n")), wrap=False)
-        return
+        raise typer.Exit(code)
     write_atomically(output, draft.text.encode())
     said = Text(
         f"{output} has {len(draft.parameters)} parameters, and the goal is to {draft.direction} {draft.target!r}."
     )
     left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
+    doubtful = [
+        Text(f"Look this up: {one.text} The range is drafted without it.", style="red") for one in draft.doubtful
+    ]
     why = [Text(draft.why)] if draft.why else []
     following = Text(f"Edit it, then: tunedprior audit {quoted(str(old))} --space {quoted(str(output))}")
-    say({"file": str(output), **found}, said, *why, *left_out, following)
+    say({"file": str(output), **found}, said, *why, *left_out, *doubtful, following)
+    raise typer.Exit(code)
