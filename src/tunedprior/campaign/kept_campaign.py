@@ -77,7 +77,7 @@ class KeptCampaign:
         """The arguments that its suggester does not tell."""
         own, old = self.saved.arguments, self.saved.old_data
         sources = tuple(OldSource(one.name, one.path, one.fingerprint) for one in old)
-        return MadeWith(own.prior, own.ard, sources, tuple(own.objects), own.relations)
+        return MadeWith(own.prior, own.ard, sources, tuple(own.objects), own.relations, self.saved.id)
 
 
 def _wanted(saved: SavedCampaign) -> tuple[object, object]:

@@ -10,11 +10,13 @@ from typing import Any, TypeVar, cast
 
 import pandas as pd
 
+from tunedprior.campaign.identity import id_of_study
 from tunedprior.campaign.journal import ADOPT, AMEND, CANCEL, RECORD, UNDO, WITHDRAW, journal_table
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
-from tunedprior.campaign.recording import Recorded, ResultSheet, Undone
+from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign
 from tunedprior.campaign.records import Numbers, Record
+from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
 from tunedprior.checks import flag, listed, shown, warn
@@ -53,7 +55,14 @@ class Notebook:
     _suggester: Suggester
     _record: Record
     _columns: Columns
+    _made_with: MadeWith
     _lock: RLock
+
+    @property
+    def id(self) -> str:
+        """What tells this campaign from all others: sheets of suggestions carry it, and copies of a file share it."""
+        study = getattr(self._record, "study", None)
+        return self._made_with.id or ("" if study is None else id_of_study(study))
 
     @property
     def _history(self) -> History:
@@ -149,7 +158,8 @@ class Notebook:
         Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
         stays open. An `InputError` names each row that cannot be taken and why: a setting that the space does not
         offer, or that is far from what was suggested under its number (another category, or a number more than a
-        quarter of the range away), a trial that is recorded already, a cell that is no number.
+        quarter of the range away), a trial that is recorded already, a cell that is no number. A sheet that was written
+        for another campaign is refused as such; one that carries no campaign's id is taken.
 
         Args:
             results: A table, or a file with one (CSV in any dialect, Excel).
@@ -158,7 +168,8 @@ class Notebook:
             own: Whether rows without a trial's number are taken, as runs that nobody suggested.
             who: Who says so, for the journal.
         """
-        read = read_table(results, self._columns.names, "The table of results")
+        names = (*self._columns.names, self._columns.campaign)
+        read = of_campaign(read_table(results, names, "The table of results"), self._columns.campaign, self.id)
         suggester = self._suggester
         recorded = Recorded(())
 

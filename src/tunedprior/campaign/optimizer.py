@@ -1,11 +1,13 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from os import PathLike
 from threading import RLock
 from typing import Any, TypeVar
 
+import msgspec
 import pandas as pd
 from optuna.storages import BaseStorage
 from optuna.study import Study
@@ -17,6 +19,7 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.fitted import Cost, Fitted
+from tunedprior.campaign.identity import id_from, new_id
 from tunedprior.campaign.journal import SUGGEST, JournalEntry, loaded_journal, saved_entries
 from tunedprior.campaign.kept_campaign import UNNAMED, KeptCampaign, kept_in, load, without_old_data
 from tunedprior.campaign.known_file import KnownFile
@@ -177,7 +180,8 @@ class Optimizer(Viewer):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
-        made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations)
+        campaign_id = new_id() if kept is None else kept.saved.id
+        made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations, campaign_id)
         if kept is not None and learnt is not None:
             made_with = kept.made_with
         suggester = Suggester(space, model, aims, acquisition, beta, initial, design, others, failures, cost)
@@ -195,7 +199,7 @@ class Optimizer(Viewer):
         """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
         refuse_other_types(suggester, Suggester, "suggester", "a Suggester, such as opt.suggester")
         made = cls.__new__(cls)
-        made._start(suggester, seeded(seed), MadeWith(AVERAGE, objects=("suggester",)))
+        made._start(suggester, seeded(seed), MadeWith(AVERAGE, objects=("suggester",), id=new_id()))
         return made
 
     def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
@@ -342,6 +346,7 @@ class Optimizer(Viewer):
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
+        made._made_with = replace(made._made_with, id=saved.id or id_from(msgspec.json.encode(saved)))
         made._go_on(known, history, journal)
         return made
 

@@ -6,11 +6,12 @@ sheet of another campaign.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from tunedprior.campaign.identity import id_in
 from tunedprior.campaign.measured import Measured
 from tunedprior.campaign.telling import Run, Suggestion
 from tunedprior.checks import MOST_COLUMNS, listed
@@ -254,6 +255,28 @@ class ResultSheet:
         violated = self.space.violated(trial.setting)
         remedy = f"Correct the setting, or say that it was run like that{_SAY_AS_RUN}"
         return f"{violated[0]} does not hold. {remedy}" if violated else ""
+
+
+def of_campaign(given: ReadTable, name: str, own_id: str) -> ReadTable:
+    """The table without the column of this name, which says which campaign it was written for.
+
+    An `InputError` if that is another one. Rows without an id may be of any, and a column that holds something else is
+    the user's own.
+    """
+    if name not in given.table.columns:
+        return given
+    ids = {row: id_in(cell) for row, cell in enumerate(given.table[name]) if not is_blank(cell)}
+    if not all(ids.values()):
+        return given
+    others = [row for row, one in ids.items() if one != own_id]
+    if others:
+        which = f" in {listed(map(given.where, others))}" if len(others) < len(ids) else ""
+        raise InputError(
+            f"{_WHAT} ({given.origin}) is the sheet of another campaign{which}: the column {name!r} says "
+            f"{listed(dict.fromkeys(ids[row] for row in others))}, and this campaign is {own_id}. Record it there; "
+            f"nothing was recorded here. If these runs do belong here, clear the column {name!r}."
+        )
+    return replace(given, table=given.table.drop(columns=name))
 
 
 def _is_rounded(value: Any, parameter: Parameter) -> bool:

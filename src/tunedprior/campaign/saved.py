@@ -95,7 +95,7 @@ def encoded_campaign(
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
     old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
     trials = [saved_trial(trial, suggester.space) for trial in history.trials]
-    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal))
+    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal), made.id)
     try:
         return msgspec.json.encode(content)
     except UnicodeError as error:

@@ -175,6 +175,7 @@ class SavedCampaign(_Struct, frozen=True):
     old_data: list[SavedOld]
     trials: list[SavedTrial]
     journal: list[SavedEntry] = []
+    id: str = ""  # as in files of before it was there
 
 
 class Header(msgspec.Struct):

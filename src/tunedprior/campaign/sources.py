@@ -37,6 +37,7 @@ class MadeWith:
         old: Where old data came from.
         objects: The names of arguments that are objects, which no file can hold.
         relations: What the user knows of old data sets, by name.
+        id: What tells the campaign from others; empty for one of before there were ids.
     """
 
     prior: str
@@ -44,6 +45,7 @@ class MadeWith:
     old: tuple[OldSource, ...] = ()
     objects: tuple[str, ...] = ()
     relations: Mapping[str, str] = field(default_factory=dict)
+    id: str = ""
 
 
 def given(**objects: object) -> tuple[str, ...]:

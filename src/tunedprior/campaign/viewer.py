@@ -14,7 +14,7 @@ from tunedprior.campaign.measured import number
 from tunedprior.campaign.notebook import Notebook, locked
 from tunedprior.campaign.outlook import Remaining, Replication, remaining, replication
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
-from tunedprior.campaign.sources import MadeWith, OldSource
+from tunedprior.campaign.sources import OldSource
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Suggestion, trial_meant
 from tunedprior.checks import listed
@@ -38,7 +38,6 @@ class Viewer(Notebook):
     """What there is to see of an `Optimizer`; nothing here changes what was told or asked for."""
 
     _seed: int
-    _made_with: MadeWith
     _report: OldDataReport
     _fitted: Fitted | None
     _trust: dict[str, TrustSoFar]

@@ -10,10 +10,11 @@ from tunedprior.problem.history_table import Columns
 
 
 def sheet_of(suggestions: Sequence[Suggestion], opt: Optimizer) -> pd.DataFrame:
-    """A row for each: its number, what to set, and blanks for what comes of it."""
+    """A row for each: its number, what to set, blanks for what comes of it, and whose it is."""
     columns = Columns.of(opt.space, opt.suggester.aims)
     rows = [{columns.trial: one.trial, **one} for one in suggestions]
     table = pd.DataFrame(rows, columns=[columns.trial, *columns.parameters])
     for name in (columns.response, *columns.others.values(), columns.note):
         table[name] = pd.Series([None] * len(table), dtype=object)
+    table[columns.campaign] = opt.id
     return table

@@ -33,6 +33,7 @@ class Columns:
     labels: frozenset[str]
     noise: Mapping[str, str]
     cost: str
+    campaign: str
 
     @classmethod
     def of(cls, space: Space, aims: Aims) -> "Columns":
@@ -52,14 +53,13 @@ class Columns:
         suggested = {name: free(f"asked {name}") for name in space.names}
         labels = frozenset(one.target for one in aims.others if one.labels)
         noise = {one.target: free(f"noise of {one.target}") for one in aims.objectives}
-        cost = free("cost of the run")
-        return cls(
-            space.names, response, state, asked, trial, direction, note, suggested, others, labels, noise, cost
-        )  # fmt: skip
+        cost, campaign = free("cost of the run"), free("campaign")
+        own = (state, asked, trial, direction, note)
+        return cls(space.names, response, *own, suggested, others, labels, noise, cost, campaign)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, the responses last."""
+        """All of them, the responses last; not that of the campaign's id, which sheets have and histories have not."""
         own = (self.state, self.asked, self.trial, self.direction, self.note, *self.noise.values(), self.cost)
         return (*self.parameters, *own, *self.suggested.values(), *self.others.values(), self.response)
 

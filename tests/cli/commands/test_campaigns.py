@@ -1,6 +1,7 @@
 import getpass
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ def test_a_day_in_files(shell) -> None:
     said = shell("suggest", "a.db", "-n", "3", "-o", "next.xlsx")
     assert "tunedprior record a.db next.xlsx" in said
     sheet = pd.read_excel("next.xlsx", engine="calamine")
-    assert list(sheet.columns) == ["trial", "heat", "flow", "gas", "yield", "note"]
+    assert list(sheet.columns) == ["trial", "heat", "flow", "gas", "yield", "note", "campaign"]
     sheet["yield"] = [1.5, "failed", None]
     sheet.to_excel("next.xlsx", index=False)
     said = shell("record", "a.db", "next.xlsx")
@@ -39,6 +40,32 @@ def test_a_day_in_files(shell) -> None:
     assert [one["trial"] for one in again["suggestions"]] == [3]
     shell("cancel", "a.db", "3")
     assert shell.json("status", "a.db")["open"] == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_the_sheet_of_a_sister_campaign(shell, ending) -> None:
+    for name in ("a", "b"):
+        shell("new", f"{name}.db", "--space", "space.yaml")
+        shell("suggest", f"{name}.db", "-n", "2", "-o", f"{name}.{ending}")
+    write = {"csv": pd.DataFrame.to_csv, "xlsx": pd.DataFrame.to_excel}[ending]
+    read = {"csv": pd.read_csv, "xlsx": partial(pd.read_excel, engine="calamine")}[ending]
+    for name in ("a", "b"):
+        sheet = read(f"{name}.{ending}").assign(**{"yield": [1.5, 2.5]})
+        write(sheet, f"{name}.{ending}", index=False)
+    assert read(f"a.{ending}")[["heat", "flow"]].equals(read(f"b.{ending}")[["heat", "flow"]])  # but whose are they?
+    said = " ".join(shell("record", "a.db", f"b.{ending}", code=Code.REFUSED).split())
+    assert "is the sheet of another campaign" in said
+    assert "amend" not in said
+    assert shell.json("status", "a.db")["results"] == 0
+    shell("record", "a.db", f"a.{ending}")
+    assert "is the sheet of another campaign" in " ".join(
+        shell("record", "a.db", f"b.{ending}", code=Code.REFUSED).split()
+    )
+    shutil.copy("b.db", "copy.db")
+    assert len(shell.json("record", "copy.db", f"b.{ending}")["recorded"]) == 2
+    by_hand = read(f"b.{ending}").drop(columns="campaign")
+    write(by_hand, f"c.{ending}", index=False)
+    assert len(shell.json("record", "b.db", f"c.{ending}")["recorded"]) == 2
 
 
 def test_one_run_typed(campaign) -> None:
@@ -126,11 +153,11 @@ def test_people_are_told_of_mistakes_on_stderr(campaign) -> None:
     assert "got '[heat]=3'" in " ".join(said.split())
 
 
-def test_the_sheet_of_another_campaign_is_refused(campaign) -> None:
+def test_the_sheet_of_another_campaign_is_refused_without_an_id_too(campaign) -> None:
     campaign("suggest", "a.db", "-n", "4")
     campaign("new", "b.db", "--space", "space.yaml", "--seed", "5")
     campaign("suggest", "b.db", "-n", "4", "-o", "theirs.csv")
-    sheet = pd.read_csv("theirs.csv")
+    sheet = pd.read_csv("theirs.csv").drop(columns="campaign")
     sheet["yield"] = [1.0, 2.0, 3.0, 4.0]
     sheet.to_csv("theirs.csv", index=False)
     said = campaign.json("record", "a.db", "theirs.csv", code=Code.REFUSED)["error"]["message"]

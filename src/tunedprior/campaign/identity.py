@@ -1,0 +1,41 @@
+"""What tells one campaign from another, whatever they are called: an id of letters, which every sheet carries."""
+
+import hashlib
+import re
+import secrets
+from typing import Any
+
+from optuna.study import Study
+
+# No digits and no vowels: spreadsheets make no number, date or word of it, and nobody reads one into it.
+_LETTERS = "bcdfghjkmnpqrstvwxz"
+_LENGTH = 10
+_ID = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}")
+
+
+def new_id() -> str:
+    """An id that no other campaign has."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+
+
+def id_from(content: bytes) -> str:
+    """The id of a campaign of before there were any, from what is stored of it: the same whenever it is loaded.
+
+    >>> id_from(b"campaign") == id_from(b"campaign") != id_from(b"another")
+    True
+    """
+    number = int.from_bytes(hashlib.sha256(content).digest())
+    return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
+
+
+def id_of_study(study: Study) -> str:
+    """The id of a campaign of before there were any that is kept in a study, from the moment of its first trial."""
+    first = next(iter(study.get_trials(deepcopy=False)), None)
+    began = "" if first is None or first.datetime_start is None else first.datetime_start.isoformat()
+    return id_from(f"{study.study_name} {began}".encode())
+
+
+def id_in(cell: Any) -> str:
+    """The id that a cell of a sheet has, whatever capitals people made of it; empty if it has something else."""
+    text = str(cell).strip().casefold()
+    return text if _ID.fullmatch(text) else ""
