@@ -346,12 +346,12 @@ class Optimizer(Viewer):
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
-        made._made_with = replace(made._made_with, id=saved.id or id_from(msgspec.json.encode(saved)))
-        made._go_on(known, history, journal)
+        made._go_on(known, history, journal, saved.id or id_from(msgspec.json.encode(saved)))
         return made
 
-    def _go_on(self, file: KnownFile, history: History, journal: list[JournalEntry]) -> None:
+    def _go_on(self, file: KnownFile, history: History, journal: list[JournalEntry], campaign_id: str) -> None:
         """Go on with what was in a file."""
+        self._made_with = replace(self._made_with, id=campaign_id)
         self.resume(history)
         self._file, self._record = file, InMemory(history, journal)
 
