@@ -30,7 +30,7 @@ from tests.support.stored import (
 README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
 EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
 START, FIELD, IDEAS = "docs/index.md", "docs/field.md", "docs/ideas.md"
-DOCUMENTS = (README, START, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
+DOCUMENTS = (README, START, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 UNIT = "TP-EI-BO (unit diagonal)"
 FIVE = range(5)
