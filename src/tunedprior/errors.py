@@ -66,7 +66,7 @@ class MissingExtraError(TunedPriorError, ImportError):
 
 
 class OddResultWarning(UserWarning):
-    """A result that was told looks like a slip."""
+    """A result that was told looks like a slip, or cannot be taken as it is by models."""
 
 
 class ExhaustedWarning(UserWarning):

@@ -10,6 +10,7 @@ import pytest
 
 from support.builders import SPACE, smooth
 from tunedprior import Optimizer
+from tunedprior.campaign import simulate
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.problem.space import Space
 
@@ -145,3 +146,38 @@ def test_the_word_failed_in_the_place_of_a_value_is_a_failed_run() -> None:
     again = Optimizer(SPACE, seed=1).resume(table)
     assert [trial.state for trial in again.trials.told] == ["complete", "failed"]
     assert not again.pending
+
+
+def diverging(setting: dict[str, float]) -> float:
+    return 1e30 if setting["x"] > 0.5 else -setting["x"]
+
+
+def test_that_results_are_far_worse_is_said_once_with_their_trials() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="minimize", seed=1)
+    opt.tell([{"x": x} for x in (0.1, 0.3, 0.2)], [-0.1, -0.3, -0.2])
+    with pytest.warns(OddResultWarning, match=r"y is so much worse .*: 1e\+30 \(trial 4\)\. They take .*merely worse"):
+        opt.tell({"x": 0.9}, 1e30)
+    opt.tell([{"x": 0.7}, {"x": 0.4}], [1e30, -0.4])  # says nothing more
+    opt.tell({"x": 0.6}, 2e25)
+    assert opt.summary["far worse"] == "3 (trials 4, 5, 7), which models take as merely worse"
+    assert opt.history["y"].max() == 1e30
+    assert opt.best.value == -0.4
+
+
+def test_a_loss_that_diverges_on_half_of_the_box_is_minimised_all_the_same() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="minimize", seed=2)
+    with pytest.warns(OddResultWarning):
+        simulate(opt, diverging, 14)
+    assert opt.best.value < -0.45  # without warping -0.25: where the good results lie is not seen
+    assert opt.predict([{"x": 0.2}])["mean"].iloc[0] == pytest.approx(-0.2, abs=0.1)
+
+
+@pytest.mark.parametrize(("scale", "said"), [(1e-320, "too small to compute with"), (1.7e308, "too large to compute")])
+def test_numbers_that_cannot_be_computed_with_are_said_to_be_once(scale: float, said: str) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, seed=1)
+    opt.tell({"x": 0.1}, 0.0)
+    with pytest.warns(OddResultWarning, match=said):
+        opt.tell([{"x": 0.3}, {"x": 0.6}], [scale * 0.5, -scale])
+    opt.tell({"x": 0.8}, 0.7 * scale)
+    assert 0 <= opt.ask()["x"] <= 1
+    assert np.isfinite(opt.predict([{"x": 0.5}]).to_numpy()).all()

@@ -145,7 +145,10 @@ def interval(part: Part, response: Objective, codes: Float[Tensor, "1 k"]) -> tu
         float(response.sign * (told.shift + told.scale * one)) for one in (mean, mean - spread, mean + spread)
     )
     low, high = min(low, high), max(low, high)
-    return (float(np.exp(middle)), float(np.exp(low)), float(np.exp(high))) if response.log else (middle, low, high)
+    if not response.log:
+        return middle, low, high
+    with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
+        return float(np.exp(middle)), float(np.exp(low)), float(np.exp(high))
 
 
 def expected_worth(aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:

@@ -97,7 +97,7 @@ class Fitting:
         box, parts = self.plain.box, {}
         told, failures = kept(history.told, self.aims, box), not self.learns_failures
         for one in self.aims.responses:
-            observations = one.observations(told, box, failures and one.is_main)
+            observations = self.aims.observations(one, told, box, failures and one.is_main)
             if len(observations):
                 old = None if before is None else before.parts.get(one.target)
                 parts[one.target] = self._part(self.surrogates[one.target], observations, seed, old)

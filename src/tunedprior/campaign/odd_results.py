@@ -1,6 +1,6 @@
 """Results that look like slips: a number that stands for "not measured", or one far from old data and all others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -12,8 +12,9 @@ from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import listed, warn
 from tunedprior.errors import OddResultWarning
 from tunedprior.problem.aims import Aims
+from tunedprior.problem.box import Box
 from tunedprior.problem.goals import MINIMIZE
-from tunedprior.problem.objective import Objective
+from tunedprior.problem.objective import LEAST, MOST, Objective
 from tunedprior.problem.suspicions import isolated, sentinels
 from tunedprior.problem.trials import Trial
 
@@ -43,21 +44,80 @@ def spans_of_old(suggester: Suggester) -> dict[str, list[tuple[float, float]]]:
 
 
 def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester: Suggester) -> None:
-    """Name those of the new results that look like slips; they are taken all the same."""
-    for said in slips_among(before, new, suggester.aims, spans_of_old(suggester)):
-        warn(
-            f"{said} If it is a slip, or was not measured, amend the trial or take it back.",
-            OddResultWarning,
-        )
+    """Name those of the new results that look like slips; they are taken all the same.
+
+    That some are far worse than all others is said once, when it is first so; more of them are no slips.
+    """
+    aims, box = suggester.aims, suggester.surrogate.box
+    found = aims.far_worse((*before, *new), box)
+    known = {name: trials for name, trials in found.items() if _were_any(name, before, aims, box)}
+    expected = {name: {trial.id for trial in trials} for name, trials in known.items()}
+    slips = slips_among(before, new, aims, spans_of_old(suggester), expected)
+    said = [f"{slip} If it is a slip, or was not measured, amend the trial or take it back." for slip in slips]
+    said += [far_worse_in_words(aims.named(name), trials) for name, trials in found.items() if name not in known]
+    said += _beyond_numbers(before, new, aims)
+    if said:
+        warn(" ".join(said), OddResultWarning)
 
 
-def slips_among(before: Sequence[Trial], new: Sequence[Trial], aims: Aims, old: Spans | None = None) -> list[str]:
-    """A sentence for each response in which some of the new results look like slips."""
-    return [
-        said
-        for one in aims.responses
-        if not one.labels and (said := _odd_in(one, before, new, (old or {}).get(one.target, ())))
-    ]
+def _were_any(response: str, trials: Sequence[Trial], aims: Aims, box: Box) -> bool:
+    """Whether results of a response were far worse than all others after any of these trials."""
+    return any(response in aims.far_worse(trials[:count], box) for count in range(len(trials), 0, -1))
+
+
+def far_worse_in_words(response: Objective, trials: Sequence[Trial], remedy: str = "amend it as failed") -> str:
+    """That models take these results as merely worse, and what to do if a run gave no result."""
+    values = listed(f"{response.value_of(one):g} (trial {one.id})" for one in trials)
+    return (
+        f"{response.target} is so much worse than in all other trials that models could tell nothing else apart: "
+        f"{values}. They take such results as merely worse than the others, now and later; the history keeps the "
+        f"values. If a run gave no result, {remedy}."
+    )
+
+
+def _beyond_numbers(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -> list[str]:
+    """A sentence for each response that is, for the first time, too large or too small to compute with."""
+    said = []
+    for one in aims.responses:
+        earlier, later = ({one.value_of(trial) for trial in one.told(some)} for some in (before, (*before, *new)))
+        sizes, known = ([abs(value) for value in some] for some in (later, earlier))
+        if one.log or not sizes:
+            continue
+        if max(sizes) > MOST and not max(known, default=0.0) > MOST:
+            said.append(
+                f"{one.target} is beyond ±{MOST:g} in some results, which is too large to compute with: models take "
+                f"them as ±{MOST:g}. Tell them in another unit, or their logarithms."
+            )
+        if max(sizes) < LEAST and len(later) > 1 and len(earlier) < 2:
+            said.append(
+                f"{one.target} is within ±{LEAST:.2g} in every result, which is too small to compute with: models take "
+                "them as equal, or nearly so. Tell them in another unit, or their logarithms."
+            )
+    return said
+
+
+def slips_among(
+    before: Sequence[Trial],
+    new: Sequence[Trial],
+    aims: Aims,
+    old: Spans | None = None,
+    expected: Mapping[str, Collection[int]] | None = None,
+) -> list[str]:
+    """A sentence for each response in which some of the new results look like slips.
+
+    Args:
+        before: What was told before.
+        new: What is told now.
+        aims: The responses.
+        old: What old data spans.
+        expected: By response, the numbers of trials that may be far from all others.
+    """
+    said = []
+    for one in aims.responses:
+        if not one.labels:
+            others = [trial for trial in new if trial.id not in (expected or {}).get(one.target, ())]
+            said.append(_odd_in(one, before, others, (old or {}).get(one.target, ())))
+    return list(filter(None, said))
 
 
 def _odd_in(

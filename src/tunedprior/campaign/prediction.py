@@ -52,9 +52,10 @@ def response_at(part: Part, response: Objective, codes: Float[Tensor, "n k"]) ->
     spread = told.scale * variance.sqrt().numpy()
     measured_spread = factor * told.scale * measured.sqrt().numpy()
     if response.log:
-        wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
-        middle, spread = np.exp(middle + spread**2 / 2), np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
-        measured_spread = wide
+        with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
+            wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
+            narrow = np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
+            middle, spread, measured_spread = np.exp(middle + spread**2 / 2), narrow, wide
     return pd.DataFrame({"mean": middle, "std": spread, "measured_std": measured_spread})
 
 

@@ -22,6 +22,7 @@ def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[s
         "goal": aims.in_words(),
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
         "best": _best(aims, history),
+        "far worse": _far_worse(suggester, history),
         "pending": _trials(history.pending),
         "set aside": _trials(history.set_aside),
         "prior": _prior(suggester, made),
@@ -38,6 +39,12 @@ def _best(aims: Aims, history: History) -> str:
         return "none yet" + (" that meets what is required" if aims.requirements and len(history) else "")
     told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
     return f"{best.value:.6g}{f' ({told})' if told else ''} at {in_words(best.setting)} (trial {best.id})"
+
+
+def _far_worse(suggester: Suggester, history: History) -> str:
+    found = suggester.aims.far_worse(history.told, suggester.surrogate.box)
+    each = [f"{name if len(suggester.aims.responses) > 1 else ''} {_trials(tuple(one))}" for name, one in found.items()]
+    return f"{'; '.join(each).strip()}, which models take as merely worse" if each else ""
 
 
 def as_text(about: str, lines: dict[str, str]) -> str:

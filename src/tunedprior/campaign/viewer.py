@@ -194,7 +194,7 @@ class Viewer(Notebook):
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"{has}."
             )
-        so_far = self._trust.get(response.target) or TrustSoFar(average, response)
+        so_far = self._trust.get(response.target) or TrustSoFar(average, response, self._suggester.aims)
         self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
         return self._trust[response.target].trust
 
@@ -227,7 +227,7 @@ class Viewer(Notebook):
         average = surrogate_of(self._suggester, response)
         if not isinstance(average, Average) or average.alone or not average.known:
             return None
-        so_far = self._trust.get(response.target) or TrustSoFar(average, response)
+        so_far = self._trust.get(response.target) or TrustSoFar(average, response, self._suggester.aims)
         return so_far.only_after(tuple(response.told(self._history.told)))
 
     # -- how it is done --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
 from tunedprior.insight.relation import Relation, relation_to
 from tunedprior.numerics.isolation import computing
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import Trial
@@ -120,6 +121,7 @@ class TrustSoFar:
     Attributes:
         average: Whose.
         objective: What is wanted of the response.
+        aims: What the campaign is after, with it.
         trials: The results so far.
         steps: What was made of the first 0, 1, 2, … of them.
         cache: Of the average (see `CachingSurrogate`).
@@ -127,6 +129,7 @@ class TrustSoFar:
 
     average: Average
     objective: Objective
+    aims: Aims
     trials: tuple[Trial, ...] = ()
     steps: "tuple[_Step, ...]" = ()
     cache: Any = None
@@ -152,7 +155,7 @@ class TrustSoFar:
         if not trials:
             nothing = {old.name: Relation() for old in average.known}
             return _Step(_probabilities(Weighed.beforehand(average.hypotheses)), nothing), cache
-        observations = self.objective.observations(trials, average.box)
+        observations = self.aims.observations(self.objective, trials, average.box)
         weighed, cache = average.weigh(observations, cache)
         with computing(), torch.no_grad():
             relations = {

@@ -2,17 +2,20 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
 from tunedprior.checks import listed, positive, shown
 from tunedprior.errors import InputError
+from tunedprior.problem.box import Box
 from tunedprior.problem.goals import MAXIMIZE, Goal, Requirement, Target, check_goal, goal_in_words
 from tunedprior.problem.objective import Objective
+from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
+from tunedprior.problem.warping import Worse
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,45 @@ class Aims:
     def is_met(self, trial: Trial) -> bool:
         """Whether everything that is required was measured, and is as it should be."""
         return all(one.is_met(self.named(one.response).value_of(trial)) for one in self.requirements)
+
+    def observations(
+        self, response: Objective, trials: Sequence[Trial], box: Box, failures: bool = False
+    ) -> Observations:
+        """The trials as training data for the model of one response (see `Objective.observations`)."""
+        return response.observations(trials, box, failures, self._worse(response, trials))
+
+    def far_worse(self, trials: Sequence[Trial], box: Box) -> dict[str, list[Trial]]:
+        """By response, the trials in which it is so far worse than in all others that it counts as merely worse."""
+        each = {one.target: one.far_worse(trials, box, self._worse(one, trials)) for one in self.responses}
+        return {name: found for name, found in each.items() if found}
+
+    def _worse(self, response: Objective, trials: Sequence[Trial]) -> Worse:
+        """Which way a response gets worse, with all that is required of it and of interest in it."""
+        name = response.target
+        ends = [end for one in self.requirements if one.response == name for end in (one.low, one.high)]
+        if name in self.bounds:
+            ends.append(response.sign * self.bounds[name])
+        if self.weights.get(name):
+            ends += self._outweighing(response, trials)
+        only_required = all(one.target != name for one in self.objectives)
+        return response.worse([end for end in ends if isfinite(end)], only_required)
+
+    def _outweighing(self, response: Objective, trials: Sequence[Trial]) -> list[float]:
+        """Values of a response so bad that by the preference the best of all other objectives does not make up for it.
+
+        The best is compared with the median. What counts as merely worse must not be worth more than what is typical.
+        """
+        complete = [found for trial in trials if not any(map(isnan, found := self.utilities(trial)))]
+        if not complete:
+            return []
+        utilities = np.array(complete)
+        gains = utilities.max(0) - np.median(utilities, axis=0)
+        own = [one.target for one in self.objectives].index(response.target)
+        others = [self.weights.get(one.target, 0.0) * gain for one, gain in zip(self.objectives, gains, strict=True)]
+        least = utilities[:, own].max() - (sum(others) - others[own]) / self.weights[response.target]
+        if isinstance(response.direction, Target):
+            return [response.direction.low + least, response.direction.upper - least]
+        return [response.sign * least]
 
     def utilities(self, trial: Trial) -> list[float]:
         """How good each objective is, more being better; NaN where it was not measured."""

@@ -19,6 +19,7 @@ from tunedprior.problem.goals import MINIMIZE, Goal, Target, check_goal
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import Trial, settings_of
+from tunedprior.problem.warping import Worse, warp_far_worse
 
 #: What was run may differ from what was suggested by this share of a parameter's range, and still be that.
 MEANT = 0.05
@@ -26,6 +27,10 @@ MEANT = 0.05
 _FAILURE = 0.2
 # A result without noise beside one with much: no less than this share of its variance.
 _LEAST_RELATIVE = 1e-6
+#: Responses that are larger, or all smaller, cannot be computed with: they count as this large, or as equal.
+MOST, LEAST = 1e300, float(np.finfo(np.float64).tiny)
+# Noise of more standard deviations of the response counts as this.
+_MOST_NOISE = 1e100
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,13 @@ class Objective:
         return trial.value if self.is_main else trial.more.get(self.target, nan)
 
     def scaled(self, value: float) -> float:
-        """The response on the scale of the model: itself or its logarithm, turned so that more is better."""
-        return self.sign * (log(value) if self.log and value > 0 else nan if self.log else value)
+        """The response on the scale of the model: itself or its logarithm, turned so that more is better.
+
+        Beyond `MOST` it stays there, so that neither a difference nor an interval overflows.
+        """
+        if self.log:
+            return self.sign * log(value) if value > 0 else nan
+        return self.sign * (value if isnan(value) else max(-MOST, min(value, MOST)))
 
     def utility(self, value: float) -> float:
         """How good a response is, more being better: itself, its negative, or minus its distance to the target."""
@@ -100,19 +110,30 @@ class Objective:
                 "gave nothing as failed, or leave it out of log=."
             )
 
-    def observations(self, trials: Sequence[Trial], box: Box, failures: bool = False) -> Observations:
+    def observations(
+        self, trials: Sequence[Trial], box: Box, failures: bool = False, worse: Worse | None = None
+    ) -> Observations:
         """The trials as training data: codes of the settings, responses to be maximised with mean 0 and variance 1.
 
         Labels stay +1 and -1. Trials without the response are left out; with `failures` they count as a little worse
-        than the worst response so far, which keeps the model away from them.
+        than the worst response so far, which keeps the model away from them. Responses that are far worse than all
+        others count as merely worse (`warp_far_worse`).
+
+        Args:
+            trials: What was told.
+            box: How settings become codes.
+            failures: Whether trials without the response count.
+            worse: Which way it gets worse; by what is wanted of it alone, when left out.
         """
         trials = list(trials) if failures else self.told(trials)
-        y = np.array([self.scaled(self.value_of(trial)) for trial in trials], dtype=np.float64)
-        codes, noise = codes_of_run(settings_of(trials), box), self._noise_of(trials)
+        y, codes, noise = self._scaled_values(trials), codes_of_run(settings_of(trials), box), self._noise_of(trials)
         if self.labels:
             return Observations(codes, torch.as_tensor(y)[:, None])  # 0, between the two, stays 0
-        size = float(np.nanmax(np.abs(y), initial=0.0)) or 1.0
-        y = y / size  # first, so that neither 1e-300 nor 1e300 is squared
+        y = warp_far_worse(y, box.inputs(codes), len(box.axes), worse or self.worse()).y
+        # First divided by their size, so that neither 1e-300 nor 1e300 is squared; what is below the least normal
+        # number has too few digits to be told apart.
+        size = max(float(np.nanmax(np.abs(y), initial=0.0)), LEAST) if np.any(y) else 1.0
+        y = y / size
         told = y[~np.isnan(y)]
         worst, reach = (told.min(), np.ptp(told)) if len(told) else (0.0, 0.0)
         y[np.isnan(y)] = worst - (_FAILURE * reach if reach > 0 else 1.0)
@@ -126,11 +147,36 @@ class Objective:
         return Observations(
             codes=codes,
             y=torch.as_tensor((y - shift) / scale)[:, None],
-            noise_std=None if typical is None else typical / (size * scale),
+            noise_std=None if typical is None else min(typical / size / scale, _MOST_NOISE),
             shift=size * shift,
             scale=size * scale,
             relative_noise=relative,
         )
+
+    def far_worse(self, trials: Sequence[Trial], box: Box, worse: Worse | None = None) -> list[Trial]:
+        """The trials whose response is so far worse than all others that models take it as merely worse."""
+        if self.labels:
+            return []
+        told = self.told(trials)
+        inputs = box.inputs(codes_of_run(settings_of(told), box))
+        warped = warp_far_worse(self._scaled_values(told), inputs, len(box.axes), worse or self.worse())
+        return [trial for trial, is_far in zip(told, warped.far.tolist(), strict=True) if is_far]
+
+    def worse(self, ends: Sequence[float] = (), only_required: bool = False) -> Worse:
+        """Which way the response gets worse, on the scale of the model: away from what is wanted.
+
+        Args:
+            ends: Values of the response at which what is required of it, or of interest, ends.
+            only_required: Whether nothing else is wanted of it.
+        """
+        wanted = (self.direction.low, self.direction.upper) if isinstance(self.direction, Target) else ()
+        scaled = [end for end in map(self.scaled, (*wanted, *ends)) if isfinite(end)]
+        middle = scaled[: len(wanted)] if wanted else scaled if only_required else []
+        return Worse(min(middle) / 2 + max(middle) / 2 if middle else None, tuple(scaled))
+
+    def _scaled_values(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"]:
+        """The responses on the scale of the model."""
+        return np.array([self.scaled(self.value_of(trial)) for trial in trials], dtype=np.float64)
 
     def _noise_of(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"] | None:
         """The noise of each result, on the scale of the model; None if nothing is known of it.

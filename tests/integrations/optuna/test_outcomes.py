@@ -177,3 +177,18 @@ def test_old_studies_teach_constraints_too() -> None:
     late = [trial.params["x"] for trial in study.trials[3:]]
     assert min(late) > 0.3
     assert set(study.sampler.optimizer(study).trust) == {"y", "constraint enough"}
+
+
+def test_a_loss_that_diverges_on_half_of_the_box_is_said_once_and_minimised(caplog: pytest.LogCaptureFixture) -> None:
+    def loss(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return 1e30 if x > 0.5 else -x
+
+    study = on_a_line()
+    with caplog.at_level("WARNING", logger="tunedprior"):
+        study.optimize(loss, n_trials=12)
+    said = [record.getMessage() for record in caplog.records if "merely worse" in record.getMessage()]
+    diverged = [trial.number for trial in study.trials if trial.value > 1]
+    assert len(said) == 1
+    assert f"(trial {diverged[0]})" in said[0]
+    assert study.best_value < -0.4

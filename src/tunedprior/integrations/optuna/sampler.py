@@ -4,6 +4,7 @@ import json
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from secrets import randbits
 from threading import RLock
@@ -19,6 +20,7 @@ from optuna.trial import FrozenTrial, TrialState
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.old_sets import UNKNOWN, named, relations_of
 from tunedprior.campaign import Optimizer
+from tunedprior.campaign.odd_results import far_worse_in_words
 from tunedprior.campaign.priors import AVERAGE, prior_names
 from tunedprior.checks import flag, listed, seeded, shown
 from tunedprior.errors import ExhaustedWarning, InputError
@@ -112,10 +114,11 @@ class TunedPriorSampler(BaseSampler):
         self._metric_names: dict[str, list[str]] = {}
         self._checked: set[str] = set()  # studies for which old data will do, as far as is known
         self._said_exhausted = False
+        self._said_far_worse: set[str] = set()  # of which responses
 
     def __getstate__(self) -> dict[str, Any]:
         """Without locks and models, which every process makes for itself."""
-        hidden = ("_lock", "_turns", "_models", "_metric_names", "_checked", "_said_exhausted")
+        hidden = ("_lock", "_turns", "_models", "_metric_names", "_checked", "_said_exhausted", "_said_far_worse")
         return {name: one for name, one in vars(self).items() if name not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -173,6 +176,7 @@ class TunedPriorSampler(BaseSampler):
             if not any(model.is_near(setting, new, search_space) for model, setting in each):
                 break
         self._say_if_exhausted(models)
+        self._say_if_far_worse(models)
         return chosen
 
     def sample_independent(
@@ -284,6 +288,15 @@ class TunedPriorSampler(BaseSampler):
         if not self._said_exhausted and len(models) == 1 and models[0].is_exhausted:
             self._said_exhausted = True
             _log.warning("Every setting of the search space was tried: what is suggested now repeats.")
+
+    def _say_if_far_worse(self, models: Sequence[GroupModel]) -> None:
+        for model in models:
+            aims, box = model.suggester.aims, model.suggester.surrogate.box
+            for name, trials in aims.far_worse(model.told, box).items():
+                if name not in self._said_far_worse:
+                    self._said_far_worse.add(name)
+                    numbered = [replace(trial, id=trial.id - 1) for trial in trials]  # as Optuna counts
+                    _log.warning(far_worse_in_words(aims.named(name), numbered, "fail the trial"))
 
 
 def _checked_space(given: Distributions | None) -> dict[str, BaseDistribution]:
