@@ -282,6 +282,45 @@ def test_an_empty_space_says_which_constraint_empties_it(description: dict, cons
         Space.parse(description).constrained(constraints)
 
 
+@pytest.mark.parametrize(
+    ("description", "text"),
+    [
+        ({"p": (1e9, 2e9), "q": (1e9, 2e9)}, "p + q <= 1999999999"),
+        ({"p": (10**9, 2 * 10**9, 1), "q": (10**9, 2 * 10**9, 1)}, "p + q <= 1999999999"),
+        ({"p": (1e9, 1e9 + 10), "q": (1e9, 1e9 + 10)}, "p + q <= 1999999999"),
+        ({"p": (1e9, 1e9 + 10), "q": (1e9, 1e9 + 10)}, "p + q >= 2000000021"),
+        ({"p": (1e-9, 1e-8), "q": (1e-9, 1e-8)}, "p + q <= 1e-9"),
+    ],
+)
+def test_what_is_impossible_is_refused_however_large_numbers_are(description: dict, text: str) -> None:
+    with pytest.raises(InputError, match="No setting satisfies"):
+        Space.parse(description).constrained([text])
+
+
+@pytest.mark.parametrize("step", [None, 1])
+def test_a_constraint_holds_to_the_range_and_not_to_the_magnitude(step: int | None) -> None:
+    ends = (10**9, 10**9 + 10) if step else (1e9, 1e9 + 10)
+    space = Space.parse(dict.fromkeys("pq", ends if step is None else (*ends, step))).constrained(
+        ["p + q <= 2000000004"]
+    )
+    assert space.violated({"p": 10**9 + 3, "q": 10**9 + 2})
+    assert not space.violated({"p": 10**9 + 2, "q": 10**9 + 2})
+    drawn = space.sobol(12, 0)
+    assert len(drawn) > 8
+    assert all(one["p"] + one["q"] <= 2000000004 + 1e-6 for one in drawn)
+
+
+def test_levels_are_told_apart_however_large_or_small_they_are() -> None:
+    for unit, first in ((1.0, 1e9), (1e-12, 0.0)):
+        levels = [first + k * unit for k in range(3)]
+        space = Space.parse({"n": levels, "x": (0.0, 1.0)}).constrained(
+            [OnlyWhen("x", {"n": levels[2]}, otherwise=0.0)]
+        )
+        assert space.violated({"n": levels[1], "x": 0.5})
+        assert not space.violated({"n": levels[2], "x": 0.5})
+        assert all(one["x"] == 0.0 for one in space.sobol(8, 0) if one["n"] != levels[2])
+
+
 def test_a_setting_is_moved_by_little_until_everything_holds() -> None:
     space = Space.parse(UNITS).constrained(Mixture(list("abcd")))
     assert space.feasible is not None

@@ -4,15 +4,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import inf, isfinite
+from sys import float_info
 from typing import Any
 
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, is_missing
 
-#: Sums may miss their bounds by this share of the largest term, which is rounding.
-SLACK = 1e-9
+# Numbers may miss their bounds by this part of their range, as people and searches round.
+_SLACK = 1e-9
+# And by this part of their size, as sums of floats do.
+_ROUNDING = 16 * float_info.epsilon
 
 
 class Constraint(ABC):
@@ -36,6 +40,7 @@ class Linear(Constraint):
         low: The least that the sum may be; any when left out.
         high: The most.
         slack: By how much the sum may miss its bounds, which is rounding; it follows from the parameters' ranges.
+        rounding: By how much of that it may because sums of floats do.
 
     >>> print(Linear({"a": 1, "b": -2}, high=3))
     a - 2*b <= 3
@@ -44,7 +49,8 @@ class Linear(Constraint):
     coefficients: Mapping[str, float] = field(hash=False)
     low: float = -inf
     high: float = inf
-    slack: float = field(default=SLACK, repr=False, compare=False, kw_only=True)
+    slack: float = field(default=_SLACK, repr=False, compare=False, kw_only=True)
+    rounding: float = field(default=0.0, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         given = self.coefficients
@@ -68,6 +74,7 @@ class Linear(Constraint):
         """With the slack that belongs to the parameters' ranges."""
         by_name = {parameter.name: parameter for parameter in parameters}
         magnitude = max((abs(edge) for edge in (self.low, self.high) if isfinite(edge)), default=0.0)
+        width, apart = 0.0, inf
         for name, coefficient in self.coefficients.items():
             one = _known(name, by_name, self)
             if isinstance(one, Categorical):
@@ -75,8 +82,12 @@ class Linear(Constraint):
                     f"The constraint {str(self)!r} takes numbers, and {name!r} is a category. Use OnlyWhen, or a "
                     "function of the setting."
                 )
-            magnitude = max(magnitude, abs(coefficient) * max(abs(one.low), abs(one.high)))
-        return replace(self, slack=SLACK * magnitude)
+            magnitude += abs(coefficient) * max(abs(one.low), abs(one.high))
+            width = max(width, abs(coefficient) * (one.high - one.low))
+            apart = min(apart, abs(coefficient) * _least_gap(one))
+        rounding = _ROUNDING * magnitude
+        # Sums of whole numbers are right or wrong by a whole one, however large the numbers are.
+        return replace(self, slack=rounding + min(_SLACK * width, apart / 4), rounding=rounding)
 
     @property
     def is_equality(self) -> bool:
@@ -147,6 +158,7 @@ class OnlyWhen(Constraint):
         parameter: Its name.
         when: The value of each other parameter, or a list of values, by name.
         otherwise: The value it has in all other cases.
+        slacks: By how much numbers may differ that are the same, by name; it follows from the parameters' ranges.
 
     >>> print(OnlyWhen("additive", {"catalyst": "B"}, otherwise="none"))
     additive is 'none' unless catalyst is 'B'
@@ -155,6 +167,7 @@ class OnlyWhen(Constraint):
     parameter: str
     when: Mapping[str, Any] = field(hash=False)
     otherwise: Any
+    slacks: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.parameter, str):
@@ -179,12 +192,21 @@ class OnlyWhen(Constraint):
                     "value. Give it levels, or write a function of the setting."
                 )
             when[name] = [_value(one, value, self) for value in values]
-        return OnlyWhen(self.parameter, when, _value(_known(self.parameter, by_name, self), self.otherwise, self))
+        otherwise = _value(_known(self.parameter, by_name, self), self.otherwise, self)
+        slacks = {name: slack_of(by_name[name]) for name in (self.parameter, *when)}
+        return OnlyWhen(self.parameter, when, otherwise, slacks=slacks)
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
         """Whether the parameter has the value that it has otherwise, or may differ from it."""
-        met = all(any(_same(setting[name], one) for one in values) for name, values in self.when.items())
-        return met or _same(setting[self.parameter], self.otherwise)
+        met = all(any(self._same(name, setting[name], one) for one in values) for name, values in self.when.items())
+        return met or self._same(self.parameter, setting[self.parameter], self.otherwise)
+
+    def _same(self, name: str, value: Any, other: Any) -> bool:
+        if is_missing(value) or is_missing(other):
+            return is_missing(value) and is_missing(other)
+        if isinstance(value, int | float) and isinstance(other, int | float):
+            return abs(value - other) <= self.slacks.get(name, _SLACK)
+        return bool(value == other)
 
     def __str__(self) -> str:
         conditions = [f"{name} is {' or '.join(map(shown, values))}" for name, values in self.when.items()]
@@ -263,12 +285,21 @@ def _value(parameter: Parameter, value: Any, where: Constraint) -> Any:
     return parameter.recognise(value)
 
 
-def _same(value: Any, other: Any) -> bool:
-    if is_missing(value) or is_missing(other):
-        return is_missing(value) and is_missing(other)
-    if isinstance(value, int | float) and isinstance(other, int | float):
-        return abs(value - other) <= SLACK * max(1.0, abs(other))
-    return bool(value == other)
+def slack_of(parameter: Parameter) -> float:
+    """By how much two numbers may differ that are the same value of this parameter."""
+    if isinstance(parameter, Categorical):
+        return _SLACK
+    rounding = _ROUNDING * max(abs(parameter.low), abs(parameter.high))
+    return rounding + min(_SLACK * (parameter.high - parameter.low), _least_gap(parameter) / 4)
+
+
+def _least_gap(parameter: Numeric) -> float:
+    """How far two values on a grid or on levels are apart at least; infinite where there is neither."""
+    if parameter.low == parameter.high:
+        return inf
+    if parameter.levels is not None:
+        return min(high - low for low, high in pairwise(parameter.levels))
+    return inf if parameter.step is None else float(parameter.step)
 
 
 def _written(name: str) -> str:

@@ -36,7 +36,7 @@ def _refuse_contradictions(feasible: FeasibleSettings) -> None:
             if p.name in one.coefficients and not hasattr(p, "choices")
         ]
         least, most = sum(map(min, ends)), sum(map(max, ends))
-        if least > one.high + one.slack or most < one.low - one.slack:
+        if least > one.high + one.rounding or most < one.low - one.rounding:
             raise InputError(
                 f"No setting satisfies {str(one)!r}: within the parameters' ranges its left side lies between "
                 f"{least:g} and {most:g}. Change the constraint or the ranges."

@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.problem.constraints import SLACK
 from tunedprior.problem.feasible_rows import FeasibleRows
 from tunedprior.problem.parameters import Categorical
 
@@ -47,9 +46,10 @@ class Draw:
             low, high = self._interval(rows, known, column)
             rows[:, column], good = self._chosen(column, low, high, self._skewed(shares[:, column], known, column))
             pin = self.rows.pinned(rows, column)
+            near = self.rows.near[column]
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 rows[pin, column] = otherwise
-                good = np.where(pin, (low <= otherwise + SLACK) & (otherwise - SLACK <= high), good)
+                good = np.where(pin, (low <= otherwise + near) & (otherwise - near <= high), good)
             rows, shares = rows[good], shares[good]
             known[column] = True
         started, good, partly = rows.copy(), np.ones(len(rows), dtype=bool), known.copy()
@@ -59,6 +59,7 @@ class Draw:
                 column, low, high, self._skewed(shares[:, column], partly, column)
             )
             pin = self.rows.pinned(started, column)
+            near = self.rows.near[column]
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 started[pin, column] = otherwise
             good &= possible | pin
@@ -117,7 +118,7 @@ class Draw:
     ) -> tuple[Float64[ndarray, " n"], Bool[ndarray, " n"]]:
         """The number a share of the way along what is left of a column, and whether anything is."""
         values, parameter = self.rows.values[column], self.rows.parameters[column]
-        slack = SLACK * max(1e-300, float(np.abs(self.rows.bounds[:, column]).max()))
+        slack = max(1e-300, self.rows.near[column])
         first = last = np.zeros(len(share), dtype=int)
         if values is not None:
             first, last = np.searchsorted(values, low - slack), np.searchsorted(values, high + slack, side="right")

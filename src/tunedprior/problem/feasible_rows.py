@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 
 from tunedprior.numerics.polytope import Polytope
-from tunedprior.problem.constraints import SLACK, Linear, OnlyWhen
+from tunedprior.problem.constraints import Linear, OnlyWhen, slack_of
 from tunedprior.problem.parameters import Categorical, Parameter, position_among
 
 _MOST_ROWS = 400_000  # at any time while listing
@@ -58,6 +58,11 @@ class FeasibleRows:
     def slacks(self) -> Float64[ndarray, " j"]:
         """By how much each sum may miss them."""
         return np.array([one.slack for one in self.linear], dtype=np.float64)
+
+    @cached_property
+    def near(self) -> list[float]:
+        """By how much numbers of each column may differ that are the same."""
+        return [slack_of(parameter) for parameter in self.parameters]
 
     @cached_property
     def bounds(self) -> Float64[ndarray, "2 k"]:
@@ -127,7 +132,7 @@ class FeasibleRows:
         low, high = self.edges
         good = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
         for column, otherwise, _ in self.pins:
-            good &= (np.abs(rows[:, column] - otherwise) <= _near(otherwise)) | ~self.pinned(rows, column)
+            good &= (np.abs(rows[:, column] - otherwise) <= self.near[column]) | ~self.pinned(rows, column)
         result: Bool[ndarray, " n"] = good
         return result
 
@@ -137,7 +142,7 @@ class FeasibleRows:
         for target, _, needed in self.pins:
             if target == column:
                 for other, numbers in needed:
-                    unmet |= (np.abs(rows[:, other, None] - numbers) > _near(numbers)).all(1)
+                    unmet |= (np.abs(rows[:, other, None] - numbers) > self.near[other]).all(1)
         return unmet
 
     # -- all of them -----------------------------------------------------------------------------------
@@ -165,7 +170,7 @@ class FeasibleRows:
         good = ((sums + most >= low - self.slacks) & (sums + least <= high + self.slacks)).all(1)
         for target, otherwise, needed in self.pins:
             if max(target, *(other for other, _ in needed)) == column:
-                at_otherwise = np.abs(rows[:, target] - otherwise) <= _near(otherwise)
+                at_otherwise = np.abs(rows[:, target] - otherwise) <= self.near[target]
                 good &= at_otherwise | ~self.pinned(rows, target)
         result: Bool[ndarray, " n"] = good
         return result
@@ -221,8 +226,3 @@ class FeasibleRows:
                 return None
             row[columns] = (low + (high - low) * exact).clip(low, high)
         return row if self.satisfied(row[None])[0] else None
-
-
-def _near(numbers: Any) -> Any:
-    """How far from these a number may be that is one of them."""
-    return SLACK * np.maximum(1.0, np.abs(numbers))
