@@ -47,6 +47,51 @@ def test_both_ways_at_once_are_refused(tmp_path: Path) -> None:
         sheet_of(tmp_path, ["t", "y"], ["1,5", "2.5"])
 
 
+TITLES = [["Reactor B, spring 2024", None, None], [None, None, None], [None, None, 2024]]
+ROWS = [["T [°C]", "gas", "Yield"], [20, "air", 0.5], [30, "N2", 0.75]]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("names", [[], ["T", "gas", "Yield"], ["T", "gas", "purity"]])
+def test_a_header_below_titles_is_found(tmp_path: Path, count: int, names: list[str]) -> None:
+    book = openpyxl.Workbook()
+    for row in [*TITLES[:count], *ROWS]:
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    found = read_table(tmp_path / "x.xlsx", names, "Old data")
+    assert f"Rows before the header (row {count + 1}) are skipped." in found.said
+    assert found.table.to_dict("list")["gas"] == ["air", "N2"]
+    assert found.where(0) == f"row {count + 2}"
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_header_below_a_title_in_a_text_file(tmp_path: Path, separator: str) -> None:
+    lines = ["Reactor B"] + [separator.join(map(str, row)) for row in ROWS]
+    (tmp_path / "x.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = read_table(tmp_path / "x.csv", [], "Old data")
+    assert list(found.table.columns) == ["T [°C]", "gas", "Yield"]
+    assert found.where(1) == "line 4"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[None, "y"], [1, 0.5], [2, 0.75]],  # a column of numbers without a name
+        [["solvent", "y"], ["water", "good"], ["acid", "bad"]],
+        [["x"], [1], [2]],
+        [["a", "b", None, None], [1, 2, 3, 4]],
+    ],
+)
+def test_what_stands_first_is_the_header(tmp_path: Path, rows: list[Any]) -> None:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    found = read_table(tmp_path / "x.xlsx", [], "Old data")
+    assert len(found) == len(rows) - 1
+    assert list(found.table.columns) == [name for name in rows[0] if name]
+
+
 def test_errors_and_formulas_without_values_are_not_blank(tmp_path: Path) -> None:
     rows = [["t", "y"], [1, "#DIV/0!"], ["#N/A", "=A2&B2"], [None, 3]]
     found = sheet_of(tmp_path, *rows)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunedprior.errors import InputError
+from tunedprior.files.cells import is_blank
 from tunedprior.files.names import matched
 from tunedprior.files.records import MARKS, Records, fields_of, read_records
+from tunedprior.files.units import is_number
 
 #: Separators in the order of preference, where they fit equally well.
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'", " ": "spaces"}
@@ -61,11 +63,29 @@ def header_of(found: Records, separator: str, names: Sequence[str]) -> Header:
 
 
 def header_place(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> int:
-    """Which row is the header: the first, unless it has none of the names and a later one has all."""
+    """Which row is the header: the first, unless it has none of the names and a later one has all, or is a title."""
     if not rows or matched(rows[0], names):
         return 0
     every = len(set(names))
-    return next((k for k, row in enumerate(rows[:_SAMPLE]) if every and len(matched(row, names)) == every), 0)
+    named = (k for k, row in enumerate(rows[:_SAMPLE]) if every and len(matched(row, names)) == every)
+    return next(named, _below_titles(rows[:_SAMPLE]))
+
+
+def _below_titles(rows: Sequence[Sequence[Any]]) -> int:
+    """The first row of different texts that fills most of the columns, below rows that do not, and above numbers.
+
+    >>> _below_titles([["Reactor B, spring", None, None], [None, None, "2024"], ["T", "gas", "y"], [20, "air", 0.5]])
+    2
+    >>> _below_titles([["T", "gas", "y"], [20, "air", 0.5]])
+    0
+    """
+    filled = [[cell for cell in row if not is_blank(cell)] for row in rows]
+    width = max(map(len, filled))
+    place = next((k for k, cells in enumerate(filled) if 2 * len(cells) > width), 0)
+    names = filled[place]
+    is_header = len(names) > 1 and len(set(map(str, names))) == len(names) and not any(map(is_number, names))
+    below = [cell for cells in filled[place + 1 :] for cell in cells]
+    return place if is_header and any(map(is_number, below)) else 0
 
 
 def _fitness(text: str, separator: str, names: Sequence[str]) -> tuple[int, bool, float]:

@@ -89,7 +89,7 @@ def is_unit(cell: object) -> bool:
 
 def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:
     """Whether `row` holds units for the numbers in the row after it, and nothing else."""
-    above_numbers = [cell for cell, below in zip(row, after, strict=False) if _is_number(below)]
+    above_numbers = [cell for cell, below in zip(row, after, strict=False) if is_number(below)]
     # A blank alone is a missing number; beside units it is a number without one.
     return any(map(is_unit, above_numbers)) and all(is_unit(cell) or is_blank(cell) for cell in row)
 
@@ -100,7 +100,8 @@ def _is_symbol(part: str) -> bool:
     return any(prefix and part.startswith(prefix) and part[len(prefix) :] in _SYMBOLS for prefix in _PREFIXES)
 
 
-def _is_number(cell: object) -> bool:
+def is_number(cell: object) -> bool:
+    """Whether the cell is a number, or the text of one."""
     if isinstance(cell, str):
         return _NUMBER.fullmatch(cell) is not None
     return isinstance(cell, int | float) and not isinstance(cell, bool)
