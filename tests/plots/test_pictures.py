@@ -7,15 +7,29 @@ import pandas as pd
 import pytest
 
 from support.campaigns import CAMPAIGNS, old_table, plain, suggested_and_failed
-from tunedprior import Optimizer
+from tunedprior import Optimizer, plots
 from tunedprior.plots.effect_curves import effects_picture
 from tunedprior.plots.old_lessons import importance, learnt_picture, lessons_of
 from tunedprior.plots.over_trials import progress_picture
 from tunedprior.plots.pair_effects import interactions_picture, strongest_pairs
-from tunedprior.plots.pictures import Band, Curve, Dots, Layer, Level, Panel, Picture, Scale, Shades, Zone
+from tunedprior.plots.pictures import (
+    Band,
+    Curve,
+    Dots,
+    Layer,
+    Level,
+    Panel,
+    Picture,
+    Scale,
+    Shades,
+    Zone,
+    names_in_words,
+    shorten,
+)
 from tunedprior.plots.standing import standing_of, still
 from tunedprior.plots.trade_offs import front_picture
 from tunedprior.plots.trust_course import trust_picture
+from tunedprior.plots.with_plotly import panel_data
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 
@@ -196,3 +210,36 @@ def test_a_picture_places_its_panels_row_by_row() -> None:
     picture = Picture("title", (panel,) * 5, columns=3)
     assert [(row, column) for row, column, _ in picture.placed()] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
     assert (picture.rows, picture.across) == (2, 3)
+
+
+def test_long_labels_are_numbered_parts_of_their_names() -> None:
+    assert [shorten(text, 7) for text in ("seven77", "eight888", "a  b", "")] == ["seven77", "eig…888", "a b", ""]
+    names = ("water", "CC(C)C1=CC(=CC(=C1)P)C", "CC(C)C1=CC(=CN(=C1)P)C")
+    scale = Scale("solvent", choices=names)
+    assert scale.labels[0] == "water"
+    assert [label[:3] for label in scale.labels[1:]] == ["2: ", "3: "]
+    assert len(set(scale.labels)) == len(names)
+    assert list(scale.renamed.values()) == list(names[1:])
+    assert Scale("few", choices=("a", "b")).renamed == {}
+    assert Scale("none").ticks == ((), ())
+    many = Scale("many", choices=tuple(f"s{k}" for k in range(45)))
+    assert many.ticks == (tuple(range(0, 45, 3)), tuple(str(k + 1) for k in range(0, 45, 3)))
+    assert len(many.renamed) == 45
+    axis = panel_data(Panel(many, Scale("y"), ()))["layout"]["xaxis"]
+    assert (axis["tickvals"], axis["ticktext"]) == tuple(map(list, many.ticks))
+    picture = Picture("", (Panel(many, Scale("y"), ()),))
+    assert picture.renamed() == {"many": many.renamed}
+    assert names_in_words(picture)[0].endswith("20 is s19; and 25 more.")
+
+
+def test_figures_say_what_the_numbers_stand_for() -> None:
+    name = "CC(C)C1=CC(=C(C(=C1)C(C)C)C2=CC=CC=C2P(C3CCCCC3)C4CCCCC4)C(C)C"
+    opt = Optimizer({"ligand": [name, "dppf"], "heat": (0.0, 1.0)})
+    opt.tell([{"ligand": name, "heat": 0.2}, {"ligand": "dppf", "heat": 0.7}], [1.0, 2.0])
+    picture = plots.effects(opt)
+    assert f"ligand: 1 is {name}." in "".join(one.text for one in picture.layout.annotations).replace("<br>", " ")
+    drawn = plots.effects(opt, backend="matplotlib")
+    labels = [label.get_text() for label in drawn.get_axes()[0].get_xticklabels()]
+    assert labels == [Scale("", choices=(name,)).labels[0], "dppf"]
+    texts = [one.get_text().replace("\n", "") for part in drawn.subfigs for one in part.texts]
+    assert any("1 is" in text for text in texts)

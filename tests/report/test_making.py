@@ -1,20 +1,26 @@
 """The page: all parts, whatever the campaign; nothing from outside, and nothing of anybody's taken for HTML."""
 
+import base64
+import gzip
 import json
+from functools import cache
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from support.campaigns import CAMPAIGNS, suggested_and_failed
+from tunedprior import Optimizer
 from tunedprior.errors import InputError
+from tunedprior.plots.pictures import LONGEST, LONGEST_TITLE
 from tunedprior.report import report_html
 from tunedprior.report.making import as_script
+from tunedprior.report.parts import LONGEST_CELL
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 TITLES = [
     "Where it stands",
     "What to run next, and why",
-    "Progress",
     "What the model expects along each input",
     "The strongest interactions",
     "Trust in old data",
@@ -127,9 +133,81 @@ def test_reasons_are_those_of_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.Optimizer.explain", lambda _, *about: Explained(*about))
     opt = CAMPAIGNS["suggested_and_failed"]()
     page = Page(report_html(opt, shadow=False))
-    assert f"About ({opt.trials.pending[0].id},)." in page.of("p")
+    assert f"About ({opt.trials.pending[0].id},)." in page.of("summary")
     assert page.of("li").count("because <of> this") == 2  # of the pending trial, and of old data
     assert "About ()." in page.of("li")
+
+
+SMILES = ["CC(C)C1=CC(=C(C(=C1)C(C)C)C2=CC=CC=C2P(C3CCCCC3)C4CCCCC4)C(C)C", "C1CCC(CC1)P(C2CCCCC2)C3CCCCC3", "CCCC#N"]
+
+
+@cache
+def with_long_names(choices: tuple[str, ...] = tuple(SMILES), count: int = 8) -> Optimizer:
+    opt = Optimizer({"ligand": list(choices), "heat": (20.0, 90.0), "base": ["a", "b"]}, target="y" * 90)
+    for k in range(count):
+        setting = {"ligand": choices[k % len(choices)], "heat": 20.0 + k % 70, "base": "ab"[k % 2]}
+        opt.tell(setting, float(np.sin(k)), note="n" * 1500 if k == 0 else "")
+    return opt
+
+
+def test_the_first_screen_is_three_sentences_and_the_picture_of_progress() -> None:
+    text = report_html(CAMPAIGNS["suggested_and_failed"](), shadow=False)
+    first = Page(text.split("<section")[1])
+    leads = [attributes.get("class") for tag, attributes in first.tags if tag == "p"][:3]
+    assert leads == ["lead"] * 3
+    classes = [attributes.get("class", "") for _, attributes in first.tags]
+    assert classes.index("plot") < [tag for tag, _ in first.tags].index("dl")  # facts come after it
+    assert "li" not in [tag for tag, _ in first.tags][: classes.index("plot")]
+    assert first.of("p")[0].startswith("Best so far: y 0.7 (trial ")
+    assert "minimize" in next(one["layout"]["title"]["text"] for one in Page(text).drawn)
+
+
+def test_long_names_are_short_in_pictures_and_whole_in_a_table() -> None:
+    opt = with_long_names()
+    page = Page(report_html(opt, shadow=False))
+    ticks = [
+        label for one in page.drawn for axis in ("xaxis", "yaxis") for label in one["layout"][axis].get("ticktext", [])
+    ]
+    assert {"CCCC#N", "a", "b"} < set(ticks)
+    assert max(map(len, ticks)) <= LONGEST + len("1: ")
+    assert not {*SMILES[:2]} & set(ticks)
+    titles = [one["layout"]["yaxis"]["title"]["text"] for one in page.drawn]
+    assert max(map(len, titles)) <= LONGEST_TITLE
+    assert "What numbers in the pictures stand for" in page.of("h2")
+    cells = page.of("td")
+    for number, name in enumerate(SMILES[:2], start=1):
+        assert ["ligand", str(number), name] in [cells[k - 2 : k + 1] for k in range(2, len(cells))]
+        assert any(label.startswith(f"{number}: ") for label in ticks)
+    hover = [said for one in page.drawn for trace in one["data"] for said in trace.get("hovertext", [])]
+    assert any(SMILES[0] in said.replace("<br>", "") for said in hover)  # under the mouse
+
+
+def test_a_page_has_no_part_for_names_that_all_have_room() -> None:
+    assert "What numbers in the pictures stand for" not in Page(report_html(CAMPAIGNS["one_input"]())).of("h2")
+
+
+def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunedprior.report.standing_in_words._LISTED", 6)
+    monkeypatch.setattr("tunedprior.plots.effect_curves._DRAWN", 5)
+    monkeypatch.setattr("tunedprior.report.making._PANELS", 2)
+    opt = with_long_names(tuple(one * 3 for one in SMILES), 10)
+    page = Page(report_html(opt, shadow=False))
+    said = page.of("p")
+    assert any(text.startswith("These are the latest 6 of 10 trials.") for text in said)
+    assert "Of the results, the latest 5 are drawn; 5 earlier ones are left out." in said
+    assert any("pictures the first 2 are shown" in text for text in said)
+    assert sum(text == "complete" for text in page.of("td")) == 6
+    monkeypatch.setattr("tunedprior.report.standing_in_words._LISTED", 10)
+    page = Page(report_html(opt, shadow=False))
+    assert any("the beginning and the end are shown" in text for text in page.of("p"))
+    assert max(map(len, page.of("td"))) <= LONGEST_CELL
+
+
+def test_pictures_are_drawn_by_a_script_that_is_packed() -> None:
+    text = report_html(CAMPAIGNS["one_result"](), shadow=False)
+    packed = text.split('id="plotly">')[1].split("</script>")[0]
+    assert gzip.decompress(base64.b64decode(packed)).decode() == "/* Plotly */"
+    assert "/* Plotly */" not in text
 
 
 def test_scripts_hold_no_end_of_a_script_and_no_infinite_number() -> None:

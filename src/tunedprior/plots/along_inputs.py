@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.plots.pictures import Numbers, Scale
+from tunedprior.plots.pictures import LONGEST, Numbers, Scale, shorten
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import in_words
+from tunedprior.problem.trials import Trial, in_words
 
 #: Up to so many values, an input is drawn as points, each with an interval.
 FEW = 12
 _ROUNDING = 1e-9  # of an input's range
+_LONGEST_NOTE = 240  # letters of what is said of a point
+_NOTED = 300  # points that say more than their trial's number
 
 
 def values_along(parameter: Parameter, most: int) -> list[Any]:
@@ -62,6 +64,29 @@ def tidied(setting: Setting, space: Space) -> Setting:
 def in_short(setting: Setting, space: Space) -> str:
     """The setting in words."""
     return in_words(tidied(setting, space))
+
+
+def in_brief(setting: Setting, space: Space) -> str:
+    """The setting in words, long categories as axes show them."""
+    found = dict(tidied(setting, space))
+    for one in space.parameters:
+        scale = scale_of(one)
+        if scale.renamed:
+            (place,) = places(one, [setting[one.name]])
+            name = str(setting[one.name])
+            found[one.name] = shorten(name, LONGEST) if place != place else scale.labels[int(place)]
+    return in_words(found)
+
+
+def notes_of(trials: Sequence[Trial], space: Space, most: int = _NOTED) -> tuple[str, ...]:
+    """Trials in words, for points under the mouse: with settings the latest ones, and of earlier ones the number."""
+    first = len(trials) - most
+    return tuple(_note(one, space) if place >= first else f"trial {one.id}" for place, one in enumerate(trials))
+
+
+def _note(trial: Trial, space: Space) -> str:
+    said = f" ({shorten(trial.note, _LONGEST_NOTE)})" if trial.note else ""
+    return f"trial {trial.id}: {shorten(in_short(trial.setting, space), _LONGEST_NOTE)}{said}"
 
 
 def changed(setting: Setting, name: str, values: Sequence[Any]) -> list[Setting]:

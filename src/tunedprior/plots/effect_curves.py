@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from tunedprior.plots.along_inputs import changed, in_short, is_points, places, room_for, scale_of, values_along
+from tunedprior.plots.along_inputs import (
+    changed,
+    in_brief,
+    is_points,
+    notes_of,
+    places,
+    room_for,
+    scale_of,
+    values_along,
+)
 from tunedprior.plots.pictures import BLACK, BLUE, GREY, STAR, Band, Curve, Dots, Layer, Level, Panel, Picture, Scale
 from tunedprior.plots.standing import Expected, Standing
 from tunedprior.plots.wanted import levels_of
@@ -11,6 +20,8 @@ from tunedprior.problem.parameters import Parameter
 
 _FINE = 61  # values along a continuous input
 _WIDE = 4  # panels side by side
+_NOTED = 600  # points of all panels that say more than their trial's number
+_DRAWN = 500  # results that are drawn: the latest
 
 
 def effects_picture(standing: Standing) -> Picture:
@@ -25,13 +36,16 @@ def effects_picture(standing: Standing) -> Picture:
         y = Scale(response.target, response.log, ends=room_for(seen, response.log))
         for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
             panels.append(Panel(scale_of(parameter), y, tuple(layers)))
-    held = f"{standing.centre_is} ({in_short(standing.centre, standing.space)})"
+    held = f"{standing.centre_is} ({in_brief(standing.centre, standing.space)})"
     said = [f"The star is {held}."]
     if len(standing.varying) > 1:
         said = [
             f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
             "they need not lie on the curves."
         ]
+    left = max(len(one.told(standing.history.told)) for one in standing.modelled) - _DRAWN
+    if left > 0:
+        said.append(f"Of the results, the latest {_DRAWN} are drawn; {left} earlier ones are left out.")
     said.append("Intervals are those of the response itself, without the noise of a measurement.")
     if broken:
         said.append("Where a curve is dashed or a point hollow, the constraints do not allow the setting.")
@@ -45,7 +59,7 @@ def _layers(standing: Standing, response: Objective, parameter: Parameter) -> tu
     values = values_along(parameter, _FINE)
     settings = changed(centre, name, values)
     expected, at = standing.expected(response, settings), places(parameter, values)
-    trials = response.told(standing.history.told)
+    trials = response.told(standing.history.told)[-_DRAWN:]
     told = tuple(response.value_of(one) for one in trials)
     layers: list[Layer] = [
         *levels_of(standing.aims, response),
@@ -55,12 +69,12 @@ def _layers(standing: Standing, response: Objective, parameter: Parameter) -> tu
             told,
             GREY,
             small=True,
-            notes=tuple(f"trial {one.id}: {in_short(one.setting, standing.space)}" for one in trials),
+            notes=notes_of(trials, standing.space, _NOTED // len(standing.varying)),
         ),
     ]
     allowed = standing.allowed(settings)
     if is_points(parameter):
-        layers += _points(at, expected, allowed)
+        layers += _points(at, expected, allowed, scale_of(parameter))
     else:
         layers += _curves(at, expected, allowed)
     here = standing.expected(response, [centre])
@@ -69,7 +83,7 @@ def _layers(standing: Standing, response: Objective, parameter: Parameter) -> tu
     return layers, not allowed.all(), heights
 
 
-def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray) -> list[Layer]:
+def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray, scale: Scale) -> list[Layer]:
     found: list[Layer] = []
     for name, which, hollow in (
         ("expected, with 95 % interval", allowed, False),
@@ -78,7 +92,8 @@ def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray) -> l
         rows = np.flatnonzero(which).tolist()
         if rows:
             x, y, low, high = (tuple(one[k] for k in rows) for one in (at, expected.mean, expected.low, expected.high))
-            found.append(Dots(name, x, y, BLUE, hollow=hollow, low=low, high=high))
+            notes = tuple(f"{scale.title} {scale.choices[int(one)]}" for one in x) if scale.choices else ()
+            found.append(Dots(name, x, y, BLUE, hollow=hollow, low=low, high=high, notes=notes))
     return found
 
 

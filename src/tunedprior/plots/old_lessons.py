@@ -30,6 +30,7 @@ _AVERAGED = 48  # settings all over the space, for curves
 _FINE = 31  # values along a continuous input
 _MOST = (0.1, 0.9)  # quantiles between which most settings lie
 _SEED = 0
+_NAME = 24  # letters of an input's name
 _READING = (
     "Shares are those of the old response's variance that is lost if an input is not known; with interactions they may "
     "add up to more than 1.",
@@ -140,7 +141,7 @@ def _in_words(lesson: Lesson, shares: list[tuple[str, float]]) -> str:
 def _shares_panel(lesson: Lesson, shares: dict[str, float]) -> Panel:
     names = tuple(reversed(shares))  # the first on top
     x = Scale("share of variance", ends=(0.0, 1.05 * max(1.0, *shares.values())))
-    y = Scale("", choices=names, ends=(-0.6, len(names) - 0.4))
+    y = Scale("", choices=names, ends=(-0.6, len(names) - 0.4), room=_NAME)
     return Panel(x, y, (Bars("importance", tuple(shares[name] for name in names), PURPLE),), lesson.name)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan, nan
 
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import in_short, room_for
+from tunedprior.plots.along_inputs import in_short, notes_of, room_for
 from tunedprior.plots.pictures import (
     BLACK,
     BLUE,
@@ -27,7 +27,7 @@ from tunedprior.plots.plain_course import has_shadow, plain_suggestions
 from tunedprior.plots.standing import Expected, Standing
 from tunedprior.plots.wanted import goal_of, levels_of
 from tunedprior.problem.objective import Objective
-from tunedprior.problem.space import Setting, Space
+from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import Trial
 
 _WORDS = ("fail", "pass")
@@ -75,13 +75,13 @@ def _panel(standing: Standing, response: Objective, instead: Mapping[int, Settin
     layers: list[Layer] = levels_of(standing.aims, response)
     if instead:
         expected = standing.expected(response, list(instead.values()))
-        notes = [in_short(one, standing.space) for one in instead.values()]
+        notes: Sequence[str] = [in_short(one, standing.space) for one in instead.values()]
         numbers = [one + 1 for one in instead]
         layers.append(_expectations("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
     if pending and _any_value(standing) and response.target in standing.fitted.parts:
         settings = [one.setting for one in pending]
         coming = [len(told) + 1 + number for number in range(len(pending))]
-        notes = [_note(one, standing.space) for one in pending]
+        notes = notes_of(pending, standing.space)
         expected = standing.expected(response, settings)
         layers.append(_expectations("under way: expected", coming, expected, notes, BLUE, SQUARE))
     best = _best_so_far(standing, response)
@@ -95,7 +95,7 @@ def _panel(standing: Standing, response: Objective, instead: Mapping[int, Settin
     failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.value_of(one))]
     if failed:
         where = tuple(float(number) for number, _ in failed)
-        why = tuple(_note(one, standing.space) for _, one in failed)
+        why = notes_of([one for _, one in failed], standing.space)
         layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
         ends = room_for([*ends], response.log) or ends
     title = f"{response.target} ({goal_of(standing.aims, response)})"
@@ -142,7 +142,7 @@ def _results(
                 heights,
                 colour,
                 hollow=not met,
-                notes=tuple(_note(one, standing.space) for one in trials),
+                notes=notes_of(trials, standing.space),
             )
         )
     return found
@@ -184,7 +184,3 @@ def _heights(layers: Sequence[Layer]) -> list[float]:
         elif isinstance(one, Zone):
             found += [one.low, one.high]
     return found
-
-
-def _note(trial: Trial, space: Space) -> str:
-    return f"trial {trial.id}: {in_short(trial.setting, space)}" + (f" ({trial.note})" if trial.note else "")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import changed, in_short, places, scale_of, values_along
+from tunedprior.plots.along_inputs import changed, in_brief, places, scale_of, values_along
 from tunedprior.plots.pictures import BLACK, STAR, Dots, Panel, Picture, Shades
 from tunedprior.plots.standing import Standing
 from tunedprior.problem.objective import Objective
@@ -63,7 +63,7 @@ def interactions_picture(standing: Standing) -> Picture:
     if not panels:
         raise InputError("A picture of interactions needs a result of an objective; none was measured yet.")
     blank = " Blank settings are not allowed by the constraints." if standing.space.constraints else ""
-    held = in_short(standing.centre, standing.space)
+    held = in_brief(standing.centre, standing.space)
     said.append(f"All other inputs are held at {standing.centre_is} ({held}; the star).{blank}")
     return Picture("The strongest interactions", tuple(panels), _STRONGEST, tuple(said))
 

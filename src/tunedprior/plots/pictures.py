@@ -12,7 +12,22 @@ BLACK, GREY = "#111111", "#767676"
 #: For things of one kind, such as old data sets, one after the other.
 SERIES = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
 CIRCLE, DIAMOND, CROSS, STAR, SQUARE = ("circle", "diamond", "cross", "star", "square")
+#: Letters of a category that have room beside an axis, and of an axis' own name; categories that have room for letters.
+LONGEST, LONGEST_TITLE, MANY = 14, 44, 20
 _SHORT = 100.0  # times the lower end: up to here a logarithmic axis has more marks than powers of ten
+
+
+def shorten(text: str, most: int) -> str:
+    """A text of at most so many letters: of a longer one, its beginning and its end.
+
+    >>> shorten("CC(C)C1=CC(=CC(=C1C2=CC=CC=C2P)C(C)C)C(C)C", 14)
+    'CC(C)C1…(C)C'
+    """
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 @dataclass(frozen=True)
@@ -25,6 +40,7 @@ class Scale:
         choices: For one without numbers, what stands at 0, 1, 2, …
         ends: What part of it is shown; whatever holds everything, when left out.
         whole: Whether only whole numbers are marked.
+        room: For how many letters of a choice there is room.
     """
 
     title: str
@@ -32,6 +48,31 @@ class Scale:
     choices: tuple[str, ...] = ()
     ends: tuple[float, float] | None = None
     whole: bool = False
+    room: int = LONGEST
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What stands at the choices: their names; a number and a part of one that is long; of many, the numbers alone.
+
+        A number is the place among all choices, so it stands for the same one in every picture.
+        """
+        if len(self.choices) > MANY:
+            return tuple(str(number) for number in range(1, len(self.choices) + 1))
+        return tuple(
+            f"{number}: {short}" if (short := shorten(one, self.room)) != one else one
+            for number, one in enumerate(self.choices, start=1)
+        )
+
+    @property
+    def ticks(self) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Where labels stand, and which: all, or of many every second, third and so on."""
+        every = range(0, len(self.choices), -(-len(self.choices) // MANY) or 1)
+        return tuple(every), tuple(self.labels[place] for place in every)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The full names of choices that are not shown with them, by what is shown."""
+        return {label: name for label, name in zip(self.labels, self.choices, strict=True) if label != name}
 
     @property
     def marks(self) -> Numbers:
@@ -142,6 +183,16 @@ class Panel:
     title: str = ""
 
 
+def names_in_words(picture: "Picture") -> tuple[str, ...]:
+    """What numbers on axes stand for, a sentence for each axis; of many the first."""
+    found = []
+    for title, names in picture.renamed().items():
+        some = [f"{label.split(':')[0]} is {name}" for label, name in list(names.items())[:MANY]]
+        more = f"; and {len(names) - MANY} more" if len(names) > MANY else ""
+        found.append(f"{title}: {'; '.join(some)}{more}.")
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Picture:
     """Panels in rows, and what they say in words.
@@ -172,6 +223,11 @@ class Picture:
         """The panels with their rows and columns, from 1."""
         for number, panel in enumerate(self.panels):
             yield 1 + number // self.across, 1 + number % self.across, panel
+
+    def renamed(self) -> dict[str, dict[str, str]]:
+        """For each axis whose choices have long names, or are many: the full names by what is shown."""
+        scales = [scale for panel in self.panels for scale in (panel.x, panel.y)]
+        return {scale.title or "input": scale.renamed for scale in scales if scale.renamed}
 
     def legend(self) -> list[Layer]:
         """One layer for each name, in order: what is to be explained."""

@@ -5,7 +5,7 @@ from itertools import combinations
 from math import isnan
 
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import in_short, room_for
+from tunedprior.plots.along_inputs import notes_of, room_for
 from tunedprior.plots.pictures import GREEN, GREY, Curve, Dots, Layer, Panel, Picture, Scale
 from tunedprior.plots.standing import Standing
 from tunedprior.plots.wanted import goal_of
@@ -64,7 +64,7 @@ def _dots(
     hollow: bool,
 ) -> Dots:
     x, y = (tuple(one.value_of(trial) for trial in trials) for one in pair)
-    notes = tuple(f"trial {one.id}: {in_short(one.setting, standing.space)}" for one in trials)
+    notes = notes_of(trials, standing.space)
     return Dots(name, x, y, colour, hollow=hollow, notes=notes)
 
 

@@ -9,6 +9,7 @@ from tunedprior.plots.pictures import (
     CROSS,
     DIAMOND,
     GREY,
+    LONGEST_TITLE,
     SQUARE,
     STAR,
     Band,
@@ -22,6 +23,8 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
+    names_in_words,
+    shorten,
 )
 
 _MARKERS = {CIRCLE: "o", DIAMOND: "D", CROSS: "x", STAR: "*", SQUARE: "s"}
@@ -37,7 +40,8 @@ def matplotlib_figure(picture: Picture) -> Any:
     figure_class = needed("matplotlib.figure", "plots").Figure
     keys = picture.legend()
     width, panels_high = max(_LEAST_WIDTH, 2.6 * picture.across), 2.3 * picture.rows
-    said = "\n".join(fill(_plain(one), int(width * 16)) for one in picture.sentences)
+    sentences = (*picture.sentences, *names_in_words(picture))
+    said = "\n".join(fill(_plain(one), int(width * 16)) for one in sentences)
     legend_high = 0.2 * (1 + len(keys) // _keys_across(width)) if len(keys) > 1 else 0.0
     high = [0.4 + panels_high + legend_high, 0.1 + 0.155 * (1 + said.count("\n")) if said else 0.02]
     figure = figure_class(figsize=(width, sum(high)), dpi=110, layout="constrained")
@@ -55,7 +59,7 @@ def matplotlib_figure(picture: Picture) -> Any:
         _note_shades(panel, axes, shown)
     for name, (mesh, beside) in shown.items():
         bar = upper.colorbar(mesh, ax=beside, shrink=0.9)
-        bar.set_label(_plain(name), fontsize=_TEXT)
+        bar.set_label(_plain(shorten(name, LONGEST_TITLE)), fontsize=_TEXT)
         bar.ax.tick_params(labelsize=_SMALL)
     if len(keys) > 1:
         upper.legend(
@@ -77,15 +81,16 @@ def _keys_across(width: float) -> int:
 def _draw_panel(axes: Any, panel: Panel) -> list[tuple[str, Any]]:
     _set_scale(axes.xaxis, panel.x, axes.set_xlim, axes.set_xscale, axes.set_xlabel)
     _set_scale(axes.yaxis, panel.y, axes.set_ylim, axes.set_yscale, axes.set_ylabel)
-    long = any(len(one) > _LONG for one in panel.x.choices) or len(panel.x.choices) > _MANY
+    labels = panel.x.ticks[1]
+    long = any(len(one) > _LONG for one in labels) or len(labels) > _MANY
     axes.tick_params(labelsize=_SMALL)
     if long:
-        axes.tick_params(axis="x", rotation=90 if len(panel.x.choices) > 2 * _MANY else 45)
+        axes.tick_params(axis="x", rotation=90 if len(labels) > 2 * _MANY else 45)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
     if panel.title:
-        axes.set_title(_plain(panel.title), fontsize=_TEXT, loc="left")
+        axes.set_title(_plain(shorten(panel.title, LONGEST_TITLE)), fontsize=_TEXT, loc="left")
     return [(layer.name, _draw(axes, layer)) for layer in panel.layers]
 
 
@@ -93,7 +98,8 @@ def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title:
     if scale.log:
         set_kind("log")
     if scale.choices:
-        axis.set_ticks(range(len(scale.choices)), [_plain(one) for one in scale.choices])
+        places, labels = scale.ticks
+        axis.set_ticks(places, [_plain(one) for one in labels])
     elif scale.marks:
         axis.set_ticks(scale.marks, [f"{one:g}" for one in scale.marks])
         axis.set_ticks([], minor=True)
@@ -101,7 +107,7 @@ def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title:
         axis.set_major_locator(needed("matplotlib.ticker", "plots").MaxNLocator(integer=True, min_n_ticks=1))
     if scale.ends is not None:
         set_ends(*scale.ends)
-    set_title(_plain(scale.title), fontsize=_TEXT)
+    set_title(_plain(shorten(scale.title, LONGEST_TITLE)), fontsize=_TEXT)
 
 
 def _draw(axes: Any, layer: Layer) -> Any:

@@ -12,6 +12,7 @@ from tunedprior.plots.pictures import (
     CROSS,
     DIAMOND,
     GREY,
+    LONGEST_TITLE,
     SQUARE,
     STAR,
     Band,
@@ -25,6 +26,8 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
+    names_in_words,
+    shorten,
 )
 
 _SYMBOLS = {CIRCLE: "circle", DIAMOND: "diamond", CROSS: "x", STAR: "star", SQUARE: "square"}
@@ -39,7 +42,7 @@ _ROW, _ABOVE, _BELOW, _LINE = 280, 70, 60, 17
 def plotly_figure(picture: Picture) -> Any:
     """The picture as a `plotly.graph_objects.Figure`."""
     make = needed("plotly.subplots", "plots").make_subplots
-    titles = [_text(panel.title) for panel in picture.panels]
+    titles = [_text(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels]
     down = 0.32 / picture.rows if picture.rows > 1 else 0.0
     figure = make(
         rows=picture.rows,
@@ -64,7 +67,8 @@ def plotly_figure(picture: Picture) -> Any:
             named.add(layer.name)
         figure.update_xaxes(_axis(panel.x, True), row=row, col=column)
         figure.update_yaxes(_axis(panel.y, False), row=row, col=column)
-    said = [line for sentence in picture.sentences for line in wrap(sentence, _SAID)]
+    sentences = (*picture.sentences, *names_in_words(picture))
+    said = [line for sentence in sentences for line in wrap(sentence, _SAID)]
     plot, keys = _ROW * picture.rows, len(picture.legend())
     legend = 22 * (1 + keys // (2 + picture.across)) if keys > 1 else 0
     figure.update_layout(
@@ -115,7 +119,8 @@ def panel_data(panel: Panel) -> dict[str, Any]:
         "autosize": True,
     }
     if panel.title:
-        layout["title"] = {"text": _text(panel.title), "x": 0.01, "xanchor": "left", "font": {"size": 13}, "y": 0.98}
+        title = shorten(panel.title, LONGEST_TITLE)
+        layout["title"] = {"text": _text(title), "x": 0.01, "xanchor": "left", "font": {"size": 13}, "y": 0.98}
     return {"data": traces, "layout": layout}
 
 
@@ -205,12 +210,16 @@ def _shades(shades: Shades, panel: Panel) -> dict[str, Any]:
 
 
 def _colour_bar(shades: Shades) -> dict[str, Any]:
-    return {"thickness": 12, "title": {"text": _text(shades.name), "side": "right"}, "outlinewidth": 0}
+    return {
+        "thickness": 12,
+        "title": {"text": _text(shorten(shades.name, LONGEST_TITLE)), "side": "right"},
+        "outlinewidth": 0,
+    }
 
 
 def _axis(scale: Scale, across: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "title": {"text": _text(scale.title), "standoff": 8},
+        "title": {"text": _text(shorten(scale.title, LONGEST_TITLE)), "standoff": 8},
         "automargin": True,
         "gridcolor": "#e6e6e6",
         "linecolor": "#888888",
@@ -222,8 +231,11 @@ def _axis(scale: Scale, across: bool) -> dict[str, Any]:
     if scale.log:
         found |= {"type": "log", "exponentformat": "power"}
     if scale.choices:
-        found |= {"tickvals": list(range(len(scale.choices))), "ticktext": [_text(one) for one in scale.choices]}
-        if across and sum(map(len, scale.choices)) > _ROOM:
+        places, labels = scale.ticks
+        found |= {"tickvals": list(places), "ticktext": [_text(one) for one in labels]}
+        if scale.renamed:
+            found["tickfont"] = {"size": 10}
+        if across and sum(map(len, labels)) > _ROOM:
             found["tickangle"] = -45  # of its own accord Plotly leaves some out
     elif scale.marks:
         found |= {"tickvals": list(scale.marks), "ticktext": [f"{one:g}" for one in scale.marks]}

@@ -1,10 +1,13 @@
 """A report: its parts put together, and the page they are written into."""
 
+import base64
+import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,9 +24,12 @@ from tunedprior.plots.trade_offs import front_picture
 from tunedprior.plots.trust_course import trust_picture
 from tunedprior.plots.with_plotly import panel_data
 from tunedprior.report.legend import key_svg
-from tunedprior.report.parts import Part, made
+from tunedprior.report.parts import Part, made, table_of
 from tunedprior.report.standing_in_words import all_data, taught, what_next, where_it_stands
 
+#: The part that has long names.
+NAMES = "names"
+_PANELS = 60  # of one picture
 #: Of how many of the latest suggestions the page shows the shadow; each takes a fifth of a second or more.
 SHADOWED = 12
 _PAGE = Path(__file__).parent / "page.html"
@@ -44,7 +50,7 @@ def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWE
         bar: Whether to show progress meanwhile.
     """
     jinja2 = needed("jinja2", "lab")
-    script = needed("plotly.offline", "plots").get_plotlyjs()
+    script = _packed(needed("plotly.offline", "plots").get_plotlyjs())
     shadow = shadows(shadow)
     frozen = still(opt)
     parts = _parts(frozen, shadow, bar)
@@ -58,9 +64,16 @@ def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWE
         parts=parts,
         key_svg=lambda layer: needed("markupsafe", "lab").Markup(key_svg(layer)),
         panels=needed("markupsafe", "lab").Markup(as_script(panels)),
-        plotly=needed("markupsafe", "lab").Markup(script),
+        plotly=script,
+        names=NAMES,
     )
     return page
+
+
+@lru_cache(maxsize=1)
+def _packed(script: str) -> str:
+    """A script that a browser unpacks: gzip in base64, which is two fifths of it."""
+    return base64.b64encode(gzip.compress(script.encode(), 9, mtime=0)).decode("ascii")
 
 
 def _name_of(opt: Optimizer) -> str:
@@ -71,9 +84,8 @@ def _parts(opt: Optimizer, shadow: int, bar: bool) -> list[Part]:
     standing = standing_of(opt)
     several = len(standing.aims.objectives) > 1
     makers: list[tuple[str, str, Callable[[Part], Part]]] = [
-        ("stand", "Where it stands", where_it_stands(standing)),
+        ("stand", "Where it stands", where_it_stands(standing, lambda: progress_picture(standing, shadow, bar))),
         ("next", "What to run next, and why", what_next(opt, standing)),
-        ("progress", "Progress", _drawn(lambda: progress_picture(standing, shadow, bar))),
         ("effects", "What the model expects along each input", _drawn(lambda: effects_picture(standing))),
         ("interactions", "The strongest interactions", _drawn(lambda: interactions_picture(standing))),
         ("trust", "Trust in old data", _drawn(lambda: trust_picture(opt.trust))),
@@ -85,9 +97,31 @@ def _parts(opt: Optimizer, shadow: int, bar: bool) -> list[Part]:
         found = []
         for anchor, title, make in makers:
             if anchor != "front" or several:
-                found.append(made(anchor, title, make))
+                found.append(_bounded(made(anchor, title, make)))
             step()
-    return found
+    return [*found[:-1], *_names(found), found[-1]]
+
+
+def _bounded(part: Part) -> Part:
+    """The part with so many panels that a page can hold them; of more the first, which is said."""
+    picture = part.picture
+    if picture is None or len(picture.panels) <= _PANELS:
+        return part
+    said = f"Of {len(picture.panels)} pictures the first {_PANELS} are shown; tunedprior.plots draws all of them."
+    return replace(part, picture=replace(picture, panels=picture.panels[:_PANELS]), sentences=(*part.sentences, said))
+
+
+def _names(parts: Sequence[Part]) -> list[Part]:
+    """A part for names that had no room in pictures; none if all had."""
+    renamed: dict[str, dict[str, str]] = {}
+    for part in parts:
+        if part.picture is not None:
+            renamed |= part.picture.renamed()
+    rows = [(title, label.split(":")[0], name) for title, names in renamed.items() for label, name in names.items()]
+    if not rows:
+        return []
+    table = table_of(("", "number", "name"), rows)
+    return [Part(NAMES, "What numbers in the pictures stand for", tables=(table,))]
 
 
 def _drawn(draw: Callable[[], Picture]) -> Callable[[Part], Part]:

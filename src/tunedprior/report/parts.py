@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tunedprior.errors import TunedPriorError
-from tunedprior.plots.pictures import Picture
+from tunedprior.plots.pictures import Picture, shorten
+
+#: Letters of a cell; no chemical's name needs more.
+LONGEST_CELL = 200
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Part:
     Attributes:
         anchor: What links to it call it.
         title: What it is about.
+        lead: What to read first, each a paragraph.
         facts: Short answers, by what they are about.
         sentences: What there is to say, each a paragraph.
         lists: More of it, in groups: what each is about, and what belongs to that.
@@ -32,6 +36,7 @@ class Part:
 
     anchor: str
     title: str
+    lead: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     sentences: tuple[str, ...] = ()
     lists: tuple[tuple[str, ...], ...] = ()
@@ -61,5 +66,6 @@ def as_cell(value: object) -> str:
 
 
 def table_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """A table from cells of any kind."""
-    return Table(tuple(columns), tuple(tuple(map(as_cell, row)) for row in rows))
+    """A table from cells of any kind; what is very long is cut in the middle."""
+    cells = (tuple(shorten(as_cell(cell), LONGEST_CELL) for cell in row) for row in rows)
+    return Table(tuple(columns), tuple(cells))

@@ -9,20 +9,28 @@ import pandas as pd
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.outlook import remaining
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import in_short, tidied
+from tunedprior.plots.along_inputs import in_brief, in_short, tidied
 from tunedprior.plots.old_lessons import HOW_TO_READ, learnt_picture
+from tunedprior.plots.pictures import Picture
 from tunedprior.plots.standing import Standing
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.trials import Trial
-from tunedprior.report.parts import Part, table_of
+from tunedprior.report.parts import LONGEST_CELL, Part, made, table_of
 
 _EXPLAINED = 4  # pending settings that are explained; of more, the first
+_LISTED = 500  # trials in the table of all; of more, the latest
 
 
-def where_it_stands(standing: Standing) -> Callable[[Part], Part]:
-    """What is wanted, the best so far, what is recommended and what may still be gained."""
+def where_it_stands(standing: Standing, draw: Callable[[], Picture]) -> Callable[[Part], Part]:
+    """Three sentences and the picture of progress, then what is wanted, found, recommended and left to gain.
+
+    Args:
+        standing: The campaign.
+        draw: Draws the progress.
+    """
 
     def make(part: Part) -> Part:
+        progress = made(part.anchor, part.title, lambda empty: replace(empty, picture=draw()))
         aims, history = standing.aims, standing.history
         failed = sum(trial.failed for trial in history.told)
         told = f"{len(history)}" + (f", {failed} of them failed runs" if failed else "")
@@ -33,7 +41,8 @@ def where_it_stands(standing: Standing) -> Callable[[Part], Part]:
         if history.pending:
             facts.append(("Under way", f"{len(history.pending)}"))
         facts += _best(standing)
-        sentences = []
+        lead = [_best_in_brief(standing)] if history.told else []
+        sentences = [] if progress.picture is None else list(progress.picture.sentences)
         with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
             found = standing.recommendation
             facts.append(("Recommended", in_short(found.setting, standing.space)))
@@ -41,18 +50,41 @@ def where_it_stands(standing: Standing) -> Callable[[Part], Part]:
             if found.probability < 1:
                 works = "Meets what is required" if aims.requirements else "A run there works"
                 facts.append((works, f"with probability {found.probability:.2g}"))
+            expected = f"{found.mean:.4g} expected, 95 % interval {found.low:.4g} to {found.high:.4g}"
+            lead.append(f"Recommended: {in_brief(found.setting, standing.space)} ({aims.main.target} {expected}).")
             sentences.append(
                 "The recommended setting is the one that all results together speak for, and not the luckiest "
                 "measurement alone."
             )
         with suppress(InputError):
             left = remaining(standing.suggester, standing.fitted, standing.seed, 0.0)
-            facts.append(
-                ("Left to gain", f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}")
-            )
-        return replace(part, facts=tuple(facts), sentences=tuple(sentences))
+            gain = f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}"
+            facts.append(("Left to gain", gain))
+            lead.append(f"Left to gain: {gain}.")
+        return replace(
+            part,
+            lead=tuple(lead),
+            facts=tuple(facts),
+            sentences=tuple(sentences),
+            picture=progress.picture,
+            why_not=progress.why_not,
+        )
 
     return make
+
+
+def _best_in_brief(standing: Standing) -> str:
+    """The best so far, in a sentence."""
+    aims, told = standing.aims, standing.history.told
+    of_all = f"of {len(told)} result{'s' if len(told) > 1 else ''}"
+    if aims.has_front:
+        count = len(aims.front(told))
+        return f"Best trade-offs so far: {count or 'none'} {of_all}."
+    best = aims.best(told)
+    if best is None:
+        return f"None {of_all} is one that counts yet."
+    values = ", ".join(f"{one.target} {_value(one, best)}" for one in aims.responses)
+    return f"Best so far: {values} (trial {best.id}, {of_all})."
 
 
 def _best(standing: Standing) -> list[tuple[str, str]]:
@@ -144,6 +176,17 @@ def all_data(opt: Optimizer) -> Callable[[Part], Part]:
         table = history[[name for name in order if name in history.columns]].astype(object)
         if "trial" in table.columns:
             table = table.sort_values("trial")
-        return replace(part, tables=(table_of([str(name) for name in table.columns], table.to_numpy().tolist()),))
+        said = []
+        if len(table) > _LISTED:
+            said.append(
+                f"These are the latest {_LISTED} of {len(table)} trials. All are in the file that tunedprior export "
+                "writes (opt.history in Python)."
+            )
+            table = table.iloc[-_LISTED:]
+        cells = table.to_numpy().tolist()
+        if any(isinstance(cell, str) and len(cell) > LONGEST_CELL for row in cells for cell in row):
+            said.append(f"Of cells with more than {LONGEST_CELL} letters, the beginning and the end are shown.")
+        found = table_of([str(name) for name in table.columns], cells)
+        return replace(part, tables=(found,), lead=tuple(said))
 
     return make
