@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.comparison import LEAST_REGRET, paired_ratio
+from benchmarks.comparison import LEAST_REGRET, over_problems
 from benchmarks.problems.pairs import PAIRS, read_pair, subsample
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
@@ -80,9 +80,9 @@ def tables(results: pd.DataFrame) -> dict[str, str]:
         for shared in (ANONYMOUS, NOTHING):
             # Without old data there is nothing for a prior to differ in.
             other = mean.loc[PRIORS[0] if shared == NOTHING else prior, shared].loc[full.index]
-            each = other.clip(lower=LEAST_REGRET).mean(axis=1) / full.clip(lower=LEAST_REGRET).mean(axis=1)
-            ratio = with_interval(paired_ratio(other.to_numpy(), full.to_numpy(), least=LEAST_REGRET))
-            row |= {shared: ratio, f"{shared}: the pair that loses most": f"{each.max():.2f}"}
+            each = other.mean(axis=1).clip(lower=LEAST_REGRET) / full.mean(axis=1).clip(lower=LEAST_REGRET)
+            together = with_interval(over_problems(each.tolist()))
+            row |= {shared: together, f"{shared}: the pair that loses most": f"{each.max():.2f}"}
         rows[f"`prior={prior!r}`"] = row
     return {"sharing": markdown(pd.DataFrame.from_dict(rows, orient="index").rename_axis("regret over that as learnt"))}
 
