@@ -102,3 +102,26 @@ def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_ca
     ]:
         opt.tell({"x": x, "gas": gas}, y)  # BoTorch warns if it has to do without them, and warnings are errors here
     assert opt.recommend().setting["gas"] == "air"
+
+
+@pytest.mark.parametrize(
+    ("target", "direction", "values", "caveat", "limit"),
+    [
+        ("yield [%]", "maximize", [60.0, 80.0, 96.0, 96.7], "", 100.0),
+        ("yield_pct", "maximize", [60.0, 80.0, 96.0, 96.7], "", 100.0),
+        ("waste percent", "minimize", [40.0, 20.0, 4.0, 3.3], "", 0.0),
+        ("yield", "maximize", [60.0, 80.0, 96.0, 96.7], "if yield cannot be above 100", None),
+        ("strength", "maximize", [60.0, 80.0, 96.0, 96.7], "", None),
+        ("yield", "maximize", [60.0, 80.0, 96.0, 196.7], "", None),
+    ],
+)
+def test_a_percentage_is_not_said_to_gain_beyond_its_limit(target, direction, values, caveat, limit) -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, direction=direction, target=target)
+    opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], values)
+    left = opt.remaining()
+    assert caveat in left.caveat if caveat else left.caveat == ""
+    assert caveat in str(left)
+    room = abs((limit if limit is not None else np.inf) - opt.recommend().mean)
+    assert left.bound <= room + 1.0  # the mean is that of samples
+    if limit is None:
+        assert left.bound > abs(100.0 - max(values))

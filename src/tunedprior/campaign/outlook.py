@@ -1,12 +1,15 @@
 """Whether to go on: what may still be gained, and whether repeating a setting beats trying a new one."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
+from numpy import ndarray
 from torch import Tensor
 
 from tunedprior.acquisition.posterior import moments
@@ -18,15 +21,23 @@ from tunedprior.campaign.pool import Pool
 from tunedprior.campaign.samples import in_units, sampled
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
+from tunedprior.files.names import name_and_unit
 from tunedprior.numerics.isolation import LARGE, child_seed, computing
 from tunedprior.problem.aims import Aims
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.goals import Target
+from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import in_words, settings_of
 
 _EVERYWHERE = 384  # settings all over the space, among which the best may be
 _QUANTILE = 0.95
 _NODES = 32  # of a Gauss–Hermite rule
+_PERCENT = 100.0
+_WORD = re.compile(r"[^\W\d_]+")
+_DECLARED = frozenset({"percent", "percentage", "pct", "prozent"})  # words of names that say so
+_SUGGESTED = frozenset(
+    _WORD.findall("yield conversion selectivity purity recovery accuracy ausbeute umsatz reinheit selektivität ee")
+)
 
 
 @dataclass(frozen=True)
@@ -38,16 +49,19 @@ class Remaining:
         bound: What the gain is below with probability 0.95: an upper bound on the remaining regret.
         probability: That of a gain of more than was asked about.
         more_than: What was asked about.
+        caveat: What the bound is if the response has a limit that its name suggests; empty if there is none below it.
     """
 
     expected: float
     bound: float
     probability: float
     more_than: float
+    caveat: str = ""
 
     def __str__(self) -> str:
+        caveat = f"; {self.caveat}" if self.caveat else ""
         return (
-            f"At most {self.bound:.3g} is left to gain (95 % sure; {self.expected:.3g} expected); more than "
+            f"At most {self.bound:.3g} is left to gain (95 % sure; {self.expected:.3g} expected{caveat}); more than "
             f"{self.more_than:g} with probability {self.probability:.2g}."
         )
 
@@ -99,10 +113,36 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         codes = codes[met]
         samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
     utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
+    told = np.array([trial.value for trial in suggester.usable(fitted.history.told)])
+    limit, is_declared = _limit(aims.main, told)
+    most = limit * aims.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
-    return Remaining(
-        float(gains.mean()), float(np.quantile(gains, _QUANTILE)), float((gains > more_than).mean()), more_than
-    )
+    # Nor more than lies between what is expected of the recommended setting and the limit.
+    within = (utilities.clip(max=most).max(-1) - utilities[:, 0]).clip(0.0, max(0.0, most - utilities[:, 0].mean()))
+    bound, bound_within = (float(np.quantile(one, _QUANTILE)) for one in (gains, within))
+    caveat = ""
+    if is_declared:
+        gains, bound = within, bound_within
+    elif bound_within < bound:
+        way = "above" if aims.main.sign > 0 else "below"
+        caveat = f"at most {bound_within:.3g} if {aims.main.target} cannot be {way} {limit:g}"
+    return Remaining(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
+
+
+def _limit(response: Objective, told: Float64[ndarray, " n"]) -> tuple[float, bool]:
+    """The best that a percentage can be, and whether the name says that it is one; infinite where there is no limit.
+
+    A yield between 0 and 100 may be one in grams, so that a name without a unit suggests a limit and declares none.
+    """
+    none = response.sign * inf
+    if isinstance(response.direction, Target) or not ((told >= 0) & (told <= _PERCENT)).all():
+        return none, False
+    name, unit = name_and_unit(response.target)
+    words = set(_WORD.findall(name.casefold()))
+    is_declared = unit == "%" or bool(words & _DECLARED)
+    if not is_declared and not (words & _SUGGESTED and told.max(initial=0.0) > 1):
+        return none, False
+    return (_PERCENT if response.sign > 0 else 0.0), is_declared
 
 
 def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Replication:

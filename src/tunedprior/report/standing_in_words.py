@@ -59,6 +59,7 @@ def where_it_stands(standing: Standing, draw: Callable[[], Picture]) -> Callable
         with suppress(InputError):
             left = remaining(standing.suggester, standing.fitted, standing.seed, 0.0)
             gain = f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}"
+            gain += f" ({left.caveat})" if left.caveat else ""
             facts.append(("Left to gain", gain))
             lead.append(f"Left to gain: {gain}.")
         return replace(
