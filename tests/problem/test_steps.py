@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from tunedprior import Optimizer
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, SpaceWarning
 from tunedprior.problem.parameters import Numeric, parameter_from
 from tunedprior.problem.space import Space
 
@@ -71,3 +72,37 @@ def test_a_campaign_with_steps_is_saved_and_goes_on(tmp_path: Path) -> None:
     again = Optimizer.load(tmp_path / "campaign.json")
     assert again.space == opt.space
     assert again.ask() == opt.ask()
+
+
+@pytest.mark.parametrize("name", ["layers", "n_trees", "Number of plates", "hidden layers", "Anzahl"])
+def test_whole_ends_of_what_is_counted_are_asked_about(name: str) -> None:
+    with pytest.warns(SpaceWarning, match=r"such as 5\.23\. Write \(1, 10, 1\) .* or \(1\.0, 10\.0\)"):
+        found = parameter_from(name, (1, 10))
+    assert found == Numeric(name, 1.0, 10.0)  # as it was
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("layers", (1.0, 10.0)), ("layers", (1, 10, 1)), ("heat", (20, 90)), ("layers", (3, 3)), ("noise", (1, 10))],
+)
+def test_other_ranges_are_not_asked_about(name: str, given: tuple[float, ...]) -> None:
+    parameter_from(name, given)  # a warning is an error here
+
+
+def test_what_parameters_may_be_is_said() -> None:
+    ranges = {"layers": (1.0, 10.0), "heat": (20, 90, 5), "rate": (1e-3, 1.0, "log")}
+    space = {**ranges, "dose": [1, 2], "gas": ["air", "N2"]}
+    said = Optimizer(space).summary["space"]
+    assert said == (
+        "layers (1 to 10, any number), heat (20 to 90 step 5), rate (0.001 to 1, any number, log), dose (1, 2), "
+        "gas (air, N2)"
+    )
+    assert Optimizer({"heat": (20, 90, 5), "gas": ["air", "N2"]}).summary["space"].endswith("; 30 settings")
+
+
+def test_scalars_of_other_packages_are_numbers() -> None:
+    assert parameter_from("x", (torch.tensor(0.5), np.float32(2.0))) == Numeric("x", 0.5, 2.0)
+    assert parameter_from("x", (torch.tensor(1), torch.tensor(9), np.int64(2))) == parameter_from("x", (1, 9, 2))
+    assert parameter_from("x", [torch.tensor(1.0), torch.tensor(4.0), torch.tensor(2.0)]).values() == [1.0, 2.0, 4.0]
+    with pytest.raises(InputError, match="two finite numbers"):
+        parameter_from("x", (torch.tensor([0.0]), torch.tensor([1.0])))

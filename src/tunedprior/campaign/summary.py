@@ -9,15 +9,18 @@ from tunedprior.checks import listed
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.trials import History, in_words
 
+_MOST_NAMED, _MOST_COUNTED = 12, 1_000_000  # parameters that are described, and settings that are counted
+
 
 def summarised(suggester: Suggester, history: History, made: MadeWith) -> dict[str, str]:
     """What there is to say, by what it is about."""
     space = suggester.space
-    count = "any number of" if space.size is None else f"{space.size:,}"
+    each = [f"{one.name} ({one.in_words()})" for one in space.parameters]
+    count = f"; {space.size:,} settings" if space.size is not None and space.size <= _MOST_COUNTED else ""
     failed = sum(trial.failed for trial in history.told)
     aims = suggester.aims
     lines = {
-        "space": f"{listed(space.names)} ({count} settings)",
+        "space": listed(each, _MOST_NAMED) + count,
         "constraints": "; ".join(map(str, space.constraints)),
         "goal": aims.in_words(),
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),

@@ -1,5 +1,6 @@
 """One parameter of the search space: a number on a range, a grid or levels, or a category."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,6 +23,15 @@ BLANKS = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "none", "null"})
 
 #: The word that makes a range logarithmic.
 LOG = "log"
+# Words of names of what is counted, so that it is hardly a continuum.
+_WORD = re.compile(r"[^\W\d_]+")
+_COUNTED = frozenset(
+    _WORD.findall(
+        "layer layers count counts number neurons units trees estimators epochs iterations depth neighbors neighbours "
+        "workers threads heads channels filters cycles stages plates passes repeats replicates wells turns anzahl "
+        "schichten zyklen stufen"
+    )
+)
 # A grid of more values than this is a continuum that somebody wrote down in a roundabout way.
 _MOST_STEPS = 1_000_000_000
 
@@ -94,6 +104,15 @@ class Numeric:
             return self.levels[index] if self.levels is not None else self._grid_value(index)
         return self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
 
+    def in_words(self) -> str:
+        """What it may be, such as "20 to 90 step 5"; of a range, that it may be any number."""
+        if self.levels is not None:
+            return listed(f"{level:g}" for level in self.levels)
+        ends = f"{self.low:.10g} to {self.high:.10g}"
+        if self.step is not None:
+            return f"{ends} step {self.step:.10g}" + (" log" if self.log else "")
+        return f"{ends}, any number" + (", log" if self.log else "")
+
     def _grid_value(self, k: int) -> float:
         # In decimals, so that 0.1 + 2·0.1 is 0.3, the number a person would write.
         value = Decimal(str(self.low)) + k * Decimal(str(self.step))
@@ -124,6 +143,10 @@ class Categorical:
     def allows(self, value: Any) -> bool:
         """Whether the value is one of the choices."""
         return position_among(value, self.choices) is not None
+
+    def in_words(self) -> str:
+        """What it may be: the first of its choices."""
+        return listed(map(str, self.choices))
 
     def at_quantile(self, u: float) -> Any:
         """The choice a share u ∈ [0, 1) of the way along the list."""
@@ -209,13 +232,18 @@ def parameter_from(name: str, given: Description) -> Parameter:
     if isinstance(given, CategoricalDistribution):
         return Categorical(name, tuple(given.choices))
     if isinstance(given, tuple):
-        return _range(name, given)
+        return _range(name, tuple(map(_plain, given)))
     if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes | bytearray):
-        return _choices(name, [value.item() if isinstance(value, np.generic) else value for value in given])
+        return _choices(name, [_plain(value) for value in given])
     raise InputError(
         f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
         f"got {type(given).__name__} {shown(given)}."
     )
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy or of another package, such as a tensor without dimensions, as Python's own."""
+    return value.item() if getattr(value, "ndim", None) == 0 and callable(getattr(value, "item", None)) else value
 
 
 def is_number(value: object) -> bool:
@@ -243,10 +271,25 @@ def _range(name: str, given: tuple[Any, ...]) -> Numeric:
     if not isfinite(2 * (high - low)):
         raise InputError(f"Parameter {name!r}: high - low must be a number too; {given!r} is too wide. Narrow it.")
     if not more:
+        _warn_of_counts(name, edges)
         return Numeric(name, low, high)
     if isinstance(more[0], str):
         return _logarithmic(name, given, low, high)
     return _grid(name, given, low, high)
+
+
+def _warn_of_counts(name: str, edges: tuple[Any, ...]) -> None:
+    """A `SpaceWarning` if a range of any numbers has whole ends and the name of something that is counted."""
+    words = _WORD.findall(name.casefold())
+    if edges[0] == edges[1] or not all(isinstance(edge, int | np.integer) for edge in edges):
+        return
+    if words and (_COUNTED & set(words) or words[0] in ("n", "num", "nr", "anzahl")):
+        low, high = map(int, edges)
+        warn(
+            f"Parameter {name!r} may be any number from {low} to {high}, such as {low + 0.47 * (high - low):.3g}. "
+            f"Write ({low}, {high}, 1) for whole numbers, or ({low}.0, {high}.0) if any number will do.",
+            SpaceWarning,
+        )
 
 
 def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:

@@ -22,12 +22,13 @@ def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> No
     say(
         {
             **opt.summary,
+            "id": opt.id,
             "results": len(history),
             "failed": sum(one.failed for one in history.told),
             "open": [{"trial": one.id, "setting": one.setting} for one in history.pending],
             "set_aside": [{"trial": one.id, "state": one.state, "note": one.note} for one in history.set_aside],
         },
-        facts(opt.summary),
+        facts({**opt.summary, "id": opt.id}),
         *([table_of(rows, "Open suggestions")] if rows else []),
     )
 
