@@ -16,7 +16,9 @@ from tunedprior.acquisition.posterior import moments
 from tunedprior.campaign.chances import chances_at
 from tunedprior.errors import InputError
 from tunedprior.insight.learnt import mean_of
+from tunedprior.lessons.shown import short
 from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.trials import Trial
 
 
 def checked(explanation):
@@ -307,3 +309,54 @@ def test_chances_before_anything_is_of_use() -> None:
     chances = chances_at(fitted, opt.suggester.aims, [], codes_of_run([{"a": 0.0, "b": 1.0}], fitted.box))
     assert chances.best is None
     assert math.isnan(chances.gain)
+
+
+def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() -> None:
+    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 6)
+    by_origin: dict[str, list[Trial]] = {}
+    for trial in opt.trials.told:
+        by_origin.setdefault(opt.explain(trial.id).origin, []).append(trial)
+    assert set(by_origin) == {"old data", "design", "model"}
+    best = {name: max(trials, key=lambda one: one.value) for name, trials in by_origin.items()}
+    said = opt.trust.where_from
+    assert said in opt.trust.sentences
+    assert f"Old data alone, before there was a model, chose {len(by_origin['old data'])} of 6" in said
+    assert f"the design, which ignores old data, chose {len(by_origin['design'])} (" in said
+    assert all(f"trial {one.id})" in said for one in best.values())
+    gap = best["old data"].value - best["design"].value
+    assert f"{short(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the design." in said
+    assert said in opt.explain(opt.ask()).sentences
+
+
+@pytest.mark.parametrize(("first", "later", "owner"), [(9.0, 1.0, "old data chose alone"), (1.0, 9.0, "of the design")])
+def test_the_best_so_far_is_said_to_be_of_whoever_chose_it(first: float, later: float, owner: str) -> None:
+    opt = Optimizer(SPACE, old_data(rows=30), seed=0)
+    for value in (first, later):
+        opt.tell(opt.ask(), value)
+    opt.tell({"a": 0.0, "b": 1.0}, 0.5)
+    said = opt.trust.where_from
+    assert f"The best so far is one {owner if owner.startswith('of') else f'that {owner}'}" in said
+    assert ("does not show in what it explains" in said) == (first > later)
+    assert "people chose 1 (best 0.5, trial 3)" in said
+
+
+def test_without_a_setting_that_old_data_chose_alone_nothing_is_said_of_it() -> None:
+    opt = Optimizer(SPACE, old_data(rows=30), seed=0)
+    opt.tell([{"a": 0.1, "b": 1.0}, {"a": -0.4, "b": 3.0}], [1.0, 2.0])
+    assert opt.trust.where_from == ""
+    assert len(opt.trust.sentences) == 1
+
+
+def test_of_a_front_it_is_said_how_much_of_it_old_data_chose_alone() -> None:
+    objectives = {"y": "maximize", "cost": "minimize"}
+    opt = Optimizer(SPACE, old_data(rows=30).assign(cost=range(30)), objectives=objectives, seed=0)
+    for y, cost in ((5.0, 1.0), (1.0, 2.0)):
+        opt.tell(opt.ask(), {"y": y, "cost": cost})
+    assert opt.trust["y"].where_from.endswith("Old data alone chose 1 of the 1 best trade-offs.")
+
+
+def test_beliefs_are_said_to_be_of_the_form_of_a_relation() -> None:
+    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 3)
+    said = words(opt.explain(opt.ask()))
+    assert "beliefs about the form of the relation to old data, each with its probability" in said
+    assert "the response goes with the old one" not in said

@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Callable
+from html import escape
 from statistics import NormalDist
 
 import numpy as np
@@ -169,11 +171,11 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     told(opt, 8)
     said = repr(opt.trust).splitlines()[0]
     assert re.fullmatch(
-        r"Old data explains over 99 % of what is expected after 9 results; "
+        r"Old data explains over 99 % of the response's variance after 9 results; "
         r"the response falls by 1 for each unit of it \(100 % sure of the sign\)\.",
         said,
     )
-    assert f"<p>{said}</p>" in opt.trust._repr_html_()
+    assert f"<p>{escape(said)}</p>" in opt.trust._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,7 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
 )
 def test_a_sentence_is_about_what_is_there(numbers: tuple[float, float, float], expected: str) -> None:
     said = in_words(*numbers)
-    assert said.replace(" of what is expected after 6 results", "") == f"Old data 'waste' explains {expected}"
+    assert said.replace(" of the response's variance after 6 results", "") == f"Old data 'waste' explains {expected}"
 
 
 def in_words(trust: float, slope: float, positive: float, expected: int = 0, count: int = 6) -> str:
@@ -241,3 +243,35 @@ def test_a_sign_against_what_was_given_is_told(trust: float) -> None:
     assert in_words(trust, -2.0, 0.02, expected=1).endswith(" sure of the sign), against the relation that was given.")
     assert "against" not in in_words(trust, -2.0, 0.02, expected=-1)
     assert "against" not in in_words(trust, -2.0, 0.15, expected=1)
+
+
+def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_explains() -> None:
+    noise = np.random.default_rng(0)
+    opt = Optimizer(SPACE, old_data(rows=30), seed=1)
+    settings = opt.space.sobol(40, seed=4)
+    spread = float(np.std([smooth(setting) for setting in settings]))
+    opt.tell(settings, [smooth(setting) + 1.5 * spread * noise.normal() for setting in settings])
+    trust = opt.trust
+    probability = trust.beliefs.set_index("belief")["probability"]["aligned"]
+    assert probability > trust.relations["trust"].item() + 0.5
+    (said,) = trust.sentences
+    assert f"The belief 'aligned' has a probability of {100 * probability:.0f} %" in said
+    assert re.search(r"It is no share of what is explained: \d+ % of the variance is noise\.$", said)
+
+
+def test_where_belief_and_what_it_explains_agree_nothing_more_is_said() -> None:
+    trust = told(Optimizer(SPACE, old_data(rows=30)), 9).trust
+    assert trust.relations["trust"].item() > 0.9
+    assert not trust.gaps
+    assert "no share" not in str(trust)
+
+
+@pytest.mark.parametrize("relation", [smooth, unrelated])
+def test_what_is_explained_and_the_rest_make_up_the_variance(relation: Callable[[dict], float]) -> None:
+    opt = told(Optimizer(SPACE, old_data(rows=20)), 6, relation)
+    opt.trust  # noqa: B018  # a property
+    step = opt._trust["y"].steps[-1]
+    relations = step.relations["old data"]
+    total = relations.trust / step.probability("old data") + sum(relations.rest.values())
+    assert total == pytest.approx(1.0, abs=0.01)  # a few hypotheses hold next to none of the relation, and are left out
+    assert min(relations.rest.values()) >= 0

@@ -75,6 +75,29 @@ def surrogate_of(suggester: Suggester, response: Objective) -> Surrogate:
     return suggester.others.get(response.target, suggester.surrogate)
 
 
+def origin_of(trial: Trial, history: History, suggester: Suggester) -> str:
+    """What chose the setting of a trial, by how many trials there were when it was asked for."""
+    if not trial.asked or trial.substitute:
+        return NOBODY
+    before = [one for one in (*history.told, *history.pending) if one.id < trial.id]
+    lengths = suggester.num_opening, suggester.initial or 1
+    position = place(len(before), sum(one.substitute for one in before), *lengths)
+    early = all(one.asked for one in before if not one.is_pending)
+    nothing = not any(not one.is_pending for one in before)
+    if position < suggester.num_opening and early:
+        return OLD_DATA
+    designed = is_designed(position, *lengths) and early
+    return DESIGN if designed or nothing else MODEL
+
+
+def results_by_origin(history: History, suggester: Suggester) -> dict[str, list[Trial]]:
+    """The results, by what chose their settings, in the order in which it first did."""
+    found: dict[str, list[Trial]] = {}
+    for trial in history.told:
+        found.setdefault(origin_of(trial, history, suggester), []).append(trial)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One setting, and all that is needed to say why.
@@ -123,18 +146,7 @@ class Asked:
     @property
     def origin(self) -> str:
         """What chose it, by how many trials there were when it was asked for."""
-        trial, suggester = self.trial, self.suggester
-        if trial is None or not trial.asked or trial.substitute:
-            return NOBODY
-        before = [one for one in (*self.history.told, *self.history.pending) if one.id < trial.id]
-        lengths = suggester.num_opening, suggester.initial or 1
-        position = place(len(before), sum(one.substitute for one in before), *lengths)
-        early = all(one.asked for one in before if not one.is_pending)
-        nothing = not any(not one.is_pending for one in before)
-        if position < suggester.num_opening and early:
-            return OLD_DATA
-        designed = is_designed(position, *lengths) and early
-        return DESIGN if designed or nothing else MODEL
+        return NOBODY if self.trial is None else origin_of(self.trial, self.history, self.suggester)
 
     @cached_property
     def codes(self) -> Float[Tensor, "1 k"]:

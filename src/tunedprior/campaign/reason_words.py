@@ -1,16 +1,17 @@
 """The sentences that say why a setting."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tunedprior.insight.reasons import DESIGN, MODEL, OLD_DATA
+from tunedprior.insight.reasons import DESIGN, MODEL, NOBODY, OLD_DATA
 from tunedprior.lessons.shown import percent, short
+from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import Target
 from tunedprior.problem.old_data import UNNAMED
-from tunedprior.problem.trials import in_words
+from tunedprior.problem.trials import Trial, in_words
 
 if TYPE_CHECKING:
     from tunedprior.campaign.explaining import Asked
@@ -21,9 +22,22 @@ _MUCH = 0.8
 _LEAST_NAMED = 0.05
 # What beliefs say, for those who have not read of them.
 _MEANINGS = {
-    "aligned": "the response goes with the old one",
+    "aligned": "the response is some multiple of the old one, large or small, and a remainder",
     "shape": "it changes as fast along each input as the old one, and no more",
     "uninformed": "old data says nothing of it",
+}
+# What chose settings of results, and whose the best is.
+_CHOSE = {
+    OLD_DATA: "Old data alone, before there was a model, chose",
+    DESIGN: "the design, which ignores old data, chose",
+    MODEL: "the model, which weighs old data and results, chose",
+    NOBODY: "people chose",
+}
+_OWNERS = {
+    OLD_DATA: "one that old data chose alone: that it helped there does not show in what it explains",
+    DESIGN: "one of the design",
+    MODEL: "one of the model",
+    NOBODY: "one that people chose",
 }
 _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 
@@ -152,9 +166,10 @@ def _beliefs(asked: "Asked", beliefs: pd.DataFrame) -> list[str]:
         rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
         named = [_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
         of = f" of {response}" if several else ""
-        told = "rests" if len(asked.history) else "will begin"
+        told = "rests on" if len(asked.history) else "will begin with"
         said.append(
-            f"The prediction{of} {told} {'on' if len(asked.history) else 'with'} these beliefs: {'; '.join(named)}."
+            f"The prediction{of} {told} these beliefs about the form of the relation to old data, each with its "
+            f"probability: {'; '.join(named)}."
         )
         said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
     if not asked.trust and not asked.has_old_data:
@@ -166,6 +181,51 @@ def _belief(row: Mapping[Any, Any]) -> str:
     of = f" of {row['old data']}" if row["old data"] else ""
     meaning = _MEANINGS.get(row["belief"], "")
     return f"{percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
+
+
+def origins_in_words(results: Mapping[str, Sequence[Trial]], aims: Aims) -> str:
+    """How many results old data alone, the design and the model gave, the best of each, and how these compare.
+
+    Empty if none was at a setting that old data chose alone: then it acts through the model, and trust says how much.
+    """
+    if not results.get(OLD_DATA):
+        return ""
+    total, best = sum(map(len, results.values())), {name: _best_of(trials, aims) for name, trials in results.items()}
+    each = [
+        f"{chose} {len(results[name])}{f' of {total}' if name == OLD_DATA else ''}"
+        f"{'' if aims.has_front else f' ({_best_in_words(best[name], aims)})'}"
+        for name, chose in _CHOSE.items()
+        if name in results
+    ]
+    said = f"{'; '.join(each)}."
+    if aims.has_front:
+        front = {one.id for one in aims.front([trial for trials in results.values() for trial in trials])}
+        return (
+            f"{said} Of the best trade-offs, {sum(one.id in front for one in results[OLD_DATA])} are among the first."
+        )
+    return f"{said} {_compared_origins(best, aims)}".strip()
+
+
+def _best_of(trials: Sequence[Trial], aims: Aims) -> Trial | None:
+    return None if aims.has_front else aims.best(trials)
+
+
+def _best_in_words(best: Trial | None, aims: Aims) -> str:
+    return "none that counts" if best is None else f"best {short(aims.main.value_of(best))}, trial {best.id}"
+
+
+def _compared_origins(best: Mapping[str, Trial | None], aims: Aims) -> str:
+    """What gave the best so far, and how what old data chose compares with the design."""
+    found = {name: aims.worth(one) for name, one in best.items() if one is not None}
+    if not found:
+        return ""
+    first = max(found, key=lambda name: found[name])
+    said = f"The best so far is {_OWNERS[first]}."
+    if OLD_DATA in found and DESIGN in found:
+        by = found[OLD_DATA] - found[DESIGN]
+        how = "as good as" if by == 0 else f"{short(abs(by))} {'better' if by > 0 else 'worse'} than"
+        said += f" What old data chose alone is {how} the best of the design."
+    return said
 
 
 def _old(old: pd.DataFrame) -> list[str]:

@@ -1,6 +1,7 @@
 """What an optimiser was made with, and what its models say: the part of it that only looks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import pandas as pd
@@ -8,12 +9,13 @@ import pandas as pd
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.advice import Recommendation, noise_in, recommended
-from tunedprior.campaign.explaining import Asked, surrogate_of, taught_by
+from tunedprior.campaign.explaining import Asked, results_by_origin, surrogate_of, taught_by
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.measured import number
 from tunedprior.campaign.notebook import Notebook, locked
 from tunedprior.campaign.outlook import Remaining, Replication, remaining, replication
 from tunedprior.campaign.prediction import predicted, predicted_beforehand
+from tunedprior.campaign.reason_words import origins_in_words
 from tunedprior.campaign.sources import OldSource
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.campaign.telling import Suggestion, trial_meant
@@ -196,7 +198,7 @@ class Viewer(Notebook):
             )
         so_far = self._trust.get(response.target) or TrustSoFar(average, response, self._suggester.aims)
         self._trust[response.target] = so_far.after(tuple(response.told(self._history.told)))
-        return self._trust[response.target].trust
+        return self._with_origins(response, self._trust[response.target].trust)
 
     @overload
     def explain(self, setting: None = None, candidates: Any = None) -> Taught: ...
@@ -228,7 +230,14 @@ class Viewer(Notebook):
         if not isinstance(average, Average) or average.alone or not average.known:
             return None
         so_far = self._trust.get(response.target) or TrustSoFar(average, response, self._suggester.aims)
-        return so_far.only_after(tuple(response.told(self._history.told)))
+        return self._with_origins(response, so_far.only_after(tuple(response.told(self._history.told))))
+
+    def _with_origins(self, response: Objective, trust: Trust) -> Trust:
+        """Trust in old data of the first response says which results it gave without a model; said once is enough."""
+        if not response.is_main:
+            return trust
+        results = results_by_origin(self._history, self._suggester)
+        return replace(trust, where_from=origins_in_words(results, self._suggester.aims))
 
     # -- how it is done --------------------------------------------------------------------------------
 

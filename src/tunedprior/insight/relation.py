@@ -18,6 +18,8 @@ from tunedprior.kernels.sections import StackSection
 from tunedprior.problem.observations import Observations
 
 _NOTHING = float("nan")
+#: What makes up the rest of the variance of a response, where a relation to old data is held.
+BEYOND, OPEN, NOISE, DOUBT = ("beyond", "open", "noise", "doubt")
 _BOUND = 1e-6  # of the largest singular value of settings; a smaller one is that of an equation between them
 _SETTINGS = 64  # of the search space, over which variances are taken; twice as many change trust by 0.003
 
@@ -31,11 +33,15 @@ class Relation:
             times the belief's probability. 0 for beliefs that are not there.
         slope: E[ρ | D], in the units of the objective over those of the old response; nan where nothing is known of ρ.
         positive: P(ρ > 0 | D); nan likewise.
+        rest: What else a response varies by if one of these beliefs holds, as shares of its variance: variation that
+            the old response does not have (`BEYOND`), what is still `OPEN`, `NOISE`, and what old data itself leaves
+            open (`DOUBT`).
     """
 
     explained: Mapping[str, float] = field(default_factory=dict)
     slope: float = _NOTHING
     positive: float = _NOTHING
+    rest: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def trust(self) -> float:
@@ -67,14 +73,18 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
     # Readings of doubtful data have units of their own.
     unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
-    shares = _shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
-    shares = shares * _reliability(among, rows, elsewhere, sample)
+    parts = _shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
+    reliable = _reliability(among, rows, elsewhere, sample)
+    shares = parts[0] * reliable
+    average_of = weight / weight.sum()
+    rest = dict(zip((BEYOND, OPEN, NOISE), (parts[1:] @ average_of).tolist(), strict=True))
+    rest[DOUBT] = float(average_of @ (parts[0] * (1 - reliable)))
     explained: dict[str, float] = {}
     for row, part in zip(rows.tolist(), (weight * shares).tolist(), strict=True):
         belief = among.labels[row].belief
         explained[belief] = explained.get(belief, 0.0) + part
     return Relation(
-        explained, float(weight @ (unit * slopes.mean) / weight.sum()), float(weight @ positive / weight.sum())
+        explained, float(weight @ (unit * slopes.mean) / weight.sum()), float(weight @ positive / weight.sum()), rest
     )
 
 
@@ -109,8 +119,8 @@ def _shares(
     by_old: Float[Tensor, "k m"],
     x: Float[Tensor, "n d"],
     sample: Float[Tensor, "m d"],
-) -> Float[Tensor, " k"]:
-    """var b / (var b + var(m - b) + v + noise): the share of b = E[ρ | D]·ĝ in the variance of a response, for each h.
+) -> Float[Tensor, "4 k"]:
+    """var b, var(m - b), v and noise over their sum, for each h: the first is the share of b = E[ρ | D]·ĝ in it.
 
     b and m - b, the rest of the posterior mean, vary over the sample. What is expected of a response there also has the
     posterior variance v, on average over the sample, and noise. Without v, two observations would count as explained by
@@ -122,8 +132,9 @@ def _shares(
     known = torch.linalg.solve_triangular(slopes.factor, cross.mT, upper=False).square().sum(-2)
     left = (processes.mixed(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
     rest = ((cross @ slopes.solved).squeeze(-1) - by_old).var(-1, correction=0)
-    part = by_old.var(-1, correction=0)
-    shares: Tensor = part / (part + rest + weighed.amplitude[slopes.rows] * (left + processes.noise))
+    part, amplitude = by_old.var(-1, correction=0), weighed.amplitude[slopes.rows]
+    parts = torch.stack([part, rest, amplitude * left, amplitude * processes.noise])
+    shares: Tensor = parts / (part + rest + amplitude * (left + processes.noise))
     return shares
 
 

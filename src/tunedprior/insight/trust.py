@@ -1,4 +1,4 @@
-"""Trust in old data: the share of what is expected that it accounts for, the beliefs behind it, and its history."""
+"""Trust in old data: the share of a response's variance that it explains, the beliefs behind it, and its history."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ import torch
 
 from tunedprior.average.surrogate import Average
 from tunedprior.average.weighing import Weighed
-from tunedprior.insight.relation import Relation, relation_to
+from tunedprior.insight.relation import BEYOND, DOUBT, NOISE, OPEN, Relation, relation_to
 from tunedprior.numerics.isolation import computing
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective
@@ -25,11 +25,19 @@ _SHOWN, _LITTLE, _HALF = 0.005, 0.1, 0.5
 LIKELY = 0.8
 # The probability of a sign above which it counts against what the user said.
 _SURE = 0.9
+# By how much the probability of a relation exceeds what it explains, where the difference is to be told.
+_GAP = 0.5
+_REST = {
+    BEYOND: "varies in ways that the old response does not",
+    OPEN: "is still open after so few results",
+    NOISE: "is noise",
+    DOUBT: "is what old data itself leaves open",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trust:
-    """How much of what is expected old data accounts for, and which beliefs about it that rests on.
+    """How much of the response's variance old data accounts for, and which beliefs about it that rests on.
 
     Attributes:
         beliefs: For each old data set and belief: `probability`, that of the belief given the observations, and
@@ -45,22 +53,27 @@ class Trust:
             and sign.
         expected: For each old data set whose relation the user knows, +1 if the response should rise with the old one,
             -1 if it should fall.
+        gaps: For each old data set to which a relation is probable that explains little, a sentence that says why.
+        where_from: Which results were at settings that old data chose alone, and how they compare; empty if none was.
     """
 
     beliefs: pd.DataFrame
     relations: pd.DataFrame
     history: pd.DataFrame
     expected: Mapping[str, int] = field(default_factory=dict)
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    where_from: str = ""
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures come to, a text of at most two sentences for each old data set."""
+        """What the figures come to, a text for each old data set; and where the results came from."""
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
-        return [
-            _in_words(name, trust, slope, positive, count, self.expected.get(name, 0))
-            for name, trust, slope, positive in rows
+        said = [
+            f"{_in_words(name, *numbers, count, self.expected.get(name, 0))} {self.gaps.get(name, '')}".strip()
+            for name, numbers in ((name, (trust, slope, positive)) for name, trust, slope, positive in rows)
         ]
+        return [*said, self.where_from] if self.where_from else said
 
     def __str__(self) -> str:
         said = "\n".join(self.sentences)
@@ -88,12 +101,13 @@ def _in_words(name: str, trust: float, slope: float, positive: float, count: int
     if slope == 0:
         return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
     if isnan(slope):
-        return f"{about} explains {_percent(trust)} of what is expected {after}; no relation between the two is seen."
+        none = "no relation between the two is seen"
+        return f"{about} explains {_percent(trust)} of the response's variance {after}; {none}."
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
     against = ", against the relation that was given" if sure > _SURE and expected * (positive - 0.5) < 0 else ""
     only = "only " if _SHOWN < trust < _LITTLE else ""
-    explains = f"{about} explains {only}{_percent(trust)} of what is expected {after}"
+    explains = f"{about} explains {only}{_percent(trust)} of the response's variance {after}"
     if trust < _LITTLE:
         if sure < LIKELY:
             return f"{explains}. If the response goes with it at all, it is open which way."
@@ -179,7 +193,21 @@ def _as_tables(so_far: TrustSoFar, steps: "Mapping[int, _Step]") -> Trust:
     rows = [{"observations": float(count)} | step.row() for count, step in steps.items()]
     history = pd.DataFrame(rows).astype({"observations": int}).set_index("observations")
     expected = {old.name: int(so_far.objective.sign * old.sign) for old in so_far.average.known if old.sign}
-    return Trust(last.beliefs, relations, history, expected)
+    gaps = {name: _gap(one, last.probability(name)) for name, one in last.relations.items()}
+    return Trust(last.beliefs, relations, history, expected, {name: said for name, said in gaps.items() if said})
+
+
+def _gap(relation: Relation, probability: float) -> str:
+    """Why a relation of this probability explains so little; empty if it does not."""
+    if not relation.rest or probability - relation.trust < _GAP:
+        return ""
+    names = " or ".join(repr(belief) for belief in relation.explained)
+    largest = max(relation.rest, key=lambda kind: relation.rest[kind])
+    return (
+        f"The belief {names} has a probability of {_percent(probability)}: that the response is some multiple of the "
+        "old one, large or small, and a remainder. It is no share of what is explained: "
+        f"{_percent(relation.rest[largest])} of the variance {_REST[largest]}."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +225,10 @@ class _Step:
             explained = self.relations[old].explained if old else {}
             rows.append((old, belief, probability, explained.get(belief, 0.0)))
         return pd.DataFrame(rows, columns=["old data", "belief", "probability", "trust"])
+
+    def probability(self, old: str) -> float:
+        """That there is a relation to the response of an old data set."""
+        return sum(self.probabilities.get((old, belief), 0.0) for belief in self.relations[old].explained)
 
     def row(self) -> dict[str, float]:
         """One row of `Trust.history`: a number for the probability of each belief; trust, slope and sign."""

@@ -72,7 +72,7 @@ def front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
 
 
 def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
-    """Say how much of what is expected the old data explains by now, and which way it runs."""
+    """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
     from tunedprior.desk.places import reached
 
     found = reached(campaign, name, only_look=True).trust
