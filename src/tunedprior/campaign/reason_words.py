@@ -200,9 +200,8 @@ def origins_in_words(results: Mapping[str, Sequence[Trial]], aims: Aims) -> str:
     said = f"{'; '.join(each)}."
     if aims.has_front:
         front = {one.id for one in aims.front([trial for trials in results.values() for trial in trials])}
-        return (
-            f"{said} Of the best trade-offs, {sum(one.id in front for one in results[OLD_DATA])} are among the first."
-        )
+        own = sum(one.id in front for one in results[OLD_DATA])
+        return f"{said} Old data alone chose {own} of the {len(front)} best trade-offs."
     return f"{said} {_compared_origins(best, aims)}".strip()
 
 
