@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
-from benchmarks.studies import batches, mistakes, slips
+from benchmarks.studies import batches, mistakes, readers, slips
 from benchmarks.tables import DOCS
 
 PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
@@ -95,3 +95,29 @@ def test_the_table_of_slips_is_that_of_the_stored_results() -> None:
             notes, count = of_kind["value"].to_numpy().reshape(-1, 2).sum(0)
             assert cell == f"{notes:,.0f} of {count:,.0f} ({100 * notes / count:.1f} %)"
     assert rows_of("slips")[slips.SOUND][0].startswith("0 of")  # what is promised
+
+
+def test_results_are_recorded_among_readers() -> None:
+    told = readers.recording_among_readers(readers.ReaderJob(0, readers=6, rounds=1))
+    idle, among, answered, refused = told
+    assert idle > 0
+    assert among > 0
+    assert answered + refused == 6
+
+
+def test_the_table_of_readers_is_that_of_the_stored_results() -> None:
+    results = stored("readers")
+    assert (results["readers"] == 200).all()
+    rounds = results.sort_values(["run", "step"])["value"].to_numpy().reshape(-1, 4)
+    idle, among, answered, refused = rounds.T
+    assert (answered + refused == 200).all()
+    (cells,) = rows_of("readers").values()
+    within = int((among <= 2 * idle + 1).sum())
+    assert cells == [
+        str(len(rounds)),
+        f"{np.median(idle):.2f} s (at most {idle.max():.2f} s)",
+        f"{np.median(among):.2f} s (at most {among.max():.2f} s)",
+        f"{within} of {len(rounds)}",
+        f"{answered.sum():.0f}",
+        f"{refused.sum():.0f}",
+    ]

@@ -7,11 +7,13 @@ import optuna
 import pytest
 from optuna.storages._rdb.storage import _VersionManager
 
+from support.postgres import postgres
 from support.served import Visitor, campaign_at, copied, page_of
 from tunedprior import Optimizer
 from tunedprior.web.background import Explainer, Insight, Thinker
 from tunedprior.web.shared import version_of
 
+__all__ = ["postgres"]
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 KINDS: dict[str, dict[str, Any]] = {

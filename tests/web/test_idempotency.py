@@ -12,10 +12,12 @@ import sqlalchemy as sa
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from support.postgres import needs_postgres
 from support.served import Visitor, page_of
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.studies.access import engine_of
+from tunedprior.studies.opening import database
 from tunedprior.web import idempotency
 from tunedprior.web.complaints import OvertakenError
 from tunedprior.web.entries import Entry
@@ -45,11 +47,14 @@ def failing(method: Callable[..., object], error: Exception, *, after: bool) -> 
     return used
 
 
-@pytest.fixture(params=["database", "journal"])
+@pytest.fixture(params=["sqlite", "journal", pytest.param("postgresql", marks=needs_postgres)])
 def register(request: pytest.FixtureRequest, tmp_path: Path) -> FormRegister:
-    if request.param == "database":
-        return register_of(optuna.create_study(storage=f"sqlite:///{tmp_path / 'forms.db'}"))
-    return register_of(optuna.create_study(storage=JournalStorage(JournalFileBackend(str(tmp_path / "forms.log")))))
+    if request.param == "journal":
+        journal = JournalStorage(JournalFileBackend(str(tmp_path / "forms.log")))
+        return register_of(optuna.create_study(storage=journal))
+    is_file = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path / 'forms.db'}" if is_file else request.getfixturevalue("postgres").new_database()
+    return register_of(optuna.create_study(storage=database(url)))
 
 
 # -- whatever goes wrong -----------------------------------------------------------------------------------
@@ -93,7 +98,7 @@ def test_a_server_that_ends_before_writing(lab, monkeypatch: pytest.MonkeyPatch)
         SharedCampaign(lab.opened).tell_unasked(form, RUN)
     assert "recorded already" not in str(refused.value)
     assert not lab.record.trials.told
-    monkeypatch.setattr(idempotency.turn_of.__wrapped__, "__defaults__", (0.0, None))  # the claim has lapsed
+    monkeypatch.setattr(idempotency, "LEASE", 0.0)  # the claim has lapsed
     assert SharedCampaign(lab.opened).tell_unasked(form, RUN).id == 1
 
 
@@ -142,7 +147,9 @@ def test_a_form_of_a_result_that_was_taken_back_records_it_no_second_time(lab) -
 # -- several at once ---------------------------------------------------------------------------------------
 
 
-def test_eight_threads_and_two_servers_act_once_on_each_of_fifty_forms(lab) -> None:
+def test_eight_threads_and_two_servers_act_once_on_each_of_fifty_forms(lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LEASE", "PATIENCE"):
+        monkeypatch.setattr(idempotency, name, 600.0)  # however busy the machine is
     servers = [SharedCampaign(lab.opened) for _ in range(2)]
     forms = {idempotency.new_form(): Entry({"heat": 40, "acid": k / 100}, {"yield": k / 7}) for k in range(50)}
     sent = [(server, form) for form in forms for server in servers for _ in range(2)]

@@ -98,8 +98,7 @@ def test_two_servers_take_a_run_of_ones_own_once(lab) -> None:
 
 
 def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotency, "LEASE", 0.0)
-    monkeypatch.setattr(idempotency.turn_of.__wrapped__, "__defaults__", (0.0, None))  # every claim has lapsed at once
+    monkeypatch.setattr(idempotency, "LEASE", 0.0)  # every claim has lapsed at once
     servers = [SharedCampaign(lab.opened) for _ in range(3)]
     form, entry = idempotency.new_form(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
     at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers))

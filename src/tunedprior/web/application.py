@@ -1,6 +1,7 @@
 """The application: pages, what they look like, and what stands before them."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.resources import files
 
 import jinja2
@@ -68,15 +69,19 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
         text = files("tunedprior.web").joinpath("static", name).read_text(encoding="utf-8")
         return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
+    @lru_cache(maxsize=1)
+    def busy_page(message: str) -> str:
+        """Drawn once: it is for when there is much to do."""
+        return drawing.text("complaint.html", message=message, number=None, title="One moment")
+
     @app.exception_handler(InputError)
     async def refused(request: Request, error: InputError) -> Response:
         number = error.trial.id if isinstance(error, OvertakenError) and error.trial is not None else None
-        is_busy = isinstance(error, BusyError)
-        title = "One moment" if is_busy else "Nothing was changed"
-        page = drawing.page(request, "complaint.html", status_of(error), message=str(error), number=number, title=title)
-        if is_busy:
-            page.headers["retry-after"] = str(BusyError.retry_after)
-        return page
+        if isinstance(error, BusyError):
+            return HTMLResponse(busy_page(str(error)), error.status, {"retry-after": str(error.retry_after)})
+        return drawing.page(
+            request, "complaint.html", status_of(error), message=str(error), number=number, title="Nothing was changed"
+        )
 
     @app.exception_handler(404)
     def not_there(_: Request, __: Exception) -> Response:

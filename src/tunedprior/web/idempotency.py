@@ -109,7 +109,7 @@ class Turn:
 
 @contextmanager
 def turn_of(
-    register: FormRegister, form: str, lease: float = LEASE, patience: float | None = None
+    register: FormRegister, form: str, lease: float | None = None, patience: float | None = None
 ) -> Iterator[Turn | None]:
     """Our turn to act upon a form; None if it is settled, or if somebody else still acts upon it after our patience.
 
@@ -118,9 +118,10 @@ def turn_of(
     Args:
         register: Of the campaign.
         form: The form.
-        lease: Seconds after which whoever claimed it counts as ended.
-        patience: Seconds to wait for somebody else.
+        lease: Seconds after which whoever claimed it counts as ended; `LEASE` when left out.
+        patience: Seconds to wait for somebody else; `PATIENCE` when left out.
     """
+    lease = LEASE if lease is None else lease
     owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
     while not (is_ours := register.claim(form, owner, lease)):
         if register.outcome(form) is not None or time.monotonic() > deadline:
