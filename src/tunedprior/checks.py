@@ -2,12 +2,14 @@
 
 import math
 import numbers
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from unicodedata import category
 
 import numpy as np
 import torch
@@ -83,6 +85,69 @@ def shown(value: object, most: int = 60) -> str:
     except Exception:  # a whole number of thousands of digits, or whatever an object of theirs does
         return f"a {type(value).__name__}"
     return text if len(text) <= most else text[:most] + "…"
+
+
+#: Signs that are not printed for themselves and yet belong to words: they join letters, or keep them apart.
+_WITHIN_WORDS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    r"""The text with every sign that would steer a terminal, or turn what is read around, written out; lines stay.
+
+    >>> printable("argon\x1b[2J"), printable("Fe\u202ecba"), printable("two\nlines")
+    ('argon\\x1b[2J', 'Fe\\u202ecba', 'two\nlines')
+    """
+    return text if text.isprintable() else "".join(map(_written_out, text))
+
+
+def _written_out(letter: str) -> str:
+    if letter.isprintable() or letter in _WITHIN_WORDS or letter == "\n" or category(letter) == "Zs":
+        return letter
+    return letter.encode("unicode_escape").decode()
+
+
+#: What stands for a password that is not shown.
+_HIDDEN = "***"
+_SECRET = re.compile("pass|pwd|secret|token|credential|key", re.IGNORECASE)
+_SECRET_PARAMETER = re.compile(rf"([?&;][^=&]*(?:{_SECRET.pattern})[^=&]*=)[^&]*", re.IGNORECASE)
+
+
+def without_password(url: str) -> str:
+    """The URL of a database as it may be shown: without its password, and without those among its parameters.
+
+    >>> without_password("postgresql://lab:pass:w/rd@server/campaigns")
+    'postgresql://lab:***@server/campaigns'
+    >>> without_password("postgresql://server/campaigns?user=lab&password=secret")
+    'postgresql://server/campaigns?password=***&user=lab'
+    >>> without_password("campaign.db")
+    'campaign.db'
+    """
+    import sqlalchemy  # the command line's help does without
+
+    try:
+        address = sqlalchemy.make_url(url)
+    except (sqlalchemy.exc.ArgumentError, ValueError):  # no URL, or a port that is no number
+        return _without_what_may_be_one(url)
+    if address.password is not None and "@" in f"{address.host}{address.database}":
+        return _without_what_may_be_one(url)  # a password with an @ in it, of which they got a part
+    secrets = {name: _HIDDEN for name in address.query if _SECRET.search(name)}
+    if address.password is None and not secrets:
+        return url
+    shown_url = address.update_query_dict(secrets).render_as_string(hide_password=True)
+    return shown_url.replace("%2A%2A%2A", _HIDDEN)
+
+
+def _without_what_may_be_one(url: str) -> str:
+    """The same for what SQLAlchemy takes for no URL: whatever stands before the last @, or where a port would be."""
+    scheme, colon, rest = url.partition("://")
+    if not colon:
+        return re.sub(r"^([\w+.-]+:)(?!\\).*@", rf"\1{_HIDDEN}@", url)
+    if "@" in rest:
+        user = re.match(r"[^:/@?]*", rest)
+        rest = f"{user[0] if user else ''}:{_HIDDEN}@{rest.rpartition('@')[2]}"
+    else:
+        rest = re.sub(r"^([^:/?]*):[^/?]*", rf"\1:{_HIDDEN}", rest)
+    return _SECRET_PARAMETER.sub(rf"\1{_HIDDEN}", f"{scheme}://{rest}")
 
 
 def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:

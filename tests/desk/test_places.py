@@ -7,7 +7,7 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.desk.places import reached, refuse_other_files
-from tunedprior.errors import InputError
+from tunedprior.errors import FileFormatError, InputError
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_damaged_campaign(campaign: Path) -> None:
     campaign.write_bytes(campaign.read_bytes()[:5000])
-    with pytest.raises(InputError, match=r"is damaged .*tunedprior import"):
+    with pytest.raises(FileFormatError, match=r"is damaged .*tunedprior import"):
         reached(str(campaign))
 
 

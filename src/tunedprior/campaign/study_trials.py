@@ -105,7 +105,7 @@ def trial_in(frozen: FrozenTrial, space: Space, aims: Aims, correction: str | No
         return _of_others(frozen, space, aims)
     try:
         told = trial_of(msgspec.json.decode(text, type=SavedTrial), space)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
         raise FileFormatError(f"Trial {number} of the study is damaged: {error}.") from error
     if frozen.state == TrialState.RUNNING:  # also if somebody was about to tell it when the program ended
         asked = told.suggested or told.setting

@@ -12,6 +12,10 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.desk.shell_words import quoted
 from tunedprior.errors import InputError
 from tunedprior.studies.read_only import locked_part, refusal
+from tunedprior.studies.sqlite_files import refuse_unsound
+
+# Seconds to wait for somebody who is writing.
+_PATIENCE = 60.0
 
 
 def url_of(where: str) -> str:
@@ -74,10 +78,7 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         return
     if path.stat().st_size == 0:
         raise InputError(f"{where!r} is empty, so it is no campaign. Was it cut off when it was copied?")
-    with path.open("rb") as file:
-        beginning = file.read(16)
-    if beginning != b"SQLite format 3\x00":
-        raise InputError(f"{where!r} is no campaign: campaigns are SQLite databases, such as campaign.db.")
+    refuse_unsound(path, _PATIENCE, not locked_part(path))
     if not _holds_studies(path):
         raise InputError(f"{where!r} is a database of another program, and holds no campaign.")
 
@@ -103,13 +104,8 @@ def _refuse_folder(path: Path) -> None:
 def _holds_studies(path: Path) -> bool:
     """Whether there are Optuna's tables; looking changes nothing."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)) as database:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as database:
             found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchone()
     except sqlite3.OperationalError:  # somebody else is at work on it
         return True
-    except sqlite3.DatabaseError as error:
-        raise InputError(
-            f"{str(path)!r} is damaged ({error}). Go on from a copy of it; or begin anew, and take over what "
-            "`tunedprior export` wrote with `tunedprior import`."
-        ) from error
     return found is not None

@@ -11,7 +11,7 @@ import pandas as pd
 from optuna.study import Study
 from torch import Tensor
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import listed, shown, without_password
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decoding import decoded
@@ -107,6 +107,7 @@ def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) 
 
 
 def _short(text: str) -> str:
+    text = without_password(text) if "://" in text else text
     return repr(text if len(text) <= 100 else text[:100] + "…")
 
 

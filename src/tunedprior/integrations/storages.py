@@ -4,12 +4,11 @@ import warnings
 from typing import Any
 
 import optuna
-import sqlalchemy
 from optuna.exceptions import ExperimentalWarning
 from optuna.storages import RDBStorage
 
 from tunedprior.errors import InputError
-from tunedprior.studies.opening import database
+from tunedprior.studies.opening import address_of, database
 
 # Optuna 4.9 gave both another name, and warns of the old one.
 _RETRY = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None) or optuna.storages.RetryFailedTrialCallback
@@ -40,7 +39,7 @@ def shared_storage(
         max_retry: How often a trial whose worker died is queued again; None: until it is completed.
         busy_timeout: Seconds that a worker waits for another one's lock on an SQLite file.
     """
-    address = sqlalchemy.make_url(url)
+    address = address_of(url)
     on_file = address.get_backend_name() == "sqlite"
     if on_file and address.database in (None, "", ":memory:"):
         raise InputError("Workers cannot share SQLite's memory: name a file, as in sqlite:///study.db.")

@@ -1,9 +1,10 @@
 """Databases opened so that several people and programs can use one at a time, and studies in them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import optuna
 import sqlalchemy
@@ -11,12 +12,15 @@ from optuna.storages import BaseStorage, RDBStorage
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
-from tunedprior.checks import shown
+from tunedprior.checks import listed, shown, without_password
 from tunedprior.errors import InputError, MissingExtraError
 from tunedprior.studies.read_only import locked_part, read_only_database
+from tunedprior.studies.sqlite_files import CarefulConnection, FileStorage, refuse_unsound
 
 # Seconds that SQLite waits for others to finish writing.
 _PATIENCE = 60.0
+# What Python's sqlite3 takes from a URL.
+_PARAMETERS = ("timeout", "isolation_level", "detect_types", "check_same_thread", "cached_statements", "uri")
 
 
 def opened(storage: str | BaseStorage) -> BaseStorage:
@@ -26,7 +30,8 @@ def opened(storage: str | BaseStorage) -> BaseStorage:
     if not isinstance(storage, str) or "://" not in storage:
         raise InputError(
             "storage must be the URL of a database, such as 'sqlite:///campaign.db' or "
-            f"'postgresql://user:password@host/database', or an Optuna storage; got {shown(storage)}."
+            "'postgresql://user:password@host/database', or an Optuna storage; got "
+            f"{shown(without_password(storage) if isinstance(storage, str) else storage)}."
         )
     return database(storage)
 
@@ -38,36 +43,64 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
     - In SQLite every transaction takes the lock for writing when it begins. Optuna reads a trial's state and then
       changes it, which PostgreSQL guards by locking the row; in SQLite two workers could read before either writes, and
       both would take the same queued trial, or a trial that was just failed would be completed too.
-    - An SQLite file that may not be written is opened for reading alone.
+    - An SQLite file is looked through first, and refused if it is damaged or holds statements of its own
+      (`studies.sqlite_files`). One that may not be written is opened for reading alone.
 
     Args:
         url: As SQLAlchemy writes it.
         patience: Seconds to wait for somebody else's lock on an SQLite file.
         **options: As for `RDBStorage`.
     """
+    address = address_of(url)
+    if address.get_backend_name() == "sqlite":
+        return _file(url, address, patience, options)
     try:
-        address = sqlalchemy.make_url(_with_driver(url))
-        on_file = address.get_backend_name() == "sqlite"
-        if on_file and address.database and locked_part(Path(address.database)):
-            return read_only_database(url, Path(address.database), patience)
-        engine: dict[str, Any] = {"connect_args": {"timeout": patience}} if on_file else {"pool_pre_ping": True}
-        storage = RDBStorage(_with_driver(url), engine, **options)
+        return RDBStorage(_with_driver(url), {"pool_pre_ping": True}, **options)
     except ImportError as error:
         raise MissingExtraError(
             f"{url.split(':')[0]!r} needs a driver that is not installed. For PostgreSQL: pip install "
             '"tunedprior[postgres]"'
         ) from error
+    except (SQLAlchemyError, OSError, RuntimeError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
+
+
+def address_of(url: str) -> sqlalchemy.URL:
+    """The parts of a URL; an `InputError` that does not show a password, nor a part of it that got elsewhere."""
+    try:
+        address = sqlalchemy.make_url(_with_driver(url))
+        address.get_dialect()
+    except ImportError:
+        pass  # the driver, of which more is said later
+    except (SQLAlchemyError, ValueError):
+        address = None
+    if address is None or (address.password is not None and "@" in f"{address.host}{address.database}"):
+        raise InputError(
+            f"{without_password(url)!r} is no URL of a database. Write it as sqlite:///campaign.db or "
+            "postgresql://user:password@host/database, with %40 for an @ in the password."
+        ) from None
+    return address
+
+
+def _file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[str, Any]) -> RDBStorage:
+    """The storage of an SQLite file, which is looked through first."""
+    named = address.database or ":memory:"
+    file = Path(unquote(urlsplit(named).path)) if named.startswith("file:") else Path(named)
+    unknown = [name for name in address.query if name not in _PARAMETERS]
+    if unknown and "uri" not in address.query:
+        raise InputError(f"The URL of an SQLite file has no parameter {listed(unknown)}. Leave it out.")
+    is_locked = bool(locked_part(file))
+    refuse_unsound(file, patience, not is_locked)
+    if is_locked:
+        return read_only_database(url, file, patience)
+    engine = {"connect_args": {"timeout": patience, "factory": CarefulConnection}}
+    try:
+        # Python's sqlite3 would begin with the first change, after what was read for it.
+        return FileStorage(file, url, engine, begin="BEGIN IMMEDIATE", **options)
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
-    if on_file:
-        sqlalchemy.event.listen(storage.engine, "begin", _begin_to_write)
-    return storage
-
-
-def _begin_to_write(connection: sqlalchemy.Connection) -> None:
-    """Python's sqlite3 would begin with the first change, after what was read for it."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def found(storage: BaseStorage, name: str) -> Study | None:
@@ -87,12 +120,3 @@ def found_or_made(storage: BaseStorage, name: str, directions: Sequence[str]) ->
 def _with_driver(url: str) -> str:
     """With the driver that comes with the extra, where people write the name of the database alone."""
     return re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown.
-
-    >>> without_password("postgresql://lab:secret@server/campaigns")
-    'postgresql://lab:…@server/campaigns'
-    """
-    return re.sub(r":[^:/@]*@", ":…@", url)

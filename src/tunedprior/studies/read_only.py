@@ -10,6 +10,7 @@ import sqlalchemy
 from optuna.storages import RDBStorage
 
 from tunedprior.errors import InputError
+from tunedprior.studies.sqlite_files import CarefulConnection, FileStorage
 
 # The byte of SQLite's error codes that says of what kind they are.
 _KIND = 0xFF
@@ -49,20 +50,17 @@ def read_only_database(url: str, file: Path, patience: float) -> RDBStorage:
     """
     address = f"{file.absolute().as_uri()}?mode=ro"
     # Not as a part of the URL: SQLAlchemy would take `?` and `%` in the names of folders for its own.
-    connect = partial(sqlite3.connect, address, uri=True, timeout=patience, check_same_thread=False)
+    connect = partial(
+        sqlite3.connect, address, uri=True, timeout=patience, check_same_thread=False, factory=CarefulConnection
+    )
     try:
-        storage = RDBStorage(url, {"creator": connect}, skip_table_creation=True)
+        # Python's sqlite3 would begin no transaction, and each query would see another moment.
+        storage = FileStorage(file, url, {"creator": connect}, skip_table_creation=True, begin="BEGIN")
     except Exception as error:
         _refuse_unreadable(error, file)
         raise
-    sqlalchemy.event.listen(storage.engine, "begin", _begin_to_read)
     sqlalchemy.event.listen(storage.engine, "handle_error", partial(_refuse_to_write, file=file))
     return storage
-
-
-def _begin_to_read(connection: sqlalchemy.Connection) -> None:
-    """Python's sqlite3 would begin no transaction, and each query would see another moment."""
-    connection.exec_driver_sql("BEGIN")
 
 
 def _refuse_to_write(context: Any, file: Path) -> None:

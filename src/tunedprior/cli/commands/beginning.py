@@ -9,7 +9,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign
 from tunedprior.cli.output import AsJson, Code, say
 from tunedprior.cli.tables import facts
-from tunedprior.desk.shell_words import campaign_words, quoted
+from tunedprior.desk.shell_words import campaign_words, quoted, shown_place
 
 if TYPE_CHECKING:
     from tunedprior.problem.old_data_report import OldSetReport
@@ -69,8 +69,8 @@ def new(
     is_there = "://" in campaign or Path(campaign).exists()
     if is_there and KeptCampaign.find(opened(url_of(campaign)), name) is not None:
         raise InputError(
-            f"{campaign} holds the campaign {name!r} already. Go on with it, or begin another with --name or in "
-            "another file."
+            f"{shown_place(campaign)} holds the campaign {name!r} already. Go on with it, or begin another with --name "
+            "or in another file."
         )
     options: dict[str, Any] = {"target": next(iter(goals)), "direction": next(iter(goals.values())), "log": bool(log)}
     if len(goals) > 1:
@@ -106,7 +106,7 @@ def new(
         _note(one, faults[one.name], f"tunedprior audit {quoted(files[one.name])} {look}")
     say(
         {
-            "campaign": campaign,
+            "campaign": shown_place(campaign),
             "name": name,
             "space": list(begun.space.names),
             "goal": begun.suggester.aims.in_words(),
@@ -117,7 +117,7 @@ def new(
         },
         facts(
             {
-                "campaign": f"{campaign} ({name})",
+                "campaign": f"{shown_place(campaign)} ({name})",
                 "space": ", ".join(begun.space.names),
                 "goal": begun.suggester.aims.in_words(),
                 "old data": "\n".join(f"{one.name}: {one.used:,} of {one.rows:,} rows used" for one in report.sets)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Force, Name
 from tunedprior.cli.output import AsJson, say
+from tunedprior.desk.shell_words import campaign_words, quoted, shown_place
 
 
 def export(
@@ -40,8 +41,8 @@ def import_(
     opt = reached(campaign, name)
     if opt.trials.trials:
         raise InputError(
-            f"{campaign} holds trials already, and a history is taken over as a whole. Results go in with: tunedprior "
-            f"record {campaign} {history}"
+            f"{shown_place(campaign)} holds trials already, and a history is taken over as a whole. Results go in "
+            f"with: tunedprior record {campaign_words(campaign, name)} {quoted(str(history))}"
         )
     opt.resume(history)
     told, pending = len(opt.trials), len(opt.trials.pending)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
+from tunedprior.desk.shell_words import shown_place
 
 _ANY = 65_535
 
@@ -38,7 +39,6 @@ def serve(
     import optuna
 
     from tunedprior.desk.places import reached
-    from tunedprior.studies.opening import without_password
     from tunedprior.web.application import application_of
     from tunedprior.web.running import Address, door_of, listening, run, token_given
 
@@ -47,7 +47,7 @@ def serve(
     door = door_of(host, token_given(token_file), about, needs_token=not no_token)
     with listening(host, port) as at:
         address = Address(host, at.getsockname()[1], door.token)
-        application = application_of(lambda: reached(campaign, name), door, without_password(campaign))
+        application = application_of(lambda: reached(campaign, name), door, shown_place(campaign))
 
         def ready() -> None:
             said = {"url": address.url, "host": host, "port": address.port, "token": door.token}

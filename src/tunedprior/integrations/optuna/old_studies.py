@@ -13,8 +13,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import listed, shown
-from tunedprior.errors import InputError
+from tunedprior.checks import listed, shown, without_password
+from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.names import are_alike
 from tunedprior.files.study import FAILED, wanted_of
@@ -23,6 +23,7 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.studies.access import storage_of
 from tunedprior.studies.histories import CONSTRAINT, constraints_in
+from tunedprior.studies.opening import opened
 
 
 class NotHereError(InputError):
@@ -54,11 +55,15 @@ def _study_at(url: str) -> Study:
     where, _, name = url.partition("#")
     file = where.removeprefix("sqlite:///")
     if where.startswith("sqlite:///") and not Path(file).is_file():  # which would be made
-        raise NotHereError(f"Old data: there is no file {file!r}. Give the URL of a storage that exists.")
+        shown_file = without_password(where).removeprefix("sqlite:///")
+        raise NotHereError(f"Old data: there is no file {shown_file!r}. Give the URL of a storage that exists.")
     try:
-        names = optuna.get_all_study_names(where)
-    except Exception as error:  # whatever a driver of a database raises
-        raise NotHereError(f"Old data: {where.split('@')[-1]!r} cannot be opened: {error}.") from error
+        storage = opened(where)
+        names = optuna.get_all_study_names(storage)
+    except TunedPriorError as error:
+        raise NotHereError(f"Old data: {error}") from error
+    except StorageInternalError as error:
+        raise NotHereError(f"Old data: {without_password(where)!r} cannot be read now: {error}") from error
     if not name and len(names) == 1:
         name = names[0]
     if name not in names:
@@ -66,7 +71,7 @@ def _study_at(url: str) -> Study:
             f"Old data: the storage has the studies {listed(names)}; got {shown(name)}. Name one after '#', as in "
             "'sqlite:///old.db#name'."
         )
-    return optuna.load_study(study_name=name, storage=where)
+    return optuna.load_study(study_name=name, storage=storage)
 
 
 def refuse_without(responses: Sequence[str], data: Any, name: str) -> None:
