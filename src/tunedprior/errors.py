@@ -75,3 +75,7 @@ class ExhaustedWarning(UserWarning):
 
 class FittingWarning(UserWarning):
     """A model goes on with default parameters because fitting them failed."""
+
+
+class StudyWarning(UserWarning):
+    """Something that another program kept in a study makes no sense, and is left aside."""

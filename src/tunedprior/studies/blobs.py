@@ -51,7 +51,8 @@ def keep(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifac
 def about(study: Study, name: str) -> dict[str, Any] | None:
     """The words that were kept with these bytes; None if there are none."""
     pointer = study_attributes(study).get(f"{_PREFIX}:{name}")
-    return dict(pointer["about"]) if isinstance(pointer, dict) else None
+    told = pointer.get("about") if isinstance(pointer, dict) else None
+    return dict(told) if isinstance(told, dict) else None
 
 
 def is_any(study: Study, beginning: str) -> bool:
@@ -83,13 +84,16 @@ def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
 
 
 def _joined(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -> bytes:
-    keys = [f"{_PREFIX}:piece:{pointer['digest'][:24]}:{number}" for number in range(pointer["pieces"])]
     try:
+        count, digest = pointer["pieces"], pointer["digest"]
+        if count > len(attributes):
+            raise ValueError("pieces are missing")
+        keys = [f"{_PREFIX}:piece:{digest[:24]}:{number}" for number in range(count)]
         packed = b85decode("".join(str(attributes[key]) for key in keys))
         unpack = zlib.decompressobj()
         data = unpack.decompress(packed, _MOST_BYTES)
         if unpack.unconsumed_tail:
             raise ValueError("it is too large")
-    except (KeyError, ValueError, zlib.error) as error:
+    except (KeyError, ValueError, TypeError, zlib.error) as error:
         raise FileFormatError(f"What a study keeps is damaged: {error}.") from error
     return data

@@ -1,15 +1,18 @@
 """Trials of a study as those of a `History`: what was told of a group of parameters, and what is under way."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from statistics import median
 from typing import Any
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from tunedprior.checks import warn
+from tunedprior.errors import StudyWarning
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement
 from tunedprior.problem.objective import Objective
@@ -26,14 +29,18 @@ INTERRUPTED = "tunedprior:interrupted"
 #: What the name of a constraint's response begins with.
 CONSTRAINT = "constraint "
 _CONSTRAINTS = "constraints"
+_FIXED = "fixed_params"
 _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
 def metric_names(study: Study) -> list[str]:
     """The study's metric names, or y, or y1, y2 and so on."""
     count = len(study.directions)
-    # The studies that some pruners hand on have no metric names.
-    return getattr(study, "metric_names", None) or (["y"] if count == 1 else [f"y{k}" for k in range(1, count + 1)])
+    # The studies that some pruners hand on have no metric names, and other programs may have kept something else there.
+    named = getattr(study, "metric_names", None)
+    if isinstance(named, list) and len({one for one in named if isinstance(one, str)}) == len(named) == count:
+        return list(named)
+    return ["y"] if count == 1 else [f"y{k}" for k in range(1, count + 1)]
 
 
 def unlike_parameters(names: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -49,10 +56,30 @@ def unlike_parameters(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 def constraints_in(trial: FrozenTrial) -> dict[str, float]:
     """The values of constraints by name, however they were set; a trial meets them if none is above 0."""
     listed = trial.system_attrs.get(_CONSTRAINTS) or ()
+    if not isinstance(listed, list | tuple):
+        _say_malformed(trial, _CONSTRAINTS)
+        listed = ()
     prefix = f"{_CONSTRAINTS}:"
     found = {str(number): value for number, value in enumerate(listed)}
     found |= {key[len(prefix) :]: one for key, one in trial.system_attrs.items() if key.startswith(prefix)}
-    return {name: float(value) for name, value in found.items() if isfinite(value)}
+    wrong = [name for name, value in found.items() if not _is_number(value)]
+    if wrong:
+        _say_malformed(trial, _CONSTRAINTS)
+    return {name: float(value) for name, value in found.items() if name not in wrong and isfinite(value)}
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number that a float can hold; NaN and infinity are."""
+    return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)
+
+
+def _say_malformed(trial: FrozenTrial, attribute: str) -> None:
+    """Warn of what somebody kept with a trial: the study goes on without it, for this worker and all others."""
+    warn(
+        f"Trial {trial.number} has an attribute {attribute!r} that makes no sense. It is left aside: the trial counts "
+        "as one that another program put into the study.",
+        StudyWarning,
+    )
 
 
 def constraint_name(name: str, taken: Sequence[str]) -> str:
@@ -139,13 +166,25 @@ def settings_in(
     trials: Sequence[FrozenTrial], names: Sequence[str], distributions: Mapping[str, BaseDistribution]
 ) -> list[dict[str, Any]]:
     """Settings of these parameters that trials have, or that were chosen for them and not asked for yet."""
-    settings = [setting_of(trial, distributions) for trial in trials]
-    return [{name: setting[name] for name in names} for setting in settings if _has(setting, names)]
+    found = []
+    for trial in trials:
+        setting = setting_of(trial, distributions)
+        if not _has(setting, names):
+            continue
+        if all(_is_value(setting[name], distributions.get(name)) for name in names):
+            found.append({name: setting[name] for name in names})
+        else:
+            _say_malformed(trial, _FIXED if _FIXED in trial.system_attrs else CHOSEN)
+    return found
 
 
 def setting_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     """What a trial has, what was fixed for it by `enqueue_trial`, or what was chosen for it, in this order."""
-    return {**_chosen_for(trial, distributions), **trial.system_attrs.get("fixed_params", {}), **trial.params}
+    fixed = trial.system_attrs.get(_FIXED, {})
+    if not isinstance(fixed, dict):
+        _say_malformed(trial, _FIXED)
+        fixed = {}
+    return {**_chosen_for(trial, distributions), **fixed, **trial.params}
 
 
 def is_substitute(trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]) -> bool:
@@ -156,15 +195,27 @@ def is_substitute(trial: FrozenTrial, names: Sequence[str], distributions: Mappi
 
 def _chosen_for(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     chosen = trial.system_attrs.get(CHOSEN, CHOOSING)
-    stored = {} if chosen == CHOOSING else json.loads(chosen)
-    return {
-        name: distributions[name].to_external_repr(value) for name, value in stored.items() if name in distributions
-    }
+    if chosen == CHOOSING:
+        return {}
+    try:
+        stored = json.loads(chosen)
+        known = {name: value for name, value in stored.items() if name in distributions}
+        return {name: distributions[name].to_external_repr(value) for name, value in known.items()}
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
+        _say_malformed(trial, CHOSEN)
+        return {}
 
 
 def as_text(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
     """What was chosen, as an attribute's value."""
     return json.dumps({name: distributions[name].to_internal_repr(value) for name, value in setting.items()})
+
+
+def _is_value(value: object, distribution: BaseDistribution | None) -> bool:
+    """Whether a parameter with this distribution may have the value; its range may have changed since."""
+    if isinstance(distribution, CategoricalDistribution):
+        return any(type(value) is type(choice) and value == choice for choice in distribution.choices)
+    return _is_number(value) and isfinite(value)  # type: ignore[arg-type]  # it is one
 
 
 def _has(setting: Mapping[str, Any], names: Sequence[str]) -> bool:
