@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from tunedprior.desk.space_file import read_space_file, space_from_text
@@ -70,3 +72,23 @@ def test_a_file_of_another_encoding(tmp_path) -> None:
         read_space_file(path)
     path.write_bytes("parameters:\n  Wärme: 1 to 2\n".encode("utf-8-sig"))
     assert read_space_file(path).parameters == {"Wärme": (1, 2)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "parameters: " + "[" * 3000,
+        "parameters:\n  a: &a 0 to 1\n  b: *a\n",
+        "parameters:\n  a: !!python/object/apply:os.system [true]\n",
+        "parameters:\n  ? [a, b]\n  : 0 to 1\n",
+        f"parameters:\n  a: 0 to {'9' * 5000}\n",
+        "parameters:\n  a: 0 to 1e999\n",
+        "parameters:\n  a: 0 to 1\x07\n",
+    ],
+    ids=["deep", "alias", "tag", "key", "digits", "infinite", "control"],
+)
+def test_what_no_space_file_holds_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "space.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"^space\.yaml"):
+        read_space_file(path)

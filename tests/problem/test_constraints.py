@@ -336,3 +336,13 @@ def test_neighbours_satisfy_everything_and_are_near() -> None:
     assert {"a": 0.4, "b": 0.6, "c": 0.0, "d": 0.0} in near
     assert {"a": 0.5, "b": 0.4, "c": 0.1, "d": 0.0} in near
     assert all(map(space.allows, near))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 3000 + "a <= 1", "+".join(["a"] * 4000) + " <= 1", "a <= " + "9" * 5000, "a <= 1if a else 2", "\ud800 <= 1"],
+    ids=["signs", "terms", "digits", "warned of by Python", "surrogate"],
+)
+def test_a_text_that_python_would_stumble_over(text: str) -> None:
+    with pytest.raises(InputError, match="constraint"):
+        Space.parse({"a": (0.0, 1.0)}).with_constraints([text])

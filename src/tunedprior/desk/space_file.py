@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})(?:\s+step\s+({_NUMBER})|\s+(log))?")
 _TARGET = re.compile(rf"target\s+({_NUMBER})(?:\s+to\s+({_NUMBER}))?")
 _WHOLE = re.compile(r"[-+]?\d+")
+_MOST_BYTES, _MOST_LEVELS = 2**20, 20
+_MOST_DIGITS = 400  # a float has 309 before the point at most
+_PLAIN_TAGS = (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "seq", "map", "null")))
 _PARTS = ("parameters", "goals", "requirements", "constraints")
 
 
@@ -51,6 +55,10 @@ def read_space_file(path: str | PathLike[str]) -> SpaceFile:
         raise InputError(
             f"There is no space file {str(path)!r}. Draft one from old data: tunedprior space old.csv -o {path.name}"
         )
+    if path.stat().st_size > _MOST_BYTES:
+        raise InputError(
+            f"{path.name} must be a space file; it has more than {_MOST_BYTES // 2**20} MiB. Name another."
+        )
     try:
         return space_from_text(path.read_text(encoding="utf-8-sig"), path.name)
     except UnicodeDecodeError as error:
@@ -65,11 +73,19 @@ def space_from_text(text: str, origin: str) -> SpaceFile:
     {'heat': (20, 90, 5), 'gas': ['air', 'argon']}
     """
     try:
+        _refuse_unusual(text, origin)
         node = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InputError(
             f"{origin}, line {line}: {error.problem}. Compare it with what `tunedprior space` drafts."
+        ) from error
+    except (yaml.YAMLError, UnicodeError, ValueError, LookupError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{origin} cannot be read: {reason}. Compare it with what `tunedprior space` drafts."
         ) from error
     parts = _entries(node, origin, "a space file has the parts " + listed(_PARTS))
     unknown = [name for name in parts if name not in _PARTS]
@@ -97,6 +113,21 @@ def goal_from_text(text: str) -> Goal | None:
     return None if found is None else Target(*(float(one) for one in found.groups() if one is not None))
 
 
+def _refuse_unusual(text: str, origin: str) -> None:
+    """An `InputError` for what a space file has no use for, before anything is built: deep nesting, aliases, tags."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.BaseLoader):
+        line = event.start_mark.line + 1
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MOST_LEVELS:
+            raise InputError(f"{origin}, line {line}: a space file has {_MOST_LEVELS} levels at most; this has more.")
+        if isinstance(event, yaml.AliasEvent):
+            raise InputError(f"{origin}, line {line}: *{event.anchor} stands for something else. Write it out.")
+        tag = getattr(event, "tag", None)
+        if tag not in _PLAIN_TAGS:
+            raise InputError(f"{origin}, line {line}: {tag!r} has no meaning here. Leave it out.")
+
+
 def _each(node: yaml.Node | None, origin: str, read: Callable[[yaml.Node, str, str], Any]) -> dict[str, Any]:
     if node is None or _is_nothing(node):
         return {}
@@ -110,6 +141,8 @@ def _entries(node: yaml.Node | None, origin: str, expected: str) -> dict[str, ya
         raise InputError(f"{origin}, line {line}: {expected} was expected here.")
     found: dict[str, yaml.Node] = {}
     for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise InputError(f"{origin}, line {key.start_mark.line + 1}: a name was expected here, and no list.")
         if key.value in found:
             raise InputError(f"{origin}, line {key.start_mark.line + 1}: {key.value!r} is there twice. Keep one.")
         found[key.value] = value
@@ -120,7 +153,7 @@ def _description(node: yaml.Node, name: str, origin: str) -> Description:
     if isinstance(node, yaml.SequenceNode):
         values = [_text(one, name, origin) for one in node.value]
         are_numbers = all(re.fullmatch(_NUMBER, one) for one in values)
-        return [_number(one) for one in values] if are_numbers else values
+        return [_number(one, name, origin, node) for one in values] if are_numbers else values
     found = _RANGE.fullmatch(node.value.strip()) if isinstance(node, yaml.ScalarNode) else None
     if found is None:
         got = f"; got {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
@@ -129,8 +162,8 @@ def _description(node: yaml.Node, name: str, origin: str) -> Description:
             f"0.1 to 10 log (with decimal points), or a list of values, such as [A, B]{got}."
         )
     low, high, step, log = found.groups()
-    ends = (_number(low), _number(high))
-    return (*ends, "log") if log else (*ends, _number(step)) if step else ends
+    ends = (_number(low, name, origin, node), _number(high, name, origin, node))
+    return (*ends, "log") if log else (*ends, _number(step, name, origin, node)) if step else ends
 
 
 def _goal(node: yaml.Node, name: str, origin: str) -> Goal:
@@ -153,5 +186,7 @@ def _is_nothing(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~")
 
 
-def _number(text: str) -> int | float:
+def _number(text: str, name: str, origin: str, node: yaml.Node) -> int | float:
+    if len(text) > _MOST_DIGITS or abs(float(text)) == inf:
+        raise InputError(f"{origin}, line {node.start_mark.line + 1}: {name} has a number that is too large.")
     return int(text) if _WHOLE.fullmatch(text) else float(text)

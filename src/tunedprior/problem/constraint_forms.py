@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any
@@ -13,6 +14,8 @@ from tunedprior.problem.constraints import Constraint, Linear, Rule
 from tunedprior.problem.parameters import Parameter
 
 _MOST_CHARACTERS = 10_000
+# Python's own stack holds a thousand calls; a sum of n terms is n levels deep.
+_MOST_LEVELS = 400
 _FORMS = '"a + 2*b <= 10", Mixture, Linear, OnlyWhen, or a function of a setting that returns True or False'
 # A sum: the number for each name, and a constant.
 _Sum = tuple[dict[str, float], float]
@@ -94,7 +97,13 @@ def _parsed(text: str, names: Sequence[str]) -> tuple[ast.expr, dict[str, str]]:
     plain = re.sub("`([^`]*)`", stand_in, text)
     by_word |= {f"quoted_{k}__": _among(name, names, text) for k, name in enumerate(quoted)}
     try:
-        return ast.parse(plain.strip(), mode="eval").body, by_word
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's, of texts that are refused further on
+            tree = ast.parse(plain.strip(), mode="eval").body
+        _refuse_deep(tree, text)
+        return tree, by_word
+    except InputError:
+        raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         hint = " Write == for an equality." if re.search(r"(?<![<>=!])=(?!=)", plain) else ""
         raise _wrong(
@@ -102,6 +111,16 @@ def _parsed(text: str, names: Sequence[str]) -> tuple[ast.expr, dict[str, str]]:
             f"cannot be read ({getattr(error, 'msg', None) or type(error).__name__}).{hint} Names with spaces or signs "
             "stand in backticks: `flow rate` <= 3",
         ) from None
+
+
+def _refuse_deep(tree: ast.expr, text: str) -> None:
+    """An `InputError` for an expression whose parts are nested too deep; which Python's stack would not hold."""
+    level: list[ast.AST] = [tree]
+    for _ in range(_MOST_LEVELS):
+        level = [child for one in level for child in ast.iter_child_nodes(one)]
+        if not level:
+            return
+    raise _wrong(text, f"has more than {_MOST_LEVELS} terms or brackets within each other. Write a shorter one")
 
 
 def _among(name: str, names: Sequence[str], text: str) -> str:
