@@ -10,7 +10,7 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, Response
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.web.background import Explainer, Thinker
 from tunedprior.web.complaints import BusyError, OvertakenError, status_of
 from tunedprior.web.guard import FIELD_FOR_TAB, FORM_KEY, NO_FIELD, Application, Door, Guard
@@ -81,6 +81,12 @@ def application_of(opened: Callable[[], Optimizer], door: Door, where: str) -> A
             return HTMLResponse(busy_page(str(error)), error.status, {"retry-after": str(error.retry_after)})
         return drawing.page(
             request, "complaint.html", status_of(error), message=str(error), number=number, title="Nothing was changed"
+        )
+
+    @app.exception_handler(TunedPriorError)
+    def unreadable(request: Request, error: TunedPriorError) -> Response:
+        return drawing.page(
+            request, "complaint.html", 503, message=str(error), number=None, title="The campaign cannot be read"
         )
 
     @app.exception_handler(404)

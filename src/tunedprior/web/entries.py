@@ -13,7 +13,7 @@ from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import Trial, as_given, same_setting
 from tunedprior.web.complaints import MistypedError
-from tunedprior.web.typed_numbers import short, typed_number
+from tunedprior.web.typed_numbers import short, typed_count, typed_number
 
 #: What a form's buttons mean.
 WORKED, FAILED = "worked", "failed"
@@ -210,8 +210,9 @@ def _typed_setting(parameter: Parameter, text: str, shown: Setting | None) -> ob
     if shown is not None and text == _text_of(parameter, shown[parameter.name]):
         return shown[parameter.name]
     if isinstance(parameter, Categorical):
-        if text.isdecimal() and int(text) < len(parameter.choices):
-            return parameter.choices[int(text)]
+        position = typed_count(text, len(parameter.choices) - 1)
+        if position is not None:
+            return parameter.choices[position]
         raise InputError("Choose one of the values.")
     if not text:
         raise InputError("Say what it was set to.")

@@ -12,6 +12,8 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from tunedprior.web.typed_numbers import typed_count
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -27,6 +29,7 @@ KEY_CAME_BACK = "tunedprior.key_came_back"
 #: Fields for the token: none, one that leads on to the campaign, and one that does so in another tab.
 NO_FIELD, FIELD, FIELD_FOR_TAB = "", "here", "in another tab"
 _LONGEST_FORM = 100_000  # bytes
+_LONGEST_ADDRESS = 1_000  # characters; the longest of ours has less than a hundred
 # Seconds that a wrong token keeps its place, and how many places there are: so many can be tried in that time.
 _PAUSE, _GUESSES = 1.0, 5
 _YEAR = 365 * 24 * 3600
@@ -158,6 +161,8 @@ class Guard:
         host = headers.get("host", "")
         if not self._door.admits(host):
             return 421, "This page is not known by that name. Open it by the address that was printed."
+        if len(scope["path"]) > _LONGEST_ADDRESS:
+            return 414, "No page of ours has an address as long as that. Open it by the links on the page."
         if scope["method"] in ("GET", "HEAD"):
             return None if _is_visit(headers) else (403, "Another page asked for this, and it is for people to open.")
         if scope["method"] != "POST":
@@ -166,7 +171,7 @@ class Guard:
         if site not in ("same-origin", "none") or (origin is not None and _host_of(origin) != host.lower()):
             return 403, "Another page sent this form, and only this page's own forms are taken. Nothing was changed."
         length = headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > _LONGEST_FORM:
+        if typed_count(length, _LONGEST_FORM) is None:
             return 413, f"A form has {_LONGEST_FORM:,} bytes at most. Shorten the note. Nothing was recorded."
         return None
 
@@ -237,7 +242,10 @@ def _cookies_in(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _host_of(origin: str) -> str:
     """The name and port of an origin; "null", which is that of a page without one, has none."""
-    return urlsplit(origin).netloc.lower() if origin.startswith(("http://", "https://")) else ""
+    try:
+        return urlsplit(origin).netloc.lower() if origin.startswith(("http://", "https://")) else ""
+    except ValueError:  # brackets that are not closed
+        return ""
 
 
 def _host_in(header: str) -> str:

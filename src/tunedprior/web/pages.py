@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from tunedprior.errors import InputError
@@ -16,13 +17,17 @@ from tunedprior.web.complaints import ForeignFormError, NotThereError, Overtaken
 from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY
 from tunedprior.web.shared import SharedCampaign, trial_in, version_of
 from tunedprior.web.showing import Draw, Pages, Typed
+from tunedprior.web.typed_numbers import typed_count
 
 _PIECE = 1 << 16  # bytes
 
 
 async def typed_in(request: Request) -> Typed:
     """The fields of a form, each once."""
-    form = await request.form()
+    try:
+        form = await request.form()
+    except (HTTPException, UnicodeError, ValueError) as error:
+        raise RefusedError("This form came damaged, and nothing was recorded. Send it once more.") from error
     return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
@@ -172,12 +177,12 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
     @router.post("/suggestions")
     def ask(request: Request, typed: Form) -> Response:
         refuse_foreign(request, typed)
-        form, count = typed.get("form", ""), typed.get("count", "1").strip()
+        form, count = typed.get("form", ""), typed_count(typed.get("count", "1").strip(), MOST)
         if not idempotency.is_form(form):
             raise NotThereError("This form has no number of its own. Open the page anew.")
-        if not count.isdecimal() or not 1 <= int(count) <= MOST:
+        if not count:
             raise RefusedError(f"Ask for 1 to {MOST} suggestions at once.")
-        thinker.ask(form, int(count))
+        thinker.ask(form, count)
         return leads_to(f"/suggestions/{form}")
 
     @router.get("/suggestions/{form}")

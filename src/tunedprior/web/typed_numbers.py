@@ -31,6 +31,16 @@ def typed_number(text: str) -> float:
     raise InputError(f"{shown(plain)} is no number. Write digits, such as 12.5 or 12,5.")
 
 
+def typed_count(text: str, most: int) -> int | None:
+    """A whole number from 0 to `most`; None for any other text, however long.
+
+    >>> typed_count("12", 99), typed_count("9" * 5000, 99), typed_count("-1", 99)
+    (12, None, None)
+    """
+    is_one = text.isdecimal() and len(text) <= len(str(most))
+    return int(text) if is_one and int(text) <= most else None
+
+
 def short(value: object) -> str:
     """A value as people read it: six digits, and no more of them than there are.
 
