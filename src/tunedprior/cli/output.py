@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,11 +11,14 @@ from enum import IntEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
 from tunedprior.cli.stopping import STOPPED
 
+# What steers terminals, or turns what is read around, beyond what JSON writes out by itself.
+_STEERING = re.compile("[\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
 # Whether the present command is to speak to a program; a process runs one at a time.
 _speaking = {"json": False}
 
@@ -44,6 +48,23 @@ class Code(IntEnum):
     STOPPED = STOPPED
 
 
+class PlainConsole(Console):
+    """A terminal to which categories, names, notes and files' names are text, and nothing else.
+
+    Signs that would steer it are written out (`checks.printable`), and brackets are no markup.
+    """
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """As it is drawn, with what is text in it made harmless; what is drawn around it stays."""
+        from tunedprior.checks import printable  # with PyTorch, which help and completion do without
+
+        for one in super().render(renderable, options):
+            yield one if one.control else Segment(printable(one.text), one.style)
+
+
 def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:
     """Print `data` as JSON if the command was given `--json`, or else what is shown to people.
 
@@ -54,14 +75,16 @@ def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> N
 
         _write_json(plain(data))
         return
-    console = Console(highlight=False)
+    console = PlainConsole()
     for one in shown:
         console.print(one, soft_wrap=not wrap)
 
 
 def _write_json(data: Mapping[str, Any]) -> None:
     has_every_letter = (sys.stdout.encoding or "").lower().startswith("utf")
-    sys.stdout.write(json.dumps(data, ensure_ascii=not has_every_letter, indent=2) + "\n")
+    text = json.dumps(data, ensure_ascii=not has_every_letter, indent=2)
+    # JSON itself writes out the first 32 signs alone.
+    sys.stdout.write(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def complain(message: str, kind: str) -> None:
@@ -69,7 +92,7 @@ def complain(message: str, kind: str) -> None:
     if _speaking["json"]:
         _write_json({"error": {"kind": kind, "message": message}})
         return
-    Console(stderr=True, highlight=False).print(f"[bold red]Error:[/] {escape(message)}")
+    PlainConsole(stderr=True).print(Text.assemble(("Error:", "bold red"), " ", message))
 
 
 @contextmanager
@@ -80,7 +103,7 @@ def notes_for_people() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("tunedprior") and str(message) not in said:
             said.add(str(message))
-            Console(stderr=True, highlight=False).print(f"[yellow]Note:[/] {escape(str(message))}")
+            PlainConsole(stderr=True).print(Text.assemble(("Note:", "yellow"), " ", str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

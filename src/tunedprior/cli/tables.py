@@ -14,9 +14,9 @@ def table_of(rows: Iterable[Mapping[str, Any]], title: str = "") -> Table:
     table = Table(title=title or None, title_justify="left", title_style="bold")
     for name in names:
         numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
-        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(_cell(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(in_short(row.get(name))) for name in names))
+        table.add_row(*(_cell(in_short(row.get(name))) for name in names))
     return table
 
 
@@ -26,8 +26,15 @@ def facts(lines: Mapping[str, str], title: str = "") -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for about, said in lines.items():
-        table.add_row(Text(about), Text(said))
+        table.add_row(_cell(about), _cell(said))
     return table
+
+
+def _cell(text: str) -> Text:
+    """Text as wide as it will be printed."""
+    from tunedprior.checks import printable  # with PyTorch, which help and completion do without
+
+    return Text(printable(text))
 
 
 def in_short(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import optuna
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import shown
+from tunedprior.checks import printable, shown
 from tunedprior.desk.places import reached
 from tunedprior.errors import InputError
 from tunedprior.problem.trials import History, in_words
@@ -103,7 +103,7 @@ def _work(where: str, name: str | None, place: str, total: int, first: Sequence[
     except KeyboardInterrupt:
         pass
     except InputError as error:
-        sys.exit(f"Error: {error}")
+        sys.exit(printable(f"Error: {error}"))
 
 
 def _trials(opt: Optimizer, function: Function, total: int, first: Sequence[int], errors_fail: bool) -> Iterator[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
@@ -52,7 +52,7 @@ def serve(
         def ready() -> None:
             said = {"url": address.url, "host": host, "port": address.port, "token": door.token}
             reached_by = "whoever has this address" if door.token else "everybody who uses this computer"
-            say(said, f"[bold]{escape(address.url)}[/]", wrap=False)
+            say(said, Text(address.url, style="bold"), wrap=False)
             if not as_json:
                 say({}, f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.")
             sys.stdout.flush()  # programs read it while the page is served
