@@ -1,6 +1,8 @@
 """Tables written for people, as CSV or Excel files."""
 
+import csv
 import os
+import re
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -9,17 +11,19 @@ import pandas as pd
 
 from tunedprior.errors import InputError
 from tunedprior.files import write_atomically
+from tunedprior.files.cells import guard_formula, would_run
 from tunedprior.integrations.extras import needed
 
 _SHEETS = (".xlsx", ".xlsm")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
+_LIKE_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 
 
 def write_table(table: pd.DataFrame, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write a table into a file, Excel or CSV by its ending; a file that is there is not replaced unless told so."""
     path = Path(path)
     refuse_to_overwrite(path, overwrite)
-    content = _workbook(table) if path.suffix.lower() in _SHEETS else table.to_csv(index=False).encode("utf-8-sig")
-    write_atomically(path, content)
+    write_atomically(path, _workbook(table) if path.suffix.lower() in _SHEETS else _text(table))
 
 
 def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
@@ -39,15 +43,36 @@ def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
         raise InputError(f"{path.name} is there already, and may hold results. Name another file, or use --force.")
 
 
+def _text(table: pd.DataFrame) -> bytes:
+    """CSV in which no text is a formula to whatever opens it: `read_table` gives every cell back as it was."""
+    guarded = table.rename(columns=lambda name: guard_formula(str(name)))
+    guarded = guarded.map(lambda cell: guard_formula(cell) if isinstance(cell, str) else cell)
+    written = [*guarded.columns, *(cell for row in guarded.itertuples(index=False) for cell in row)]
+    # Python quotes a cell with the end of a line in it, and not one with half of that.
+    has_half = any(isinstance(cell, str) and "\r" in cell for cell in written)
+    text = guarded.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC if has_half else csv.QUOTE_MINIMAL)
+    return text.encode("utf-8-sig", "backslashreplace")
+
+
 def _workbook(table: pd.DataFrame) -> bytes:
+    """An Excel file in which text is text, and no formula."""
     stream = BytesIO()
+    escaped = table.rename(columns=lambda name: _escape(str(name)))
+    escaped = escaped.map(lambda cell: _escape(cell) if isinstance(cell, str) else cell)
     with pd.ExcelWriter(stream, engine="openpyxl") as writer:
-        table.to_excel(writer, index=False, freeze_panes=(1, 0))
+        escaped.to_excel(writer, index=False, freeze_panes=(1, 0))
         sheet = writer.sheets["Sheet1"]
         for column, name in zip(sheet.columns, table.columns, strict=True):
             longest = max([len(str(name)), *(len(str(cell.value or "")) for cell in column)])
-            for cell in column[1:]:
+            for cell in column:
                 if isinstance(cell.value, str):
-                    cell.data_type = "s"  # a note that begins with = is no formula
+                    cell.data_type = "s"
+                    cell.quotePrefix = would_run(cell.value)  # so that it stays text when somebody edits it
             sheet.column_dimensions[column[0].column_letter].width = min(40, longest + 3)
     return stream.getvalue()
+
+
+def _escape(text: str) -> str:
+    """Text as Excel's files hold it, which have no control characters and write their numbers instead."""
+    text = _LIKE_ESCAPED.sub("_x005F_", text).encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", text)

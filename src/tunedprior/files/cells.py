@@ -25,6 +25,40 @@ _ERROR = re.compile(r"#[^\s#]{2,14}[!?]|#N/A|#N/?[VD]", re.IGNORECASE)
 DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
 
 
+#: What spreadsheets take for the beginning of a formula, or pass over before they look for one.
+_STARTS = r"=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+_WOULD_RUN = re.compile(rf"'*[{_STARTS}]")
+# The same after a sign at which columns or lines end in spreadsheets that are set so, inside of quotes too.
+_WOULD_RUN_AFTER = re.compile(rf"([;\t\r\n])(?='*[{_STARTS}])")
+_GUARDED_AFTER = re.compile(rf"([;\t\r\n])'(?='*[{_STARTS}])")
+_SIGNED_NUMBER = re.compile(r"[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def would_run(text: str) -> bool:
+    """Whether a spreadsheet would take the text for a formula; a number with a sign is none.
+
+    >>> would_run("=1+1"), would_run("-2.5"), would_run("-2.5+cmd"), would_run("a=1")
+    (True, False, True, False)
+    """
+    return _WOULD_RUN.match(text) is not None and _SIGNED_NUMBER.fullmatch(text) is None
+
+
+def guard_formula(text: str) -> str:
+    """The text as it is written into a file that spreadsheets open: after an apostrophe, where it would be a formula.
+
+    >>> guard_formula("=1+1"), guard_formula("argon"), unguard_formula(guard_formula("'=1+1"))
+    ("'=1+1", 'argon', "'=1+1")
+    """
+    guarded = _WOULD_RUN_AFTER.sub(r"\1'", text)
+    return f"'{guarded}" if would_run(text) else guarded
+
+
+def unguard_formula(text: str) -> str:
+    """What `guard_formula` was given."""
+    plain = _GUARDED_AFTER.sub(r"\1", text)
+    return plain[1:] if plain.startswith("'") and would_run(plain[1:]) else plain
+
+
 def is_blank(cell: Any) -> bool:
     """Whether the cell says that nothing was measured: None, NaN, "", "NA", "-" and the like."""
     if isinstance(cell, str):

@@ -5,23 +5,30 @@ from dataclasses import replace
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.files.cells import unguard_formula
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decimals import DECIMAL_COMMAS, with_decimal_points
 from tunedprior.files.dialect import header_of, separated
 from tunedprior.files.grid import assembled
+from tunedprior.files.packed import MOST_CELLS, MOST_COLUMNS, refuse_many
 from tunedprior.files.records import read_records
+
+_BROAD = 64  # letters in a cell, about: the first lines are looked at
 
 
 def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Sequence[str] = ()) -> ReadTable:
     """The table in this text; cells stay text, but for decimal commas in the columns that are hoped for."""
     text = text.removeprefix("\ufeff")
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{what} must be a table; {origin} is empty. A line with the columns' names comes first.")
+    _refuse_many(text, origin)
     text, separator, on_separator = separated(text, names)
     try:
         found = read_records(text, separator)
     except InputError as error:
         raise InputError(f"{what}: {origin}, {error}.") from error
+    if "'" in text:
+        found = replace(found, rows=[list(map(unguard_formula, row)) for row in found.rows])
     header = header_of(found, separator, names)
     if not header.fields:
         raise InputError(f"{what} must be a table; {origin} holds comments only. Add a line with the columns' names.")
@@ -35,6 +42,17 @@ def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Seq
     read = assembled(fields, rows, lines, unit="line", names=names, what=what, origin=origin, said=[*told, *trailing])
     table, commas = with_decimal_points(read, names, separator, what)
     return replace(read, table=table, said=(*read.said, DECIMAL_COMMAS)) if commas else read
+
+
+def _refuse_many(text: str, origin: str) -> None:
+    """Count cells under the separator that there is most of, which is at least as many as there are."""
+    separators = ",;\t|"
+    lines = text.count("\n") + text.count("\r") + 1
+    beginning = text[: MOST_COLUMNS * _BROAD]
+    widest = max((max(map(line.count, separators)) for line in beginning.splitlines()), default=0)
+    refuse_many(min(lines, MOST_CELLS + 1), widest + 1, origin)
+    separated_by = max(separators, key=beginning.count)
+    refuse_many(text.count(separated_by) + lines, 1, origin)
 
 
 def _on_comments(lines: Sequence[int]) -> list[str]:
