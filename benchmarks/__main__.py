@@ -27,6 +27,7 @@ from benchmarks.studies import (
 from benchmarks.studies.audits import command as audits
 from benchmarks.studies.field import command as field
 from benchmarks.studies.goals import command as goals
+from benchmarks.studies.hostile import command as hostile
 from benchmarks.studies.scale import command as scale
 from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed import command as speed
@@ -42,6 +43,7 @@ _BENCHMARKS = {
     "lambda-floor": lambda_floor,
     "mistakes": mistakes,
     "slips": slips,
+    "hostile": hostile,
     "batches": batches,
     "readers": readers,
     "repeat": repeat,

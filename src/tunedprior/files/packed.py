@@ -12,8 +12,14 @@ from typing import Any
 
 from tunedprior.errors import FileFormatError, InputError
 
-#: No table is larger than this, packed or unpacked: a few kilobytes could otherwise fill the memory.
-MOST_BYTES = 2**30
+#: No text file is larger than this.
+MOST_BYTES_OF_TEXT = 2**30
+#: Nothing that is packed unpacks to more: a few kilobytes could otherwise fill the memory.
+MOST_BYTES = 2**28
+#: Nor do the texts of all cells of a workbook or a Parquet file, each counted as often as it is used.
+MOST_TEXT = 2**28
+#: No table has more cells, and none more columns, which is what spreadsheets hold.
+MOST_CELLS, MOST_COLUMNS = 2**24, 2**14
 
 #: How the names of files of each kind end.
 ENDINGS = {
@@ -42,7 +48,8 @@ _OTHERS = {
     b"{\n": "JSON",
     b"[{": "JSON",
 }
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, RuntimeError, MemoryError)
+#: What reading a damaged archive raises.
+DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, RuntimeError, MemoryError)
 _OPENERS: dict[str, Callable[[BytesIO], Any]] = {
     "gzip": gzip.open,
     "bzip2": bz2.open,
@@ -82,19 +89,34 @@ def unpacked(data: bytes, kind: str, origin: str) -> bytes:
                 return _bounded(file.read, origin)
     except InputError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise FileFormatError(
             f"{origin!r} is a damaged or protected {kind} file ({error}). Copy it again, or unpack it yourself."
         ) from error
     return data
 
 
-def refuse_large(size: int, origin: str) -> None:
-    """An `InputError` if a file has, or unpacks to, more than `MOST_BYTES`."""
-    if size > MOST_BYTES:
+def refuse_large(size: int, origin: str, most: int | None = None) -> None:
+    """An `InputError` if a file unpacks to more than `MOST_BYTES`, or has more than `most`."""
+    most = MOST_BYTES if most is None else most
+    if size > most:
         raise InputError(
-            f"{origin!r} holds more than {MOST_BYTES / 2**30:g} GiB. Read it yourself, and pass the rows that matter "
+            f"{origin!r} holds more than {most / 2**20:,.3g} MiB. Read it yourself, and pass the rows that matter "
             "as a pandas.DataFrame."
+        )
+
+
+def refuse_many(cells: int, columns: int, origin: str) -> None:
+    """An `InputError` for more than `MOST_CELLS`, or `MOST_COLUMNS`; blank cells before the last one count too."""
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{origin!r} has more than {MOST_COLUMNS:,} columns. Is there something far to the right? Clear it, or "
+            "pass the columns that matter as a pandas.DataFrame."
+        )
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"{origin!r} has more than {MOST_CELLS:,} cells, blank ones among them. Is there something far below or to "
+            "the right? Clear it, or pass the rows that matter as a pandas.DataFrame."
         )
 
 
@@ -109,12 +131,12 @@ def _kind_of_zip(data: bytes, origin: str) -> str:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             names = archive.namelist()
             size = sum(one.file_size for one in archive.infolist())
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise FileFormatError(f"{origin!r} is a damaged zip archive or Excel file ({error}). Copy it again.") from error
     if any(name.endswith(".npy") for name in names):
         raise FileFormatError(f"{origin!r} is an archive of NumPy arrays, not a table.")
     kind = "Excel" if "[Content_Types].xml" in names or "content.xml" in names else "zip"
-    if kind == "Excel":
+    if kind == "Excel" or size > MOST_BYTES:
         refuse_large(size, origin)
     return kind
 

@@ -13,9 +13,13 @@ from tunedprior.files.decimals import with_points_in_text
 from tunedprior.files.dialect import header_place
 from tunedprior.files.grid import assembled
 from tunedprior.files.names import matched
-from tunedprior.files.packed import refuse_large
+from tunedprior.files.packed import MOST_TEXT, refuse_large, refuse_many
 from tunedprior.files.workbook_gaps import broken_cells
 
+# Bytes and entries of what a Parquet file says of itself.
+_MOST_OF_FOOTER = 2**24
+_AT_ONCE = 2**16  # rows
+_TEXTS = ("string", "large_string", "binary", "large_binary")
 _INSTALL = 'pip install "tunedprior[files]"'
 
 
@@ -88,15 +92,66 @@ def parquet_reader(origin: str) -> Any:
 
 
 def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
-    """The table of a Parquet file."""
+    """The table of a Parquet file; an `InputError` before it is expanded, if that would take too much room."""
     parquet = parquet_reader(origin)
     try:
-        file = parquet.ParquetFile(BytesIO(data))
-        size = sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups))
-        refuse_large(size, origin)
-        table: pd.DataFrame = file.read().to_pandas()
+        file = parquet.ParquetFile(
+            BytesIO(data), thrift_string_size_limit=_MOST_OF_FOOTER, thrift_container_size_limit=_MOST_OF_FOOTER
+        )
+        about = file.metadata
+        refuse_many(max(about.num_rows, 1) * about.num_columns, about.num_columns, origin)
+        groups = [about.row_group(k) for k in range(about.num_row_groups)]
+        refuse_many(sum(group.column(k).num_values for group in groups for k in range(group.num_columns)), 1, origin)
+        refuse_large(sum(group.total_byte_size for group in groups), origin)
+        texts, at_once = _repeated_texts(file, groups)
+        table = _read_in_batches(parquet.ParquetFile(BytesIO(data), read_dictionary=texts), at_once, origin)
+        frame: pd.DataFrame = table.to_pandas()
     except InputError:
         raise
     except Exception as error:  # Arrow's errors are of many kinds
         raise FileFormatError(f"{origin!r} is not a Parquet file that can be read, or is damaged ({error}).") from error
-    return table
+    # What was read as categories was text, and columns share it rather than repeat it.
+    return frame.astype({name: object for name in frame.columns if name in texts})
+
+
+def _repeated_texts(file: Any, groups: Sequence[Any]) -> tuple[list[str], int]:
+    """Columns of text that is stored once for many rows, and how many rows can be read at once without harm.
+
+    A text is no longer than what is stored of its column, so that so many rows of it have a known size.
+    """
+    texts: set[str] = set()
+    longest = 1
+    for column in (group.column(k) for group in groups for k in range(group.num_columns)):
+        encodings = set(column.encodings) - {"PLAIN", "RLE", "BIT_PACKED"}
+        if column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY") and encodings:
+            longest = max(longest, column.total_uncompressed_size)
+            if all("DICTIONARY" in one for one in encodings):
+                texts.add(column.path_in_schema)
+    plain = {one.name for one in file.schema_arrow if str(one.type) in _TEXTS}
+    return sorted(texts & plain), max(1, min(_AT_ONCE, MOST_TEXT // longest))
+
+
+def _read_in_batches(file: Any, at_once: int, origin: str) -> Any:
+    """All rows, counted while they are read: a file may have more of them than it says of itself."""
+    import pyarrow as pa
+
+    batches, rows, size = [], 0, 0
+    for batch in file.iter_batches(at_once):
+        rows += batch.num_rows
+        size += sum(map(_decoded_size, batch.columns))
+        refuse_many(rows * batch.num_columns, batch.num_columns, origin)
+        refuse_large(size, origin, MOST_TEXT)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, file.schema_arrow)
+
+
+def _decoded_size(column: Any) -> int:
+    """Bytes of a column with every text as often as it is used."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_text = pa.types.is_dictionary(column.type) and str(column.type.value_type) in _TEXTS
+    if not is_text:
+        return int(column.nbytes)
+    lengths = compute.binary_length(column.dictionary)
+    return int(compute.sum(compute.cast(compute.take(lengths, column.indices), pa.int64())).as_py() or 0)

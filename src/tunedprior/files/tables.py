@@ -16,10 +16,11 @@ from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decoding import decoded
 from tunedprior.files.frames import from_columns, from_frame, from_records, from_structured
-from tunedprior.files.packed import MOST_BYTES, kind_of, refuse_large, unpacked
+from tunedprior.files.packed import MOST_BYTES_OF_TEXT, kind_of, refuse_large, unpacked
 from tunedprior.files.sheets import read_parquet, read_workbook
 from tunedprior.files.study import read_study
 from tunedprior.files.text import read_text
+from tunedprior.files.workbook_sizes import refuse_large_workbook
 
 _KINDS = (
     "a pandas.DataFrame, the path of a file (CSV, Excel, Parquet), an open file, a list of dicts, a dict of columns "
@@ -96,7 +97,7 @@ def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) 
             raise InputError(f"{what} must be a table; {given!r} is a folder. Name a file in it.")
         if not path.is_file():
             raise InputError(f"{what}: there is no file {_short(given)}.{_advice(given)}")
-        refuse_large(path.stat().st_size, path.name)
+        refuse_large(path.stat().st_size, path.name, MOST_BYTES_OF_TEXT)
         data = path.read_bytes()
     except InputError:
         raise
@@ -120,6 +121,7 @@ def _advice(given: str) -> str:
 def _read_bytes(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     kind = kind_of(data, origin)
     if kind == "Excel":
+        refuse_large_workbook(data, origin)
         return read_workbook(data, names, what, origin)
     if kind == "Parquet":
         return replace(from_frame(read_parquet(data, origin), names, what, origin), origin=origin)
@@ -131,14 +133,14 @@ def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
     name = getattr(source, "name", None)
     origin = PurePath(name).name if isinstance(name, str) else "the open file"
     try:
-        content = source.read(MOST_BYTES + 1)
+        content = source.read(MOST_BYTES_OF_TEXT + 1)
     except (OSError, ValueError, TypeError) as error:  # closed, opened for writing, of another encoding
         raise InputError(
             f"{what}: the open file cannot be read: {str(error).rstrip('.')}. Pass its path instead."
         ) from error
     if not isinstance(content, str | bytes):
         raise InputError(f"{what}: reading the open file must give text or bytes; got {type(content).__name__}.")
-    refuse_large(len(content), origin)
+    refuse_large(len(content), origin, MOST_BYTES_OF_TEXT)
     if not content.strip():
         raise InputError(f"{what}: the open file is empty or at its end. Call file.seek(0) if it was read before.")
     return (
