@@ -14,6 +14,8 @@ ASKS_ITSELF = {
     "methods/choosers/gp_sampler.py",
     "methods/choosers/ours.py",
     "studies/batches.py",
+    "studies/hostile/attribute_cases.py",
+    "studies/hostile/sqlite_cases.py",
     "studies/ideas.py",
     "studies/speed/data.py",
     "studies/speed/batch_script.py",

@@ -82,9 +82,10 @@ def test_what_nobody_wrote_is_refused_with_the_name_of_the_file(path: Path, stat
         load(path)
 
 
-def test_a_trial_that_is_something_else(path: Path) -> None:
-    change(path, "UPDATE trial_system_attributes SET value_json = '[1, 2]'")
-    with pytest.raises(FileFormatError, match="Trial 1 of the study is damaged"):
+@pytest.mark.parametrize("to", ["'[1, 2]'", "replace(value_json, 'first', 'third')"], ids=["something else", "a word"])
+def test_an_entry_that_was_changed(path: Path, to: str) -> None:
+    change(path, f"UPDATE study_system_attributes SET value_json = {to} WHERE key LIKE 'tunedprior:entry:%'")
+    with pytest.raises(FileFormatError, match="is damaged"):
         load(path)
 
 
