@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from secrets import token_hex
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import sqlalchemy
 from optuna.study import Study
@@ -34,6 +34,7 @@ class ReorderedError(Exception):
     """What was read before is no longer the beginning of the log: two programs appended at the same moment."""
 
 
+@runtime_checkable
 class EntryLog(Protocol):
     """A log of texts, numbered from 1."""
 
