@@ -2,16 +2,19 @@
 
 import math
 import pickle
+from math import inf
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from optuna.distributions import CategoricalDistribution
 
 from support.builders import MIXED, SPACE, mixed
 from tunedprior import History, Optimizer
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, OddResultWarning
 
 
 def test_a_lab_that_rounds_its_settings_is_understood() -> None:
@@ -225,3 +228,21 @@ def test_what_was_run_may_be_five_per_cent_off_in_every_parameter(run: dict, mea
     opt.ask(candidates=[{"a": 0.0, "b": 2.5}])
     opt.tell(run, 1.0)
     assert (opt.pending == []) is meant
+
+
+@pytest.mark.parametrize("value", [inf, -inf, np.float64(inf), torch.tensor(inf)])
+def test_a_run_told_as_infinite_is_kept_as_a_failed_one(value: Any) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)})
+    first, second = opt.ask(n=2)
+    with pytest.warns(OddResultWarning, match="inf is no measurement: it is kept as a failed run"):
+        opt.tell([first, second], [value, 0.5])
+    assert [trial.failed for trial in opt.trials] == [True, False]
+    assert [trial.setting for trial in opt.trials] == [dict(first), dict(second)]
+
+
+def test_one_response_of_several_that_is_infinite_was_not_measured() -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, objectives={"y": "maximize", "cost": "minimize"})
+    with pytest.warns(OddResultWarning, match="no measurement"):
+        opt.tell({"x": 0.5}, {"y": 1.0, "cost": inf})
+    (trial,) = opt.trials
+    assert (trial.value, dict(trial.more)) == (1.0, {})

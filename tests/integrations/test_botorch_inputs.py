@@ -72,3 +72,9 @@ def test_what_cannot_be_used_is_refused() -> None:
 def test_what_was_learnt_can_be_given_instead_of_old_data() -> None:
     same_predictions(gp(old=learnt_prior(*OLD, BOUNDS)), gp())
     same_predictions(gp(old=list(OLD)), gp())
+
+
+@pytest.mark.parametrize("model", [gp, ensemble])
+def test_a_vector_of_observations_is_said_to_be_one(model) -> None:
+    with pytest.raises(InputError, match=rf"n x 1.* got shape \({len(Y)},\)\. Write train_Y\.unsqueeze\(-1\)"):
+        model(X=X, Y=Y.squeeze(-1))

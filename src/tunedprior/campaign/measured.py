@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.campaign.values import as_response, flags_of, told_values
+from tunedprior.campaign.values import as_result, flags_of, told_values
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.aims import Aims
@@ -141,6 +141,6 @@ def _cell(cell: Any, response: Objective) -> float:
     if is_missing(cell) or is_blank(cell):
         return nan
     try:
-        return as_label(cell) if response.labels else as_response(cell)
+        return as_label(cell) if response.labels else as_result(cell)
     except InputError as error:
         raise InputError(f"{response.target!r}: {error}{'' if str(error).endswith('.') else '.'}") from None

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from tunedprior.checks import shown
-from tunedprior.errors import InputError
+from tunedprior.checks import shown, warn
+from tunedprior.errors import InputError, OddResultWarning
+from tunedprior.files.cells import is_infinite
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
 
@@ -41,10 +42,23 @@ def told_values(value: Any, failed: Any, count: int) -> list[float]:
         return [nan] * count
     if value is None:
         raise InputError("tell needs a value for each setting, or failed=True.")
-    told = [as_response(cell) for cell in _column(value, "Values")]
+    told = [as_result(cell) for cell in _column(value, "Values")]
     if len(told) != count:
         raise InputError(f"tell needs one value for each of the {count} settings; got {len(told)}.")
     return [nan if flag else number for number, flag in zip(told, flags, strict=True)]
+
+
+def as_result(cell: Any) -> float:
+    """What came of a run: as `as_response`, and an infinity as NaN, which is a failed run, with a warning.
+
+    A loss that diverged is told so. To refuse it would lose the run.
+    """
+    if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0 and cell is not np.ma.masked:
+        cell = cell.item()
+    if not is_infinite(cell) or isinstance(cell, str):
+        return as_response(cell)
+    warn(f"A value of {float(cell)} is no measurement: it is kept as a failed run.", OddResultWarning)
+    return nan
 
 
 def as_response(cell: Any) -> float:

@@ -70,6 +70,13 @@ def is_blank(cell: Any) -> bool:
     return bool(pd.isna(cell))
 
 
+def is_infinite(cell: Any) -> bool:
+    """Whether the cell is an infinity, as a number or as text; a number too large for a float is none."""
+    if isinstance(cell, str):
+        return cell.strip().casefold().lstrip("+-") in ("inf", "infinity", "∞")
+    return isinstance(cell, float | np.floating) and bool(np.isinf(cell))
+
+
 def is_spreadsheet_error(cell: Any) -> bool:
     """Whether the cell is what spreadsheets show where they could not compute: #DIV/0!, #N/A, #WERT!."""
     return isinstance(cell, str) and _ERROR.fullmatch(cell.strip()) is not None

@@ -22,7 +22,7 @@ from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.integrations import pathwise
 from tunedprior.integrations.ensemble import TunedPriorEnsemble
 from tunedprior.integrations.model_units import InModelUnits, in_model_units
-from tunedprior.integrations.old_tensors import learnt_prior, space_within
+from tunedprior.integrations.old_tensors import learnt_prior, refuse_vector, space_within
 from tunedprior.integrations.on_settings import LearntSum, OnSettings, learnt_kernel
 from tunedprior.models.covariances import amplified
 from tunedprior.problem.box import Box
@@ -67,7 +67,7 @@ class TunedPriorGP(SingleTaskGP):
     def __init__(
         self,
         train_X: Float[Tensor, "*batch n d"],
-        train_Y: Float[Tensor, "*batch n m"],
+        train_Y: Tensor,  # `*batch n 1`, left open: people pass vectors
         train_Yvar: Float[Tensor, "*batch n m"] | None = None,
         likelihood: Likelihood | None = None,
         mean_module: Mean | None = None,
@@ -80,6 +80,7 @@ class TunedPriorGP(SingleTaskGP):
         remainder: bool = True,
         seed: int = 0,
     ) -> None:
+        refuse_vector(train_Y, train_X)
         if train_Y.shape[-1] != 1:
             raise InputError(
                 f"Old data is of one response, so train_Y must have one column; got {train_Y.shape[-1]}. Make a model "

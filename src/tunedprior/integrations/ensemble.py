@@ -20,7 +20,7 @@ from tunedprior.campaign.priors import AVERAGE, surrogate_for
 from tunedprior.checks import Numbers, finite_rows
 from tunedprior.errors import InputError
 from tunedprior.integrations.model_units import Frozen, InModelUnits, in_model_units
-from tunedprior.integrations.old_tensors import RESPONSE, as_old_table, space_within
+from tunedprior.integrations.old_tensors import RESPONSE, as_old_table, refuse_vector, space_within
 from tunedprior.integrations.on_settings import KernelInputsOf
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.old_data import UNNAMED, read_old_data
@@ -55,7 +55,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
     def __init__(
         self,
         train_X: Float[Tensor, "n d"],
-        train_Y: Float[Tensor, "n 1"],
+        train_Y: Tensor,  # `n 1`, left open: people pass vectors
         train_Yvar: Float[Tensor, "n 1"] | None = None,
         *,
         old: Any,
@@ -65,6 +65,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        refuse_vector(train_Y, train_X)
         finite_rows(train_Y, "train_Y")
         average = _average(in_model_units(train_X, old, bounds, input_transform), relation, seed)
         self.transform = None if input_transform is None else Frozen(input_transform)

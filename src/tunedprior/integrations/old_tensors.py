@@ -96,6 +96,15 @@ def as_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFram
     return pd.DataFrame(columns, columns=_names(X.shape[1])).assign(**{RESPONSE: y.detach().cpu().double().numpy()})
 
 
+def refuse_vector(train_Y: Tensor, train_X: Tensor) -> None:
+    """An `InputError` for observations that are a vector, where BoTorch's are a matrix of one column."""
+    if train_Y.ndim < train_X.ndim:
+        raise InputError(
+            f"train_Y must have a column for the response, n x 1, as train_X has n x d; got shape "
+            f"{tuple(train_Y.shape)}. Write train_Y.unsqueeze(-1)."
+        )
+
+
 def refuse_missing_columns(rows: pd.DataFrame, wanted: Sequence[str]) -> None:
     """An `InputError` that names the columns which old data lacks."""
     missing = [name for name in wanted if name not in rows.columns]

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, listed, shown
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.cells import is_blank, is_infinite, numbers
 from tunedprior.problem.imputation import stand_in
 from tunedprior.problem.old_gaps import OldGaps
 from tunedprior.problem.old_rows import OldRows
@@ -98,9 +98,11 @@ class OldSettings:
         column = self._rows.table[parameter.name]
         if isinstance(parameter, Categorical):
             return self._categories(column, parameter)
-        values = self._rows.numbers(column)
+        infinite = column.map(is_infinite).to_numpy(dtype=bool)  # what programs write for "not measured", too
+        values = self._rows.numbers(column.mask(infinite, np.nan) if infinite.any() else column)
         marked = sentinels(values)
         marks, values = np.where(marked, values, np.nan), np.where(marked, np.nan, values)
+        marks[infinite] = [-np.inf if str(cell).strip().startswith("-") else np.inf for cell in column[infinite]]
         self.gaps.add(parameter, np.isnan(values), marks)
         return pd.Series(values, index=column.index)
 

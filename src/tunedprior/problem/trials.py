@@ -1,6 +1,6 @@
 """Trials and the history of them, as frozen values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any
@@ -95,6 +95,10 @@ class History:
 
     def __len__(self) -> int:
         return len(self.told)
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Those told, which `len` counts."""
+        return iter(self.told)
 
     def __repr__(self) -> str:
         aside = f", {len(self.set_aside)} set aside" if self.set_aside else ""

@@ -22,7 +22,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "amend needs the right value, setting or note, or failed=True": ("told.amend(1)",),
     "got the text  … Write a number, with a point": ('told.amend(1, "0.5")',),
-    "Values must be finite, or NaN for a failed run; got ": ("told.amend(1, inf)",),
     "tell needs one value for each of the  … ; got ": ("told.amend(1, [1.0, 2.0])",),
     "A result has a value, or it failed; got both. Leave one of them out": ("told.amend(1, 1.0, failed=True)",),
     "failed must be True or False; got ": (
@@ -90,7 +89,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
 }
 
-WARNED: dict[str, tuple[str, ...]] = {}
+WARNED: dict[str, tuple[str, ...]] = {
+    "OddResultWarning: A value of  … inf is no measurement: it is kept as a failed run": (
+        "told.amend(1, inf); assert told.trials.told[0].failed",
+    ),
+}
 
 TAKEN: tuple[str, ...] = (
     "told.amend(1, nan); assert told.trials.told[0].failed",

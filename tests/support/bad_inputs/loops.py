@@ -11,7 +11,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "optimize(lambda s: None, SPACE, 3, progress=False)",
         "optimize(lambda s: (1.0, 2.0), SPACE, 3, progress=False)",
         'optimize(lambda s: "1.0", SPACE, 3, progress=False)',
-        "optimize(lambda s: inf, SPACE, 3, progress=False)",
         'optimize(lambda s: {"z": 1.0}, SPACE, 3, progress=False)',
         "optimize(lambda s: 1j, SPACE, 3, progress=False)",
         "optimize(lambda s: torch.zeros(2), SPACE, 3, progress=False)",
@@ -63,7 +62,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "after must be a function, such as lambda setting: …; got ": ("simulate(opt, lambda s: 1.0, 1, after=3)",),
 }
 
-WARNED: dict[str, tuple[str, ...]] = {}
+WARNED: dict[str, tuple[str, ...]] = {
+    "OddResultWarning: A value of  … inf is no measurement: it is kept as a failed run": (
+        "optimize(lambda s: inf, SPACE, 3, progress=False)",
+    ),
+}
 
 TAKEN: tuple[str, ...] = (
     "optimize(lambda s: torch.zeros(1, 1, requires_grad=True), SPACE, 2, progress=False)",

@@ -56,7 +56,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "read(OLD.assign(temp=OLD.y > 0))",
         "read(OLD.assign(temp=[10**400] + [40] * 11))",
         "read(OLD.assign(temp=[(1, 2)] * 12))",
-        "read(OLD.assign(temp=inf))",
     ),
     "'temp' must be numbers;  … are dates … Correct them, or leave them blank": (
         'read(OLD.assign(temp=pd.Timestamp("2020-01-01")))',
@@ -142,6 +141,13 @@ WARNED: dict[str, tuple[str, ...]] = {
     ),
     "'temp' is blank in 12 of 12 rows, too many to fill in: what old data says is taken to hold for every 'temp'": (
         "read(OLD.assign(temp=nan))",
+    ),
+    "'temp' is 'not measured' (inf) in 12 of 12 rows, too many to fill in: what old data says is taken to hold": (
+        "read(OLD.assign(temp=inf))",
+    ),
+    "'temp' is 'not measured' (inf) in 2 of 12 rows (row 0, row 1): filled in from the most similar rows": (
+        "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40, inf)))",
+        'read(OLD.assign(temp=OLD.temp.astype(object).where(OLD.temp > 40, "inf")))',
     ),
     "'temp' is blank in 2 of 12 rows (row 0, row 1): filled in from the most similar rows": (
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40)))",

@@ -112,12 +112,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'opt.tell(OLD.assign(asked="perhaps"), OLD["y"])',
         'opt.tell(OLD.assign(direction="north"), OLD["y"])',
     ),
-    "Values must be finite, or NaN for a failed run; got ": (
-        "opt.tell([first, second], [0.5, inf])",
-        "opt.tell(first, inf)",
-        "opt.tell(first, -inf)",
-        "opt.tell(first, 10**400)",
-    ),
+    "Values must be finite, or NaN for a failed run; got ": ("opt.tell(first, 10**400)",),
     "Values must be one number for each setting, in order; got ": ("opt.tell([first, second], {0.5, 0.6})",),
     "Values must be numbers, or NaN for a failed run; got ": (
         "opt.tell([first, second], (v for v in (0.5, 0.6)))",
@@ -165,7 +160,14 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
 }
 
-WARNED: dict[str, tuple[str, ...]] = {}
+WARNED: dict[str, tuple[str, ...]] = {
+    "OddResultWarning: A value of  … inf is no measurement: it is kept as a failed run": (
+        "opt.tell([first, second], [0.5, inf])",
+        "opt.tell(first, inf)",
+        "opt.tell(first, -inf)",
+        "opt.tell(first, torch.tensor(inf))",
+    ),
+}
 
 TAKEN: tuple[str, ...] = (
     "opt.tell([], [])",
