@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
-from benchmarks.studies import batches, mistakes, readers, slips
+from benchmarks.studies import batches, flat, mistakes, readers, slips
 from benchmarks.tables import DOCS
 
 PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
@@ -50,6 +50,26 @@ def test_the_table_of_mistakes_is_that_of_the_stored_results() -> None:
         assert shown == pytest.approx(expected, abs=0.006)
         assert max(shown) <= 1.1  # what is promised
         assert cells[4] == ("0 of 60" if mistake == mistakes.GOOD else "60 of 60")
+
+
+@pytest.mark.parametrize("prior", flat.PRIORS)
+@pytest.mark.parametrize(("seed", "noticed"), [(4, 1.0), (68, 0.0)])
+def test_flat_old_data_is_noticed(prior: str, seed: int, noticed: float) -> None:
+    spread, found = flat.notice(flat.FlatJob(prior, seed))
+    assert found == noticed
+    assert (spread <= 1e-12) == bool(noticed)
+
+
+def test_the_table_of_flat_old_data_is_that_of_the_stored_results() -> None:
+    results = stored("flat")
+    for prior, cells in rows_of("flat").items():
+        own = results[results["prior"] == prior].pivot(index="seed", columns="step", values="value")
+        assert list(own.index) == list(range(flat.SEEDS))
+        is_flat = own[1] <= 1e-12
+        assert cells == [f"{is_flat.sum()} of {is_flat.sum()}", f"{(~is_flat).sum()} of {(~is_flat).sum()}"]
+        assert (own.loc[is_flat, 2] == 1).all()  # what is promised
+        assert (own.loc[~is_flat, 2] == 0).all()
+        assert is_flat.sum() >= 100
 
 
 def test_settings_of_batches_are_apart() -> None:

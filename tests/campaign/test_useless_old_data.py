@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -46,6 +47,19 @@ def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reas
         assert setting == plain.ask()
         opt.tell(setting, mixed(setting))
         plain.tell(setting, mixed(setting))
+
+
+@pytest.mark.parametrize("prior", ["average", "reweighted", "as printed"])
+@pytest.mark.parametrize("seed", [4, 39])
+def test_old_data_that_varies_by_rounding_says_nothing(prior: str, seed: int) -> None:
+    """Easom on [-100, 100]² far from its well: 1 - f differs in the sixteenth digit, on these seeds."""
+    x = np.random.default_rng(seed).uniform(-1, 1, (50, 2))
+    well = -np.cos(100 * x).prod(1) * np.exp(-((100 * x - np.pi) ** 2).sum(1))
+    flat = pd.DataFrame(x, columns=["p", "q"]).assign(y=1 - (0.009 - well) / 1.009)
+    assert 0 < flat["y"].std() < 1e-15
+    with pytest.warns(OldDataWarning, match=r"(never varies|but for rounding).* Going on without old data"):
+        opt = Optimizer({"p": (-1.0, 1.0), "q": (-1.0, 1.0)}, flat, prior=prior)
+    assert opt.surrogate.known == ()
 
 
 @pytest.mark.parametrize("prior", ["average", "reweighted"])

@@ -11,7 +11,7 @@ from tunedprior import average_replicates
 from tunedprior.errors import InputError, NothingToLearnError
 from tunedprior.problem.old_data import read_old_data
 from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import TrainingSet, distinct_rows, random_rows
+from tunedprior.problem.training_set import TrainingSet, distinct_rows, is_flat, random_rows
 
 
 def training_set(old: pd.DataFrame, **options) -> TrainingSet:
@@ -104,7 +104,23 @@ def test_what_says_nothing_is_its_own_error() -> None:
         training_set(plant_data(3).iloc[:1]).standardised()
     with pytest.raises(NothingToLearnError, match="never varies"):
         training_set(plant_data(3).assign(y=2.0)).standardised()
-    assert training_set(plant_data(3).assign(y=2.0)).scaled().response.tolist() == [0.0, 0.0, 0.0]
+    assert training_set(plant_data(3).assign(y=2.0)).scaled().response.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_rounding_is_no_response(size: float) -> None:
+    """Easom far from its well: the responses differ in their last digits, and dividing by that would learn them."""
+    rounded = size * (0.991 + np.array([0.0, 1.1e-16, -2.2e-16, 1.1e-16]))
+    flat = training_set(plant_data(4).assign(y=rounded))
+    assert len(set(flat.response.tolist())) > 1
+    assert is_flat(flat.response)
+    assert flat.scaled() is flat
+    with pytest.raises(NothingToLearnError, match="never varies"):
+        flat.standardised()
+    with pytest.raises(NothingToLearnError, match=r"must vary; all 4 are \S+ but for rounding"):
+        distinct_rows(flat.points, flat.response)
+    some = training_set(plant_data(4).assign(y=size * (0.991 + np.array([0.0, 1e-11, 0.0, 0.0]))))
+    assert some.scaled().response.std(correction=0).item() == pytest.approx(1.0, rel=1e-4)
 
 
 def test_a_machine_learns_from_distinct_rows() -> None:

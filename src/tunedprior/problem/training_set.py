@@ -15,6 +15,8 @@ from tunedprior.problem.old_data import OldTable
 #: Rows up to which each has a coefficient α of its own; the cost of learning grows with their cube.
 MOST_ROWS_WITH_ALPHA = 500
 _LEAST_SETTINGS = 2
+# A response whose standard deviation is no larger, relative to its largest value, varies by rounding alone.
+_FLAT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +72,13 @@ class TrainingSet:
             raise NothingToLearnError(
                 f"Old data needs {_LEAST_SETTINGS} different settings or more; it has {len(self.points)}."
             )
-        shift, spread = self._moments()
-        if not spread > 1e-12 * float(self.response.abs().max()):
+        if is_flat(self.response):
             raise NothingToLearnError("Old data's response never varies.")
-        return self._scaled(shift, spread)
+        return self._scaled()
 
     def scaled(self) -> "TrainingSet":
-        """The same rows with numeric responses of mean 0 and variance 1 (0 if constant); labels unchanged."""
-        if self.labels:
-            return self
-        shift, spread = self._moments()
-        return self._scaled(shift, spread if spread > 0 else 1.0)
+        """The same with numeric responses; labels are unchanged, and so is what never varies: no machine takes it."""
+        return self if self.labels or is_flat(self.response) else self._scaled()
 
     def subset(self, most: int, seed: int) -> "TrainingSet":
         """A random choice of `most` rows, repeated settings averaged; all rows, if there are not more."""
@@ -90,14 +88,22 @@ class TrainingSet:
         points, response = average_replicates(self.points[rows], self.response[rows], self.labels)
         return replace(self, points=points, response=response, places=())
 
-    def _moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the response."""
-        size = float(self.response.abs().max()) or 1.0  # divided by first: neither 1e-300 nor 1e300 is squared
-        part = self.response / size
-        return size * float(part.mean()), size * float(part.std(correction=0))
-
-    def _scaled(self, shift: float, scale: float) -> "TrainingSet":
+    def _scaled(self) -> "TrainingSet":
+        shift, scale = _moments(self.response)
         return replace(self, response=(self.response - shift) / scale, shift=shift, scale=scale)
+
+
+def is_flat(response: Float[Tensor, " n"]) -> bool:
+    """Whether responses differ by no more than their rounding: dividing by so small a spread would learn from that."""
+    rounding = max(_FLAT, 4 * torch.finfo(response.dtype).eps)
+    return not _moments(response)[1] > rounding * float(response.abs().max())
+
+
+def _moments(response: Float[Tensor, " n"]) -> tuple[float, float]:
+    """Mean and standard deviation."""
+    size = float(response.abs().max()) or 1.0  # divided by first: neither 1e-300 nor 1e300 is squared
+    part = response / size
+    return size * float(part.mean()), size * float(part.std(correction=0))
 
 
 def _places(inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]) -> tuple[str, ...]:
@@ -151,9 +157,10 @@ def distinct_rows(
             f"(rows {listed(repeated)}). Merge repeated measurements with tunedprior.average_replicates(X, y) "
             "(labels=True for -1 and +1)."
         )
-    if (y == y[0]).all():
+    if is_flat(y):
+        but = "" if (y == y[0]).all() else " but for rounding"
         raise NothingToLearnError(
-            f"Old responses must vary; all {y.shape[0]} are {float(y[0]):g}, so they say nothing "
+            f"Old responses must vary; all {y.shape[0]} are {float(y[0]):g}{but}, so they say nothing "
             "about which features matter. Optimise without them."
         )
     return X, y
