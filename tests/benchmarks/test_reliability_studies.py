@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
-from benchmarks.studies import batches, flat, mistakes, readers, slips
+from benchmarks.studies import batches, dual, flat, mistakes, readers, slips
 from benchmarks.tables import DOCS
+from support import reference
 
 PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
 
@@ -50,6 +51,66 @@ def test_the_table_of_mistakes_is_that_of_the_stored_results() -> None:
         assert shown == pytest.approx(expected, abs=0.006)
         assert max(shown) <= 1.1  # what is promised
         assert cells[4] == ("0 of 60" if mistake == mistakes.GOOD else "60 of 60")
+
+
+@pytest.mark.parametrize("kind", dual.KERNELS)
+@pytest.mark.parametrize("lam", [1e-8, 1e-2])
+def test_the_reference_in_long_double_is_the_dual_in_fifty_digits(kind: str, lam: float) -> None:
+    rng = np.random.default_rng(1)
+    anchors = rng.uniform(-0.9, 0.9, (12, 2))
+    y = np.sin(2 * anchors[:, 0]) * anchors[:, 1] ** 2 + 0.3 * anchors[:, 0]
+    x = rng.uniform(-0.9, 0.9, (2, 2))
+    pairs, parameter = np.stack([[x[0], x[1], x[0]], [x[0], x[1], x[1]]], axis=1), None if kind == "log ratio" else 0.7
+    exact = np.array(reference.exact_reweighted(kind, parameter, anchors, y, lam, pairs))
+    found = dual.extended(kind, parameter, anchors, y, lam, pairs)
+    error = np.abs(found.values - exact).max() / exact[:2].mean()
+    assert error <= found.error + 1e-14  # values are kept as float64
+    assert found.error < 1e-9
+
+
+@pytest.mark.parametrize(("case", "by_alpha"), [(0, False), (14, True)])
+def test_many_rows_as_printed_are_the_exact_dual(case: int, by_alpha: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dual, "_POINTS", 2)
+    refused, lam, alphas, features, error, reference_error = dual.compare(dual.CASES[case])
+    assert refused == 0
+    assert lam < 1e-7
+    assert (alphas, features > 0) == ((501, False) if by_alpha else (0, True))
+    assert error + reference_error < 1e-6
+
+
+def test_a_factor_in_long_double_solves_what_double_cannot() -> None:
+    values = np.geomspace(1.0, 1e-17, 80)
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((80, 80)))[0].astype(dual.Wide)
+    matrix = (basis * values) @ basis.T + 1e-17 * np.eye(80)
+    right = matrix @ np.ones(80, dtype=dual.Wide)
+    assert np.abs(dual._wide_solver(matrix)(right) - 1).max() < 0.1
+
+
+def test_the_table_of_many_rows_is_that_of_the_stored_results() -> None:
+    results, rows = stored("dual"), rows_of("dual")
+    assert len(rows) == len(dual.CASES) == 20
+    within = 0
+    for case, job in zip(rows.values(), dual.CASES, strict=True):
+        own = results[
+            (results["problem"] == job.problem)
+            & (results["rows"] == job.rows)
+            & (results["kernel"] == job.kernel)
+            & (results["noise"] == job.noise)
+        ].sort_values("step")["value"]
+        assert case[:5] == [
+            job.problem, str(dual.inputs_of(job.problem)), f"{job.rows:,}", job.kernel, f"{job.noise:g}"
+        ]  # fmt: skip
+        if own.iloc[0] == 1:
+            assert case[5:] == ["", "refused", "", ""]
+            continue
+        _, lam, alphas, features, error, bound = own
+        assert float(case[5]) == pytest.approx(lam, rel=0.06)
+        assert case[6] == (f"{alphas:,.0f} α" if alphas else f"{features:,.0f} features")
+        assert [float(case[7]), float(case[8])] == pytest.approx([error, bound], rel=0.5)
+        assert error < 1e-6  # what is promised: right, or refused
+        within += 1
+    assert within == 19
+    assert "Nineteen cases are within it, and one is refused." in PAGE
 
 
 @pytest.mark.parametrize("prior", flat.PRIORS)

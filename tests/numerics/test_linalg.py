@@ -5,7 +5,14 @@ import torch
 
 from support.cases import table
 from tunedprior.errors import FactorisationError, JitterWarning
-from tunedprior.numerics.linalg import cholesky, cholesky_or_none, extended_corner, solve_posdef, symmetric_root
+from tunedprior.numerics.linalg import (
+    cholesky,
+    cholesky_or_none,
+    extended_corner,
+    solve_posdef,
+    symmetric_root,
+    triangle_with_rows,
+)
 
 
 def test_exact_without_a_word() -> None:
@@ -70,3 +77,13 @@ def test_a_root_has_as_many_columns_as_the_rank_in_any_units(scale: float) -> No
     root = symmetric_root(matrix)
     assert root.shape == (5, 2)
     torch.testing.assert_close(root @ root.mT, matrix, rtol=1e-6, atol=1e-9 * scale)
+
+
+def test_rows_join_a_triangle() -> None:
+    random = torch.Generator().manual_seed(0)
+    first, more = (torch.randn(n, 4, dtype=torch.float64, generator=random) for n in (6, 3))
+    triangle = triangle_with_rows(torch.zeros(4, 4, dtype=torch.float64), first)
+    joined = triangle_with_rows(triangle, more)
+    torch.testing.assert_close(joined.mT @ joined, first.mT @ first + more.mT @ more)
+    assert torch.equal(joined, joined.triu())
+    assert (joined.diagonal() >= 0).all()

@@ -5,6 +5,7 @@ Kernel functions take a list of m points (each a list of numbers) and work on co
 """
 
 import cmath
+import decimal
 import itertools
 import math
 
@@ -55,7 +56,7 @@ def direct_product(points, coefficients):
 
 
 def reweighted(kernel, points, anchors, alpha):
-    total = 0.0
+    total = 0
     for a_j, alpha_j in zip(anchors, alpha, strict=True):
         for a_k, alpha_k in zip(anchors, alpha, strict=True):
             total += alpha_j * alpha_k * kernel([a_j, a_k, *points])
@@ -239,6 +240,57 @@ def normal_equations(points, y, indices, lengthscales):
             moment[i] += one * response
             gram[i] = [total + one * other for total, other in zip(gram[i], phi, strict=True)]
     return gram, moment
+
+
+# -- Algorithm 1 in as many digits as are asked for -----------------------------------------------------
+
+
+def decimal_kernel(kind, parameter):
+    """A kernel of Table 1 for points of `decimal.Decimal`s, by its name; ν = 1/parameter² for the first."""
+
+    def kernel(points):
+        products, one = _products(points), decimal.Decimal(1)
+        if kind == "squared exponential":
+            squares = sum(x * x for point in points for x in point)
+            return ((sum(products) - squares / 2) / parameter**2).exp()
+        if kind == "polynomial":
+            return (sum(products) + parameter) ** 4
+        if kind == "exponential":
+            return (sum(products) * parameter).exp()
+        if kind == "sinh":
+            power = (sum(products) * parameter).exp()
+            return (power - one / power) / 2
+        return math.prod(((one + p) / (one - p)).ln() for p in products)  # log ratio
+
+    return kernel
+
+
+def exact_reweighted(kind, parameter, anchors, y, lam, pairs, digits=50):
+    """Σ_jk α_jα_k K₄(a_j, a_k, x, x') with α = (K + λI)⁻¹y for each pair (x, x'), as floats.
+
+    Every number is that of the float it was given as; elimination without pivots will do, as the matrix is positive
+    definite, and loses no more digits than its condition has.
+    """
+    with decimal.localcontext() as context:
+        context.prec = digits
+        exact = lambda row: [decimal.Decimal(float(value)) for value in row]  # noqa: E731
+        kernel = decimal_kernel(kind, None if parameter is None else decimal.Decimal(float(parameter)))
+        anchors, alpha, lam = [exact(row) for row in anchors], exact(y), decimal.Decimal(float(lam))
+        n = len(anchors)
+        matrix = [[kernel([a, b]) for b in anchors] for a in anchors]
+        for i in range(n):
+            matrix[i][i] += lam
+        for i in range(n):
+            for below in range(i + 1, n):
+                factor = matrix[below][i] / matrix[i][i]
+                for j in range(i, n):
+                    matrix[below][j] -= factor * matrix[i][j]
+                alpha[below] -= factor * alpha[i]
+        for i in reversed(range(n)):
+            for j in range(i + 1, n):
+                alpha[i] -= matrix[i][j] * alpha[j]
+            alpha[i] /= matrix[i][i]
+        return [float(reweighted(kernel, [exact(x), exact(z)], anchors, alpha)) for x, z in pairs]
 
 
 # -- Gaussian processes --------------------------------------------------------------------------------

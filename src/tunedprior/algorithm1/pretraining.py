@@ -18,6 +18,7 @@ from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, Machine, Selection, SupportVectorClassifier, select
+from tunedprior.machines.many_rows import refusal, solve_exactly
 from tunedprior.machines.selection import SUPPORT_VECTOR_LAMBDAS, refuse_other_bounds
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
 from tunedprior.numerics.isolation import computing
@@ -137,12 +138,15 @@ def pretrain(
             are fitted by least squares in explicit features, in one pass, at a cost linear in their number: the
             kernel's parameter and λ are selected on a sample of this size and confirmed on held-out rows. Machines
             without a primal form, and kernels with too many features, learn from a random subset, with a warning.
-            Repeated settings are averaged up to this number of different ones, and kept as separate rows beyond.
+            As printed, more are fitted exactly, by α or in as many features as λ asks for; an `InputError` says so
+            where neither is accurate. Repeated settings are averaged up to this number of different ones, and kept as
+            separate rows beyond.
         seed: The seed of random subsets of rows, and of the random restarts for `ard`.
         device: The device of the pass over many rows, such as "cuda".
 
     Raises:
         NothingToLearnError: If there are fewer than two different settings, or a response that never varies.
+        InputError: Also where many rows, as printed, cannot be fitted accurately (`machines.many_rows`).
     """
     space = Space.parse(space)
     how = Learning(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
@@ -196,6 +200,8 @@ def learnt(
         lambdas = how.lambdas(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
         best, lam = confirmed(chosen, every.points.to(device), every.response.to(device), lambdas, how.seed)
+        if how.as_printed:
+            return _as_printed_of_all(best.to("cpu"), lam, every, about)
         feature_map = FeatureMap.of(best, every.points.to(device), how.most_features or _MOST_FEATURES)
         fit, error = fit_all(feature_map, lam, every)
         if error <= _WORSE * chosen.error:
@@ -207,6 +213,21 @@ def learnt(
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
+
+
+def _as_printed_of_all(kernel: FreeKernel, lam: float, every: TrainingSet, about: dict[str, Any]) -> WeightPrior:
+    """The prior of the exact fit of all rows, whose kernel is right to a share of its mean variance, or refused."""
+    fit, error = solve_exactly(kernel, every.points, every.response, lam)
+    if isinstance(fit, AlphaFit):
+        about = about | {"anchors": fit.anchors, "places": every.places}
+    prior = WeightPrior(fit, machine="LeastSquares", error=error, **about)
+    try:
+        by_features = getattr(prior.kernel(), "by_features", True)
+    except InputError:  # rounding would spoil the sum over pairs of rows
+        by_features = False
+    if not by_features:
+        raise refusal(kernel, len(every), lam)
+    return prior
 
 
 def _refuse_other_devices(device: Any) -> None:

@@ -13,6 +13,10 @@ from tunedprior.kernels.features.explicit import Explicit
 from tunedprior.kernels.free_kernel import Product
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
+from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA
+
+# The tolerance where a fit has more coefficients α than that: it is one as printed, which is promised to 1e-6 in all.
+_TOLERANCE_OF_MANY = TOLERANCE / 10
 
 
 class FixedReweighted(SizesOfCoefficients):
@@ -51,7 +55,8 @@ class ReweightedBelief(KernelBelief):
 
     def by_alpha(self, fit: AlphaFit) -> Kernel:
         """The `FixedReweighted` kernel of a fit with a coefficient α_j for each old row."""
-        return FixedReweighted(fit.kernel, fit.anchors, fit.alpha)
+        many = len(fit.anchors) > MOST_ROWS_WITH_ALPHA
+        return FixedReweighted(fit.kernel, fit.anchors, fit.alpha, tolerance=_TOLERANCE_OF_MANY if many else TOLERANCE)
 
     def by_features(self, fit: FeatureFit) -> Kernel:
         """Σ_i ŵ_i² ϑ_iϑ_i' in explicit features, for a fit with a weight ŵ_i for each."""

@@ -14,6 +14,7 @@ _JITTER_LADDER = {
 }
 
 _NEGLIGIBLE = 1e-14  # relative to the largest eigenvalue
+_POWER_STEPS = 10
 
 
 def cholesky(
@@ -85,6 +86,25 @@ def solve_posdef(
 ) -> Float[Tensor, "*batch n k"]:
     """matrix⁻¹ right, for a positive definite matrix."""
     return torch.cholesky_solve(right, cholesky(matrix))
+
+
+def triangle_with_rows(triangle: Float[Tensor, "p p"], rows: Float[Tensor, "n p"]) -> Float[Tensor, "p p"]:
+    """R, upper triangular, with RᵀR = TᵀT + XᵀX for a triangle T and rows X, and no negative number on its diagonal.
+
+    By Householder's QR, with an error of rounding relative to each column of X: in XᵀX it would be squared.
+    """
+    joined: Tensor = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
+    return joined * torch.where(joined.diagonal() < 0, -1.0, 1.0)[:, None]
+
+
+def largest_inverse_eigenvalue(factor: Float[Tensor, "p p"]) -> float:
+    """The largest eigenvalue of (LLᵀ)⁻¹ for a Cholesky factor L, by a few steps of the power method."""
+    vector = torch.ones_like(factor[:, :1]) + torch.linspace(0, 1, len(factor)).to(factor)[:, None]
+    size = 0.0
+    for _ in range(_POWER_STEPS):
+        vector = torch.cholesky_solve(vector / vector.norm(), factor)
+        size = float(vector.norm())
+    return size
 
 
 def symmetric_root(matrix: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:

@@ -236,6 +236,52 @@ def largest_features(
     return indices[chosen], max(0.0, 1 - float(sizes[chosen].sum()) / trace)
 
 
+def complete_features(
+    base: FreeKernel, sample: Product, most: int, negligible: float
+) -> tuple[Int[Tensor, "p d"], float]:
+    """As `largest_features`, where less may be missing than a sum of the others can show, which is right to rounding.
+
+    What is missing is therefore added up itself: the features that were enumerated and are not among the result, and,
+    for all that were not, the last two batches. Sizes fall by a factor of ten or more from batch to batch, and far
+    fewer than ten times as many features have the next one.
+
+    Returns:
+        The multi-indices, and the missing share of Σ_j K₂(a_j, a_j); 1 where more features would have been enumerated
+        than are of use, or some overflow.
+    """
+    trace = float(base.cross(sample.rowwise(sample), sample.empty_product()).sum())
+    constant = multi_indices(sample.points.shape[1], 0).to(sample.points.device)
+    if trace <= 0:
+        return constant, 0.0
+    found: list[tuple[Tensor, Tensor]] = []
+    before, looked_at, rest = float("inf"), 0, 1.0
+    for batch in best_first(base, sample, negligible=negligible):
+        if len(batch) == 0:
+            continue
+        total = 0.0
+        for some in chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
+            features, phi = _weighted_features(base, batch[some], sample)
+            squares = phi.square().sum(1)
+            if not squares.isfinite().all():
+                return constant, 1.0
+            found.append((features.indices, squares))
+            total += float(squares.sum())
+        looked_at += len(batch)
+        # Two in a row: the batches of some kernels are degrees, every other one of which may be empty.
+        if before + total <= negligible * trace / 2:
+            rest = (before + total) / trace
+            break
+        before = total
+        if looked_at > 4 * most + 1024:
+            return constant, 1.0
+    indices, sizes = torch.cat([index for index, _ in found]), torch.cat([size for _, size in found])
+    order = sizes.argsort()
+    gone = sizes[order].cumsum(0)
+    dropped = max(int((gone <= negligible * trace / 2).sum()), len(order) - most)
+    left_out = float(gone[dropped - 1]) / trace if dropped else 0.0
+    return indices[order[dropped:]], min(1.0, left_out + rest)
+
+
 def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
     """Upper bound on the mean of K₂(x, x) - Σ_i φ_i(x)² over the box: the variance that these features miss."""
     far = _reach(base, anchors)

@@ -27,16 +27,17 @@ _LEAST_LOG_SIZE = -300.0  # relative to the largest, for each input
 
 
 def best_first(
-    base: FreeKernel, anchors: Product, means: Float[Tensor, "d q"] | None = None
+    base: FreeKernel, anchors: Product, means: Float[Tensor, "d q"] | None = None, negligible: float = ROUNDING
 ) -> Iterator[Int[Tensor, "p d"]]:
     """All multi-indices in batches, by decreasing Π_d E_A[φ_{i_d}²], the mean over anchors A; failing that by degree.
 
-    If `means` are given (log of the mean squares over the box, per input and power), by the product with these.
+    If `means` are given (log of the mean squares over the box, per input and power), by the product with these. Powers
+    of one input whose mean square is far below a negligible share of the largest are left out.
     """
     num_inputs, device = anchors.points.shape[-1], anchors.points.device
     least, before, step = np.inf, np.inf, _STEP
     if base.log_factors(0) is not None:
-        sizes = _log_sizes(base, anchors)
+        sizes = _log_sizes(base, anchors, negligible)
         if means is not None:
             sizes = sizes + means[:, : sizes.shape[1]].cpu().numpy()
         least = sizes.max(1).sum()
@@ -61,14 +62,14 @@ def _by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
         yield multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
 
 
-def _log_sizes(base: FreeKernel, anchors: Product) -> Float64[ndarray, "d k"]:
+def _log_sizes(base: FreeKernel, anchors: Product, negligible: float = ROUNDING) -> Float64[ndarray, "d k"]:
     """log of the mean of φ_k² over the anchors, per input and power k, up to a power where it is negligible."""
     highest, (x, envelope) = _POWERS, (anchors.points, base.log_envelopes(anchors.points))
     while True:
         logs = torch.special.xlogy(torch.arange(highest + 1).to(x), x.abs()[..., None]) + envelope[..., None]  # a d k
         factors: Any = base.log_factors(highest)
         sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors.to(x)
-        if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(ROUNDING) - 10).all() or highest >= MOST_POWERS:
+        if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(negligible) - 10).all() or highest >= MOST_POWERS:
             found: Float64[ndarray, "d k"] = sizes.cpu().numpy()
             return found
         highest *= 2
