@@ -10,8 +10,9 @@ import torch
 from support import reference
 from support.builders import PLANT, plant_data
 from tunedprior import Optimizer, pretrain
+from tunedprior.acquisition.posterior import believing
 from tunedprior.algorithm1 import TunedPrior
-from tunedprior.errors import InputError, OldDataWarning
+from tunedprior.errors import InputError, JitterWarning, OldDataWarning
 from tunedprior.kernels import SquaredExponential, WithBias
 from tunedprior.machines import LeastSquares, SupportVectorClassifier, select
 from tunedprior.problem.observations import Observations
@@ -87,6 +88,60 @@ def test_the_posterior_is_that_of_a_zero_mean_and_the_kernel_as_it_is(old: pd.Da
     posterior = model.posterior(at)
     assert (shift + scale * posterior.mean[:, 0]).tolist() == pytest.approx(mean.tolist(), rel=1e-4, abs=1e-5)
     assert (scale**2 * posterior.variance[:, 0]).tolist() == pytest.approx(variance.tolist(), rel=1e-3, abs=1e-5)
+
+
+def _told(surrogate: TunedPrior, noise_std: float) -> tuple[Observations, torch.Tensor]:
+    """Two settings that are all but the same with results that differ, and one far away; and their kernel inputs."""
+    settings = [{"a": 3.0, "b": 0.4}, {"a": 3.01, "b": 0.4}, {"a": 8.0, "b": 0.9}]
+    codes = surrogate.box.codes(settings)
+    y = torch.tensor([[0.50], [0.52], [0.1]], dtype=torch.float64)
+    return Observations(codes, (y - 0.4) / 0.2, noise_std / 0.2, 0.4, 0.2), surrogate.prior.inputs(codes)
+
+
+@pytest.mark.parametrize("noise_std", [1e-4, 1e-5])
+def test_known_noise_is_taken_as_it_is_however_small(old: pd.DataFrame, noise_std: float) -> None:
+    surrogate = Optimizer(PLANT, old, prior="as printed", noise_std=noise_std).surrogate
+    told, inputs = _told(surrogate, noise_std)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = surrogate(told)
+        pending = surrogate.box.codes([{"a": 5.0, "b": 0.1}])
+        conditioned, expected = believing(model, surrogate, told, pending)
+    kernel = surrogate.prior.kernel()
+    gram = kernel(inputs).to_dense().numpy()
+    y = 0.4 + 0.2 * told.y[:, 0].numpy()
+    at = surrogate.box.codes([{"a": 3.2, "b": 0.4}, {"a": 5.0, "b": 0.1}])
+    cross = kernel(surrogate.prior.inputs(at), inputs).to_dense().numpy()
+    mean, raised = (
+        cross @ np.linalg.solve(gram + variance * np.eye(3), y) for variance in (noise_std**2, 2e-6 * 0.2**2)
+    )
+    assert abs(mean[0] - raised[0]) > 0.01  # what the floor changed
+    assert (0.4 + 0.2 * model.posterior(at).mean[:, 0]).tolist() == pytest.approx(mean.tolist(), rel=1e-4)
+    # A pending setting is believed to give what is expected, so nothing else changes.
+    assert (0.4 + 0.2 * expected).tolist() == pytest.approx([mean[1]], rel=1e-4)
+    assert (0.4 + 0.2 * conditioned.posterior(at).mean[:, 0]).tolist() == pytest.approx(mean.tolist(), rel=1e-3)
+    assert conditioned.likelihood.noise.tolist() == pytest.approx([(noise_std / 0.2) ** 2] * 4)
+
+
+def test_where_no_noise_cannot_be_the_jitter_is_said(old: pd.DataFrame) -> None:
+    surrogate = Optimizer(PLANT, old, prior="as printed", noise_std=0.0).surrogate
+    codes = surrogate.box.codes([{"a": 3.0, "b": 0.4}] * 3)
+    with pytest.warns(JitterWarning, match="of the mean diagonal as jitter"):
+        model = surrogate(Observations(codes, torch.tensor([[0.1], [0.2], [0.3]]).double(), 0.0))
+    assert 0 < model.likelihood.noise.max() < 1e-6 * model.covar_module(codes).to_dense().mean()
+    assert torch.isfinite(model.posterior(codes).mean).all()
+
+
+@pytest.mark.parametrize("prior", ["reweighted", "average"])
+def test_elsewhere_it_is_said_that_little_noise_counts_as_more(old: pd.DataFrame, prior: str) -> None:
+    opt = Optimizer(PLANT, old, prior=prior, noise_std=1e-5, seed=0)
+    told, _ = _told(Optimizer(PLANT, old, prior="as printed").surrogate, 1e-5)
+    with pytest.warns(JitterWarning, match=r"less than 0\.14 % of the standard deviation .* counts as that much"):
+        opt.surrogate(told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opt.surrogate(_told(Optimizer(PLANT, old, prior="as printed").surrogate, 0.01)[0])
+        opt.surrogate(_told(Optimizer(PLANT, old, prior="as printed").surrogate, 0.0)[0])
 
 
 def test_only_the_noise_is_fitted(old: pd.DataFrame) -> None:

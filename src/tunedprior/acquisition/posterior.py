@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.average.mixture import LEAST_VARIANCE, MixtureOfProcesses
-from tunedprior.models.fitting import LEAST_NOISE
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, quietly
 from tunedprior.numerics.linalg import cholesky
@@ -92,5 +91,6 @@ def believing(
             return surrogate(observations.supposing(pending, expected)), expected.squeeze(-1)
         noise = {}
         if observations.noise_std is not None:  # in units of y, as the model has a scale of its own
-            noise["noise"] = torch.full_like(expected, max(observations.noise_std**2, LEAST_NOISE))
+            least = float(model.likelihood.noise.min())
+            noise["noise"] = torch.full_like(expected, max(observations.noise_std**2, least))
         return model.condition_on_observations(pending, expected, **noise), expected.squeeze(-1)

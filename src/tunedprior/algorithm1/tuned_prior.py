@@ -10,7 +10,7 @@ from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.errors import InputError
 from tunedprior.kernels.box_means import mean_variance
 from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, with_amplitude
-from tunedprior.models.fitting import fitted_process
+from tunedprior.models.fitting import fitted_process, process_as_it_is
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
 
@@ -20,7 +20,8 @@ class TunedPrior:
     """f ~ GP(m, σ_f² K^A₂): a process with the re-weighted kernel, its m, σ_f and noise fitted to observations D.
 
     As printed it is f ~ GP(0, K^A₂) in the units of the response, without m and σ_f. The paper does not say where the
-    noise variance comes from: where it is not known it is fitted, with BoTorch's prior.
+    noise variance comes from: where it is not known it is fitted, with BoTorch's prior. Known noise is taken as it is
+    then; otherwise it counts as 2e-6 of the variance of D at least.
 
     Attributes:
         prior: The weight prior learnt from old data.
@@ -51,7 +52,7 @@ class TunedPrior:
         inputs = KernelInputs(self.box, -self.prior.reach, self.prior.reach)
         if self.as_printed:  # zero, and the kernel as it is, in units of the observations' y
             shift, scale = observations.shift, observations.scale
-            return fitted_process(observations, inputs, UnitMeanVariance(self._kernel(), scale**2), -shift / scale)
+            return process_as_it_is(observations, inputs, UnitMeanVariance(self._kernel(), scale**2), -shift / scale)
         return fitted_process(observations, inputs, with_amplitude(self._kernel(), self._mean_variance))
 
     def _kernel(self) -> Kernel:

@@ -12,7 +12,7 @@ from tunedprior.average.old_sets import OldSet
 from tunedprior.average.slopes import with_known_signs
 from tunedprior.average.weighing import Cache, Weighed, weigh
 from tunedprior.beliefs import belief, beliefs
-from tunedprior.models.fitting import LEAST_NOISE
+from tunedprior.models.fitting import LEAST_NOISE, warn_of_little_noise
 from tunedprior.models.surrogate import CachingSurrogate
 from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.isolation import LARGE, computing
@@ -108,6 +108,8 @@ class Average(CachingSurrogate):
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""
         noise_std = observations.noise_std
         variance = None if noise_std is None else max(noise_std**2, LEAST_NOISE)
+        if noise_std and noise_std**2 < LEAST_NOISE:
+            warn_of_little_noise()
         x = self.box.inputs(observations.codes)
         with computing(len(x) >= LARGE):
             weighed, cache = weigh(

@@ -1,5 +1,6 @@
 """Fitting the parameters of a Gaussian process to observations."""
 
+from math import sqrt
 from typing import Any, TypeVar
 
 import torch
@@ -10,37 +11,106 @@ from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.transforms.input import InputTransform
 from botorch.settings import validate_input_scaling
 from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
+from gpytorch.likelihoods.noise_models import FixedGaussianNoise
 from gpytorch.means import ConstantMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from jaxtyping import Float
+from torch import Tensor
 
 from tunedprior.checks import warn
-from tunedprior.errors import FittingWarning
+from tunedprior.errors import FittingWarning, JitterWarning
 from tunedprior.numerics.isolation import ENDED_EARLY, quietly
+from tunedprior.numerics.linalg import jitter_of
 from tunedprior.problem.observations import Observations
 
-#: A noise variance of zero makes covariance matrices singular; this much of the response's variance does not show.
+#: Known noise counts as this share of the results' variance at least, but for a process as printed: with less,
+#: covariance matrices may be singular. It shows where settings lie so close together that results differ by as little.
 LEAST_NOISE = 2e-6
 
 ModelT = TypeVar("ModelT", bound=GPyTorchModel)
 
 
-def fitted_process(
-    observations: Observations, transform: InputTransform, covariance: Kernel | None = None, mean: float | None = None
-) -> SingleTaskGP:
-    """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations.
+class _NoiseAsItIs(FixedGaussianNoise):
+    """GPyTorch's fixed noise, without its floor of 1e-6."""
 
-    With a `mean`, that is the prior mean, and y is taken in the units it has; otherwise the mean is fitted too.
+    def __init__(self, noise: Float[Tensor, " n"]) -> None:
+        super().__init__(torch.ones_like(noise))
+        self.noise = noise
+
+
+class KnownNoise(FixedNoiseGaussianLikelihood):
+    """Gaussian noise whose variance is known for each observation, and taken as it is, however small."""
+
+    def __init__(self, noise: Float[Tensor, " n"]) -> None:
+        super().__init__(torch.ones_like(noise))
+        self.noise_covar = _NoiseAsItIs(noise)
+
+    def get_fantasy_likelihood(self, **kwargs: Any) -> "KnownNoise":
+        """The same for more observations, whose noise is given as `noise`."""
+        more: Tensor = kwargs["noise"]
+        return KnownNoise(torch.cat([self.noise.expand(*more.shape[:-1], -1), more], -1))
+
+
+def known_noise(observations: Observations) -> Float[Tensor, "n 1"] | None:
+    """The noise variance of each observation, where it is known: `LEAST_NOISE` or more, with a warning if it was less.
+
+    An exact response is one with that little noise, without a warning.
     """
-    noise, fixed = observations.noise_variances(LEAST_NOISE), dict[str, Any]()
-    if mean is not None:
-        constant = ConstantMean()
-        constant.constant.requires_grad_(False).fill_(mean)
-        fixed = {"mean_module": constant, "outcome_transform": None}
+    told, counted = observations.noise_variances(0.0), observations.noise_variances(LEAST_NOISE)
+    if told is not None and bool(((told > 0) & (told < LEAST_NOISE)).any()):
+        warn_of_little_noise()
+    return counted
+
+
+def warn_of_little_noise() -> None:
+    """Say that known noise counts as more than it is."""
+    warn(
+        f"noise_std is less than {100 * sqrt(LEAST_NOISE):.2f} % of the standard deviation of the results, and counts "
+        "as that much: with less, their covariance matrix may be singular. prior='as printed' takes it as it is.",
+        JitterWarning,
+    )
+
+
+def fitted_process(
+    observations: Observations, transform: InputTransform, covariance: Kernel | None = None
+) -> SingleTaskGP:
+    """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations."""
+    return fit(_process(observations, transform, covariance, known_noise(observations)))
+
+
+def process_as_it_is(
+    observations: Observations, transform: InputTransform, covariance: Kernel, mean: float
+) -> SingleTaskGP:
+    """The process with this prior mean and covariance, in the units of y; only noise that is not known is fitted.
+
+    Known noise is taken as it is. Where the covariance matrix cannot be factorised with it, jitter is added to it, with
+    a warning that says how much.
+    """
+    constant = ConstantMean()
+    constant.constant.requires_grad_(False).fill_(mean)
+    fixed: dict[str, Any] = {"mean_module": constant, "outcome_transform": None}
+    noise = observations.noise_variances(0.0)
+    if noise is not None:
+        with torch.no_grad():
+            inputs = transform.transform(observations.codes)
+            matrix: Tensor = covariance(inputs).to_dense()
+        matrix = matrix + torch.diag(noise[:, 0])
+        fixed["likelihood"] = KnownNoise(noise[:, 0] + jitter_of(matrix))
+    return fit(_process(observations, transform, covariance, None, **fixed))
+
+
+def _process(
+    observations: Observations,
+    transform: InputTransform,
+    covariance: Kernel | None,
+    noise: Float[Tensor, "n 1"] | None,
+    **options: Any,
+) -> SingleTaskGP:
     with quietly(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
-        model = SingleTaskGP(
-            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform, **fixed
+        return SingleTaskGP(
+            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform, **options
         )
-    return fit(model)
 
 
 def fit(model: ModelT, max_steps: int | None = None) -> ModelT:

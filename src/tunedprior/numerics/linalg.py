@@ -30,9 +30,20 @@ def cholesky(
         diagonal: What jitter is relative to (its mean is): the diagonal of the matrix, when left out. For a matrix that
             is the small difference of two large ones it is that of the large ones, which its rounding errors go with.
     """
+    return _factor_and_jitter(matrix, diagonal)[0]
+
+
+def jitter_of(matrix: Float[Tensor, "n n"]) -> float:
+    """What `cholesky` adds to the diagonal, with a `JitterWarning`; 0 if nothing."""
+    return float(_factor_and_jitter(matrix, None)[1])
+
+
+def _factor_and_jitter(
+    matrix: Float[Tensor, "*batch n n"], diagonal: Float[Tensor, "*batch n"] | None
+) -> tuple[Float[Tensor, "*batch n n"], Float[Tensor, "*batch"]]:
     factor = cholesky_or_none(matrix)
     if factor is not None:
-        return factor
+        return factor, torch.zeros_like(matrix[..., 0, 0])
     if not torch.isfinite(matrix).all():
         bad = int((~torch.isfinite(matrix)).sum())
         raise FactorisationError(
@@ -51,7 +62,7 @@ def cholesky(
                 f"{matrix.shape[-1]} x {matrix.shape[-1]} covariance matrix.",
                 JitterWarning,
             )
-            return factor
+            return factor, (relative * scale)[..., 0]
     smallest = float(torch.linalg.eigvalsh(matrix).min())
     raise FactorisationError(
         f"A covariance matrix must be positive semi-definite; the smallest eigenvalue of this "
