@@ -7,6 +7,7 @@ from support.builders import PLANT, observed, plant_data
 from support.cases import table
 from tunedprior import pretrain
 from tunedprior.algorithm1.tuned_prior import TunedPrior
+from tunedprior.errors import InputError
 from tunedprior.models.standard import Standard
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
@@ -20,6 +21,15 @@ def test_the_prior_variance_is_the_amplitude_on_average_over_the_box(unit_diagon
     mean = model.covar_module(inputs, diag=True).mean() / model.covar_module.outputscale
     assert mean.item() == pytest.approx(1.0, rel=0.05)
     assert inputs.abs().max() <= prior.reach
+
+
+def test_a_unit_diagonal_takes_an_alpha_for_each_row() -> None:
+    """Features are right to a share of the mean variance, and a unit diagonal divides by variances far below that."""
+    old = plant_data(30)
+    many = pretrain(old.assign(y=old["y"] / old["y"].abs().max()), PLANT, as_printed=True, rows_with_alpha=20)
+    assert len(many.alpha) == 0
+    with pytest.raises(InputError, match=r"an α for each of 500 rows at most. This one has none. Learn from fewer"):
+        TunedPrior(many, unit_diagonal=True)
 
 
 def test_the_standard_process_lives_in_the_unit_cube() -> None:

@@ -7,12 +7,15 @@ from botorch.models import SingleTaskGP
 from gpytorch.kernels import Kernel
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
+from tunedprior.beliefs.reweighted import FixedReweighted
 from tunedprior.errors import InputError
 from tunedprior.kernels.box_means import mean_variance
+from tunedprior.machines.fit import AlphaFit
 from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, with_amplitude
 from tunedprior.models.fitting import fitted_process, process_as_it_is
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
+from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +29,8 @@ class TunedPrior:
     Attributes:
         prior: The weight prior learnt from old data.
         unit_diagonal: Whether the kernel is normalised to K^A₂(x, x')/√(K^A₂(x, x) K^A₂(x', x')), as the paper's
-            published program does. The prior variance is then the same everywhere, and only correlations are learnt.
+            published program does. The prior variance is then the same everywhere, and only correlations are learnt. It
+            takes a prior with an α for each old row, 500 at most: the kernel is then the exact sum over their pairs.
         as_printed: Whether the process is that of Algorithm 1 to the letter; the weight prior must be so as well.
     """
 
@@ -35,6 +39,12 @@ class TunedPrior:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
+        if self.unit_diagonal and len(self.prior.alpha) not in range(1, MOST_ROWS_WITH_ALPHA + 1):
+            raise InputError(
+                "A unit diagonal divides by variances however small, so it takes the exact sum over pairs of old rows: "
+                f"a prior with an α for each of {MOST_ROWS_WITH_ALPHA} rows at most. This one has "
+                f"{len(self.prior.alpha) or 'none'}. Learn from fewer rows, or leave unit_diagonal out."
+            )
         if self.as_printed and (self.prior.response_shift, self.prior.response_scale) != (0.0, 1.0):
             raise InputError(
                 "A process as printed needs a weight prior learnt from responses as they are; those of this one were "
@@ -56,19 +66,16 @@ class TunedPrior:
         return fitted_process(observations, inputs, with_amplitude(self._kernel(), self._mean_variance))
 
     def _kernel(self) -> Kernel:
-        kernel = self.prior.kernel()
-        return UnitDiagonal(kernel, self._learnt_mean_variance) if self.unit_diagonal else kernel
-
-    # Cached: they are constant over a run, and cost up to |A|² terms for each point of the box sample.
-
-    @cached_property
-    def _learnt_mean_variance(self) -> float:
-        return self._mean_over_box(self.prior.kernel())
+        if not self.unit_diagonal:
+            return self.prior.kernel()
+        fit = self.prior.fit
+        assert isinstance(fit, AlphaFit)  # it has an α
+        return UnitDiagonal(FixedReweighted(fit.kernel, fit.anchors, fit.alpha, by_features=False))
 
     @cached_property
     def _mean_variance(self) -> float:
-        """Mean prior variance over the box; with a unit diagonal 1, but for places where the learnt kernel vanishes."""
-        return self._mean_over_box(self._kernel()) if self.unit_diagonal else self._learnt_mean_variance
+        """Mean prior variance over the box; with a unit diagonal 1, but for places where the learnt kernel vanishes.
 
-    def _mean_over_box(self, kernel: Kernel) -> float:
-        return mean_variance(kernel, self.prior.anchors.shape[1], self.prior.reach)
+        Cached: it is constant over a run, and costs up to |A|² terms for each point of the box sample.
+        """
+        return mean_variance(self._kernel(), self.prior.anchors.shape[1], self.prior.reach)

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+import torch
 from gpytorch.kernels import Kernel
+from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.beliefs.learnt import TOLERANCE
@@ -45,6 +47,15 @@ class FixedReweighted(SizesOfCoefficients):
 
     def _four_arguments(self) -> Callable[[Product, Product], Tensor]:
         return self.base.cross
+
+    def rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
+        """ε (Σ_j |α_j| √K₄(a_j, a_j, x, x))²: upper bound on the rounding error of K(x, x) as the sum over pairs.
+
+        As |K₄(a_j, a_k, x, x)|² is at most K₄(a_j, a_j, x, x) K₄(a_k, a_k, x, x).
+        """
+        at, anchors = self.product(x), self.product(self.anchors)
+        fourth = self.base.cross(at.rowwise(at), anchors.rowwise(anchors)).clamp_min(0.0)
+        return torch.finfo(fourth.dtype).eps * (fourth.sqrt() @ self.alpha.abs()).square()
 
 
 @register

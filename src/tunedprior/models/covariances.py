@@ -1,6 +1,6 @@
 """Covariances of the objective: codes of settings to kernel inputs, a learnt kernel to one with an amplitude."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from botorch.models.transforms.input import InputTransform
@@ -10,10 +10,11 @@ from gpytorch.priors import LogNormalPrior
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.checks import refuse_other_types
 from tunedprior.problem.box import Box
 
-# Where a prior variance is smaller than this share of its mean, dividing by it would only magnify rounding.
-_LEAST_VARIANCE = 1e-10
+# Where a prior variance is less than so many times its own rounding error, dividing by it would only magnify that.
+_LEAST_DIGITS = 1e3
 # A kernel whose mean variance is below this counts as zero.
 _VANISHING = 1e-12
 
@@ -73,14 +74,30 @@ def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
     return x.dtype == kept.dtype and x.device == kept.device and torch.equal(x, kept)
 
 
-class UnitDiagonal(Kernel):
-    """K(x, x') / √(K(x, x) K(x', x')): every setting has prior variance 1, only correlations are learnt."""
+@runtime_checkable
+class KnowsItsRounding(Protocol):
+    """A kernel that is exact but for rounding, and knows how large that may be."""
 
-    def __init__(self, kernel: Kernel, mean_variance: float) -> None:
+    def rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
+        """Upper bound on the rounding error of K(x, x)."""
+        ...
+
+
+class UnitDiagonal(Kernel):
+    """K(x, x') / √(K(x, x) K(x', x')): every setting has prior variance 1, only correlations are learnt.
+
+    K(x, x) may be 1e-200 of its mean over the box, so K must be right relative to itself: features up to a share of the
+    mean will not do. Where K(x, x) is less than 1,000 times its rounding error, that is divided by instead: there the
+    prior stays certain of zero, or nearly so.
+
+    Args:
+        kernel: K, a kernel that also is `KnowsItsRounding`, as `FixedReweighted` summed over pairs of rows.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
         super().__init__()
+        refuse_other_types(kernel, KnowsItsRounding, "kernel", "one that is exact but for rounding, FixedReweighted")
         self.base = kernel
-        # A kernel may vanish somewhere (a product kernel does at the origin); there the prior stays certain of zero.
-        self._least = _LEAST_VARIANCE * mean_variance
 
     def forward(
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
@@ -88,17 +105,21 @@ class UnitDiagonal(Kernel):
         """The scaled matrix, or its diagonal."""
         left, right = self._scale(x1, **params), self._scale(x2, **params)
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params)
-        scale: Tensor = left * right if diag else left[..., :, None] * right[..., None, :]
-        return matrix * scale
+        # One after the other: both together may overflow.
+        return matrix * left * right if diag else matrix * left[..., :, None] * right[..., None, :]
 
     def _scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
         """1/√K(x, x). A batch of candidates repeats the training points for each; they are computed once."""
         if x.requires_grad:
-            variance: Tensor = self.base.forward(x, x, diag=True, **params)
-        else:
-            points, place = x.flatten(0, -2).unique(dim=0, return_inverse=True)
-            variance = self.base.forward(points, points, diag=True, **params)[place].reshape(x.shape[:-1])
-        return variance.clamp_min(self._least).rsqrt()
+            return self._of_different(x, **params)
+        points, place = x.flatten(0, -2).unique(dim=0, return_inverse=True)
+        return self._of_different(points, **params)[place].reshape(x.shape[:-1])
+
+    def _of_different(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
+        variance: Tensor = self.base.forward(x, x, diag=True, **params)
+        with torch.no_grad():
+            least = (_LEAST_DIGITS * self.base.rounding_error(x)).clamp_min(torch.finfo(variance.dtype).tiny)
+        return torch.maximum(variance, least).rsqrt()
 
 
 def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
