@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from secrets import token_hex
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import sqlalchemy as sa
 from optuna.study import Study
@@ -53,6 +53,7 @@ def is_form(number: str) -> bool:
     return len(number) == _LETTERS and all(letter in "0123456789abcdef" for letter in number)
 
 
+@runtime_checkable
 class FormRegister(Protocol):
     """Which forms somebody acts upon, and what came of them."""
 
