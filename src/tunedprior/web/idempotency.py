@@ -190,7 +190,7 @@ class TableRegister:
         there = self._row(form)
         return there is not None and there.trials is None and _is_young(there, lease)
 
-    def _row(self, form: str) -> "sa.Row[Any] | None":
+    def _row(self, form: str) -> Any:
         if not self._has_table():
             return None
         with self._engine.connect() as connection:
@@ -214,7 +214,7 @@ class TableRegister:
                     raise
 
 
-def _is_young(claim: "sa.Row[Any]", lease: float) -> bool:
+def _is_young(claim: Any, lease: float) -> bool:
     return bool(claim.now - claim.since < timedelta(seconds=lease))
 
 
