@@ -5,7 +5,7 @@
 
 - cases: 1,000 damaged and 30 crafted SQLite files (what is loaded is compared with the original), 200 space files,
   100 constraints, 50 attributes of trials and studies.
-- bombs: 30 small files that would be huge tables, each read in a process of its own.
+- bombs: small files that would be huge tables, each read in a process of its own.
 
 All of it happens in temporary folders and in memory; no network is used.
 """
