@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
-from benchmarks.studies import batches, dual, flat, mistakes, readers, slips
+from benchmarks.studies import batches, diverging, dual, flat, mistakes, readers, slips
 from benchmarks.tables import DOCS
 from support import reference
 
@@ -202,3 +202,59 @@ def test_the_table_of_readers_is_that_of_the_stored_results() -> None:
         f"{answered.sum():.0f}",
         f"{refused.sum():.0f}",
     ]
+
+
+@pytest.mark.parametrize(("method", "old"), diverging.METHODS)
+@pytest.mark.usefixtures("short_search")
+def test_a_campaign_on_a_loss_that_diverges(method: str, old: str) -> None:
+    curve = diverging.regret(diverging.DivergingJob("ramp", method, old, seed=0, trials=3))
+    assert len(curve) == 3
+    assert curve == sorted(curve, reverse=True)
+    assert min(curve) >= 0
+    assert diverging.loss(diverging.RAMP, {"x0": 0.5}) == 1e30
+    assert diverging.loss(diverging.RAMP, {"x0": 0.0}) == pytest.approx(0.0)
+
+
+def test_a_diverging_loss_costs_no_more_than_gp_sampler() -> None:
+    results = stored("diverging")
+    last = results[results["step"] == results["trials"]]
+    final = last.set_index(["problem", "method", "old", "seed"])["value"].unstack("seed")
+    assert list(final.columns) == list(range(10))
+    for row, cells in rows_of("diverging").items():
+        method, _, old = row.partition(", ")
+        for problem, cell in zip(diverging.PROBLEMS, cells, strict=True):
+            own = final.loc[(problem, method, old or diverging.WITHOUT)]
+            base = final.loc[(problem, diverging.GAUSSIAN, diverging.WITHOUT)]
+            mean, *interval = map(
+                float, cell.replace("(", " ").replace(")", " ").replace(",", " ").replace("to", " ").split()
+            )
+            assert mean == pytest.approx(own.mean(), rel=0.06)
+            if interval:
+                by, low, high = interval
+                assert by == pytest.approx((own - base).mean(), rel=0.06)
+                half = 2.262 * (own - base).std() / np.sqrt(10)  # Student's t with nine degrees of freedom
+                assert [low, high] == pytest.approx([by - half, by + half], rel=0.06, abs=1e-3)
+                assert by <= (high - low) / 2  # what is promised: not above by more than the interval
+
+
+def test_what_ordinary_results_would_be_taken_for_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "line").mkdir()
+    about = {"inputs": ["x", "kind"], "categorical": ["kind"], "goal": "min"}
+    (tmp_path / "line" / "meta.json").write_text(json.dumps(about), encoding="utf-8")
+    rows = pd.DataFrame({"x": np.arange(40.0), "kind": ["a", "b"] * 20, "y": np.arange(40.0)})
+    job = diverging.OrdinaryJob("line", 0, 3)
+    for worst, found in ((39.0, 0.0), (1e30, 3.0)):
+        rows.loc[30:, "y"] = worst
+        rows.to_csv(tmp_path / "line" / "target.csv", index=False)
+        assert diverging.taken_as_far_worse(job, tmp_path) == [found, 3.0]
+
+
+def test_the_table_of_ordinary_results_is_that_of_the_stored_counts() -> None:
+    results = stored("ordinary")
+    counts = results.pivot(index="problem", columns="step", values="value")
+    pairs = counts[~counts.index.str.contains("__")].sum()
+    assert rows_of("ordinary")[diverging.PAIRS][0].startswith(f"{pairs[1]:.0f} of {pairs[2]:,.0f}")
+    assert pairs[1] == 0  # ordinary results are left as they are
+    for family, (cell,) in rows_of("ordinary").items():
+        own = counts[counts.index.str.startswith(f"{family}__")].sum() if family != diverging.PAIRS else pairs
+        assert cell == f"{own[1]:,.0f} of {own[2]:,.0f} ({100 * own[1] / own[2]:.1f} %)"
