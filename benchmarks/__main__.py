@@ -28,6 +28,7 @@ from benchmarks.studies import (
     tuning_tables,
 )
 from benchmarks.studies.audits import command as audits
+from benchmarks.studies.durability import command as durability
 from benchmarks.studies.field import command as field
 from benchmarks.studies.goals import command as goals
 from benchmarks.studies.hostile import command as hostile
@@ -52,6 +53,7 @@ _BENCHMARKS = {
     "hostile": hostile,
     "batches": batches,
     "readers": readers,
+    "durability": durability,
     "repeat": repeat,
     "merge": merge,
     "field": field,

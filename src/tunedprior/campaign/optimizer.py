@@ -1,6 +1,7 @@
 """Bayesian optimisation with help from old data, as something to ask and to tell."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from os import PathLike
@@ -36,7 +37,7 @@ from tunedprior.campaign.summary import as_html, as_text, summarised
 from tunedprior.campaign.telling import Suggestion, pending_trial
 from tunedprior.campaign.viewer import Viewer
 from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, StorageError
 from tunedprior.files import write_atomically
 from tunedprior.insight.trust import TrustSoFar
 from tunedprior.kernels import FreeKernel
@@ -315,8 +316,17 @@ class Optimizer(Viewer):
         journal = saved_entries(self._record.journal, self.space)
         content = encoded(self._suggester, self._seed, self._made_with, self._history, journal, path)
         self._file.refuse_unknown(path, overwrite)
-        write_atomically(path, content)
-        self._file = KnownFile.of(path, content)
+        saved = KnownFile.of(path, content)
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            with suppress(OSError):
+                self._file = saved if KnownFile.of(path) == saved else self._file
+            raise StorageError(
+                f"Saving {str(path)!r} failed ({error.strerror or error}). The file holds what it held before, or all "
+                "of it; nothing in memory was changed. Save it again, or to another place."
+            ) from error
+        self._file = saved
 
     @classmethod
     def load(

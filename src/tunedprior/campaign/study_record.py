@@ -76,7 +76,7 @@ class StudyRecord:
         try:
             return self._read()
         except _FAILURES as error:
-            raise StorageError(f"{_reason(error)} Nothing was recorded or changed; try again.") from error
+            raise StorageError(f"{_reason(error)} It could not be read; try again.") from error
 
     @property
     def journal(self) -> Sequence[JournalEntry]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, StorageError
 from tunedprior.problem.trials import Trial
 
 
@@ -62,6 +62,8 @@ class ForeignFormError(RefusedError):
     status = 403
 
 
-def status_of(error: InputError) -> int:
+def status_of(error: InputError | StorageError) -> int:
     """The status of a reply that shows this error."""
+    if isinstance(error, StorageError):
+        return BusyError.status
     return error.status if isinstance(error, RefusedError) else RefusedError.status

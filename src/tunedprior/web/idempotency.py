@@ -124,7 +124,7 @@ def turn_of(
     """
     lease = LEASE if lease is None else lease
     owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
-    while not (is_ours := register.claim(form, owner, lease)):
+    while not (is_ours := _claim(register, form, owner, lease)):
         if register.outcome(form) is not None or time.monotonic() > deadline:
             break
         time.sleep(_PAUSE)
@@ -135,6 +135,16 @@ def turn_of(
         if turn is not None:
             with suppress(SQLAlchemyError):  # it lapses
                 turn.release()
+
+
+def _claim(register: FormRegister, form: str, owner: str, lease: float) -> bool:
+    """Claim a form; where the storage fails meanwhile, no claim is left that nobody knows of."""
+    try:
+        return register.claim(form, owner, lease)
+    except SQLAlchemyError:
+        with suppress(SQLAlchemyError):  # it lapses
+            register.release(form, owner)
+        raise
 
 
 class TableRegister:

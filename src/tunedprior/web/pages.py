@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, StorageError
 from tunedprior.web import idempotency, views
 from tunedprior.web.background import MOST, Explainer, Thinker
 from tunedprior.web.complaints import ForeignFormError, NotThereError, OvertakenError, RefusedError
@@ -124,7 +124,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             campaign.tell(number, entry, form if idempotency.is_form(form) else "")
         except OvertakenError as error:
             return pages.overtaken(request, error, entry)
-        except InputError as error:
+        except (InputError, StorageError) as error:
             return pages.again(request, "result.html", error, typed, found)
         return leads_to(f"/trials/{number}")
 
@@ -140,7 +140,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             told = campaign.tell_unasked(typed.get("form", ""), entry)
         except OvertakenError:
             raise
-        except InputError as error:
+        except (InputError, StorageError) as error:
             return pages.again(request, "run.html", error, typed, None)
         return leads_to(f"/trials/{told.id}")
 
@@ -162,7 +162,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             campaign.amend(number, typed.get("shown", ""), entry)
         except OvertakenError as error:
             return pages.overtaken(request, error, entry)
-        except InputError as error:
+        except (InputError, StorageError) as error:
             return pages.again(request, "amend.html", error, typed, found, shown=typed.get("shown", ""))
         return leads_to(f"/trials/{number}")
 

@@ -1,8 +1,8 @@
 """A campaign that several people write into at once: each result is taken once, and nobody's is lost."""
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from threading import RLock
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tunedprior.campaign.journal import RECORD
 from tunedprior.campaign.odd_results import Spans, spans_of_old
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, StorageError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.history_table import Columns
 from tunedprior.problem.space import Space
@@ -72,7 +72,7 @@ class SharedCampaign:
 
     def tell(self, number: int, entry: Entry, form: str = "") -> Trial:
         """Take the result of a suggestion; the same form or the same result once more changes nothing."""
-        with self._lock:
+        with _failing_in_words(), self._lock:
             now = self.trial(number)
             if now.is_pending and form and self._register.outcome(form) is not None:
                 return self._unchanged(now, entry)  # it was taken back since
@@ -101,6 +101,10 @@ class SharedCampaign:
         """
         if not idempotency.is_form(form):
             raise NotThereError("This form has no number of its own. Open it anew, and type it in there.")
+        with _failing_in_words():
+            return self._of_form_once(form, entry)
+
+    def _of_form_once(self, form: str, entry: Entry) -> Trial:
         known = self._of_form(form)
         if known is not None:
             return self._unchanged(known, entry)
@@ -110,8 +114,8 @@ class SharedCampaign:
                 return self._unchanged(known, entry)
             if turn is None:
                 raise OvertakenError(
-                    "This run is being recorded at this moment, and is not in the campaign yet. Nothing was changed by "
-                    "this form. Send it again in half a minute: it counts once, and then the page says what is there."
+                    "This form was sent a moment ago, and what it says is not in the campaign yet. Nothing was changed "
+                    "now. Send it again in half a minute: it counts once, and then the page says what is there."
                 )
             with self._lock:
                 found = self._tell_form(form, entry)
@@ -232,6 +236,16 @@ class SharedCampaign:
             named = self._register.outcome(form) or ()
             found = next((one for one in history.trials if one.id in named), None)
         return found
+
+
+@contextmanager
+def _failing_in_words() -> Iterator[None]:
+    """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise StorageError(f"The campaign's storage failed ({reason}). Send the form again: it counts once.") from error
 
 
 def trial_in(history: History, number: int) -> Trial:

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, StorageError
 from tunedprior.problem.trials import History, Trial
 from tunedprior.web import idempotency, views
 from tunedprior.web.background import MOST, Insight, Thinker, can_draw
@@ -116,7 +116,13 @@ class Pages:
         }
 
     def again(
-        self, request: Request, template: str, error: InputError, typed: Typed, trial: Trial | None, **content: Any
+        self,
+        request: Request,
+        template: str,
+        error: InputError | StorageError,
+        typed: Typed,
+        trial: Trial | None,
+        **content: Any,
     ) -> HTMLResponse:
         """The same form once more, with what was typed and what is wrong with it."""
         wrong = error.fields if isinstance(error, MistypedError) else {}

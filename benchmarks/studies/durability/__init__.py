@@ -1,0 +1,1 @@
+"""Whether what was acknowledged is kept, once and as it was told, whatever happens at the same moment."""
