@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 import pandas as pd
@@ -243,7 +243,8 @@ class Asked:
                 at = surrogate.box.inputs(torch.cat([self.codes, self.sample]))
                 values = old.middle + old.units[0] * old.expected(at)
                 values = values.exp() if one.log else values
-                rows.append([one.target, old.name, float(values[0]), float((values[1:] < values[0]).double().mean())])
+                expected = nan if old.span is None else float(values[0])  # labels have no units
+                rows.append([one.target, old.name, expected, float((values[1:] < values[0]).double().mean())])
         return pd.DataFrame(rows, columns=["response", "old data", "expected", "share below"])
 
     def _alternatives(self) -> pd.DataFrame:

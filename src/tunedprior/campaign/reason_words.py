@@ -144,10 +144,17 @@ def _why(asked: "Asked") -> list[str]:
         (False, True): "it is not the most promising, but much is open there",
         (False, False): "it is neither among the most promising nor among the least known",
     }[hope >= _MUCH, doubt >= _MUCH]
-    return [
-        f"What is expected there is better than at {percent(hope)} of all settings, and less certain than at "
-        f"{percent(doubt)}: {reason}."
-    ]
+    better = _share(hope, "better than at", "better than anywhere else", "worse than anywhere else")
+    elsewhere = ("less certain than anywhere else", "more certain than anywhere else")
+    doubtful = _share(doubt, "less certain than at", *elsewhere)
+    return [f"What is expected there is {better}, and {doubtful}: {reason}."]
+
+
+def _share(share: float, than: str, most: str, least: str) -> str:
+    """A share of all settings in words, also where it is none or all of them."""
+    if percent(share) == percent(1.0):
+        return most
+    return least if percent(share) == percent(0.0) else f"{than} {percent(share)} of all settings"
 
 
 def _requirements(asked: "Asked") -> list[str]:
@@ -234,10 +241,11 @@ def _old(old: pd.DataFrame) -> list[str]:
         name = str(row["old data"])
         about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
         of = f" of {row['response']}" if several else ""
-        said.append(
-            f"{about} expects {short(row['expected'])}{of} there, in its own units; that is "
-            f"{_compared(row['share below'])} of all settings."
-        )
+        compared = f"{_compared(row['share below'])} of all settings"
+        if isnan(row["expected"]):
+            said.append(f"{about} expects {compared}{of} there.")  # of pass and fail, there is no number to say
+        else:
+            said.append(f"{about} expects {short(row['expected'])}{of} there, in its own units; that is {compared}.")
     return said
 
 

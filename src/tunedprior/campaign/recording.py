@@ -86,6 +86,7 @@ class ResultSheet:
 
     def read(self, given: ReadTable, direction: str) -> tuple[Run | None, Recorded]:
         """What is to be told (None if nothing is new), and what is not; an `InputError` names rows that are wrong."""
+        self._refuse_other_files(given)
         table = self._completed(given.table)
         rows = trials_by_row(table, self.columns, self.space, given.where, direction, self._wrong, _WHAT)
         told = {number: trial for number, trial in rows.items() if not trial.is_pending}
@@ -99,6 +100,17 @@ class ResultSheet:
                 "that are still to be run as they are."
             )
         return (_run(new) if new else None), Recorded(tuple(new), tuple(still_open), tuple(skipped))
+
+    def _refuse_other_files(self, given: ReadTable) -> None:
+        """An `InputError` for a file that is no table of results at all, such as notes."""
+        if not set(map(str, given.table.columns)) & set(self.columns.names):
+            columns = self.columns
+            wanted = listed((columns.trial, *columns.parameters, columns.response), MOST_COLUMNS)
+            there = listed(map(repr, given.table.columns), MOST_COLUMNS) or "none"
+            raise InputError(
+                f"{_WHAT} ({given.origin}) has none of the columns {wanted}; it has {there}. Is it the right file? A "
+                "sheet to fill in is written by: tunedprior suggest CAMPAIGN -o next.xlsx"
+            )
 
     def _completed(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with the columns that follow from others: settings of known trials, whether it was asked for."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from tunedprior.cli.commands.auditing import audit
 from tunedprior.cli.commands.beginning import new
@@ -49,6 +49,18 @@ class _Commands(TyperGroup):
                 raise typer.Exit(Code.REFUSED) from error
 
 
+class _Command(TyperCommand):
+    """Shows flags without a type: `--json`, and not `--json <bool>`."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The arguments and options, `--help` among them."""
+        found = super().get_params(ctx)
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return found
+
+
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
@@ -70,4 +82,4 @@ for panel, commands in {
     _FILES: (export, import_, run),
 }.items():
     for command in commands:
-        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
+        app.command(command.__name__.rstrip("_"), cls=_Command, rich_help_panel=panel)(command)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 from tunedprior.errors import InputError
 from tunedprior.files.names import are_alike
@@ -33,7 +34,10 @@ def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
         name = alike[0] if name not in names and len(alike) == 1 else name
         if not equals or name not in names:
             known = ", ".join(names)  # all of them: the one that is meant is among them
-            raise InputError(f"Values are written as name=value, with the names {known}; got {pair!r}.")
+            by_small = {one.casefold(): one for one in names}
+            close = get_close_matches(name.casefold(), by_small, n=1)
+            meant = f" Did you mean {by_small[close[0]]}?" if equals and close else ""
+            raise InputError(f"Values are written as name=value, with the names {known}; got {pair!r}.{meant}")
         if name in found:
             raise InputError(f"{name!r} is there twice. Write it once.")
         found[name] = _with_point(value, name)

@@ -306,3 +306,18 @@ def test_a_sheet_that_cannot_be_written_costs_no_suggestion(campaign, monkeypatc
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert "tunedprior[lab]" in campaign("suggest", "a.db", "-o", "next.xlsx", code=2)
     assert campaign.json("suggest", "a.db", "--open")["suggestions"] == []
+
+
+def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
+    campaign("suggest", "a.db")
+    Path("notes.txt").write_text("my notes on the run", encoding="utf-8")
+    said = " ".join(campaign("record", "a.db", "notes.txt", code=Code.REFUSED).split())
+    assert "has none of the columns trial, heat, flow, gas, yield; it has 'my', 'notes'" in said
+    assert "Did you mean yield?" in campaign("record", "a.db", "--trial", "1", "yeild=3", code=Code.REFUSED)
+    said = " ".join(campaign("record", "a.db", "--trial", "1", "heat=26", "yield=3", code=Code.REFUSED).split())
+    assert "The run cannot be taken, and nothing was recorded: heat is 26.0" in said
+    assert "row 0" not in said
+    assert "<bool>" not in campaign("record", "--help")
+    said = campaign("explain", "a.db")
+    assert said.count("heat=") == 1
+    assert "• It is one of a design" in said

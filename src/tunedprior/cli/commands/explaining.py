@@ -47,14 +47,21 @@ def explain(
         why = opt.explain(one, candidates)
         data["suggestions"].append(why.to_dict())
         number = "" if why.trial is None else f"Trial {why.trial}: "
-        new = [sentence for sentence in why.sentences if sentence not in said]  # what holds for all is said once
-        shown += [Text(f"{number}{in_words(why.setting)}", style="bold"), *_listed(new)]
+        at = in_words(why.setting)
+        own = [_without_setting(why.sentences[0], why.trial, at), *why.sentences[1:]]  # the line above has it
+        new = [sentence for sentence in own if sentence not in said]  # what holds for all is said once
+        shown += [Text(f"{number}{at}", style="bold"), *_listed(new)]
         said |= set(new)
     if not asked and not old_data:
         shown.append(
             Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign_words(campaign, name)}")
         )
     say(data, *shown)
+
+
+def _without_setting(sentence: str, trial: int | None, at: str) -> str:
+    whole = at if trial is None else f"Trial {trial} ({at})"
+    return f"It{sentence.removeprefix(whole)}" if sentence.startswith(whole) else sentence
 
 
 def _listed(sentences: list[str]) -> list[RenderableType]:

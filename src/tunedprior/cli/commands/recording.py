@@ -1,5 +1,7 @@
 """`tunedprior record`, `amend` and `undo`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +47,7 @@ def record(
             "--trial, --failed and --note are for one run, typed as name=value; a file has columns for them."
         )
     given = results[0] if is_file else [_typed_run(opt, results, trial, failed, note)]
-    with warned_of(OddResultWarning) as odd:
+    with warned_of(OddResultWarning) as odd, nullcontext() if is_file else _of_one_run():
         done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file, who=who)
     best = None if opt.suggester.aims.has_front else opt.best
     rows = [
@@ -153,6 +155,20 @@ def undo(
         for one in undone
     ]
     say({"taken_back": rows}, *map(Text, lines))
+
+
+@contextmanager
+def _of_one_run() -> Iterator[None]:
+    """Say what is wrong with the one run that was typed, and not with the first row of a table."""
+    from tunedprior.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        _, row, after = str(error).partition("\n  row 0: ")
+        if not row:
+            raise
+        raise InputError(f"The run cannot be taken, and nothing was recorded: {after}.") from error
 
 
 def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
