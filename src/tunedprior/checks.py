@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-from unicodedata import category
 
 import numpy as np
 import torch
@@ -85,25 +84,6 @@ def shown(value: object, most: int = 60) -> str:
     except Exception:  # a whole number of thousands of digits, or whatever an object of theirs does
         return f"a {type(value).__name__}"
     return text if len(text) <= most else text[:most] + "…"
-
-
-#: Signs that are not printed for themselves and yet belong to words: they join letters, or keep them apart.
-_WITHIN_WORDS = "\u200c\u200d"
-
-
-def printable(text: str) -> str:
-    r"""The text with every sign that would steer a terminal, or turn what is read around, written out; lines stay.
-
-    >>> printable("argon\x1b[2J"), printable("Fe\u202ecba"), printable("two\nlines")
-    ('argon\\x1b[2J', 'Fe\\u202ecba', 'two\nlines')
-    """
-    return text if text.isprintable() else "".join(map(_written_out, text))
-
-
-def _written_out(letter: str) -> str:
-    if letter.isprintable() or letter in _WITHIN_WORDS or letter == "\n" or category(letter) == "Zs":
-        return letter
-    return letter.encode("unicode_escape").decode()
 
 
 #: What stands for a password that is not shown.

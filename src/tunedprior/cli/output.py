@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from tunedprior.cli.stopping import STOPPED
+from tunedprior.desk.shell_words import printable
 
 # What steers terminals, or turns what is read around, beyond what JSON writes out by itself.
 _STEERING = re.compile("[\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
@@ -51,7 +52,7 @@ class Code(IntEnum):
 class PlainConsole(Console):
     """A terminal to which categories, names, notes and files' names are text, and nothing else.
 
-    Signs that would steer it are written out (`checks.printable`), and brackets are no markup.
+    Signs that would steer it are written out (`printable`), and brackets are no markup.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -59,8 +60,6 @@ class PlainConsole(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """As it is drawn, with what is text in it made harmless; what is drawn around it stays."""
-        from tunedprior.checks import printable  # with PyTorch, which help and completion do without
-
         for one in super().render(renderable, options):
             yield one if one.control else Segment(printable(one.text), one.style)
 

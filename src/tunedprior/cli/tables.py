@@ -6,6 +6,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from tunedprior.desk.shell_words import printable
+
 
 def table_of(rows: Iterable[Mapping[str, Any]], title: str = "") -> Table:
     """The rows under their names; numbers to the right, with six digits."""
@@ -32,8 +34,6 @@ def facts(lines: Mapping[str, str], title: str = "") -> Table:
 
 def _cell(text: str) -> Text:
     """Text as wide as it will be printed."""
-    from tunedprior.checks import printable  # with PyTorch, which help and completion do without
-
     return Text(printable(text))
 
 

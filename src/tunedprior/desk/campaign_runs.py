@@ -13,8 +13,9 @@ from typing import Any
 import optuna
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import printable, shown
+from tunedprior.checks import shown
 from tunedprior.desk.places import reached
+from tunedprior.desk.shell_words import printable
 from tunedprior.errors import InputError
 from tunedprior.problem.trials import History, in_words
 

@@ -1,8 +1,27 @@
-"""Words of a command that people are told to type."""
+"""What a terminal shows: words of a command that people are told to type, and text that is nothing but text."""
 
 import os
 import shlex
 import subprocess
+from unicodedata import category
+
+#: Signs that are not printed for themselves and yet belong to words: they join letters, or keep them apart.
+_WITHIN_WORDS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    r"""The text with every sign that would steer a terminal, or turn what is read around, written out; lines stay.
+
+    >>> printable("argon\x1b[2J"), printable("Fe\u202ecba"), printable("two\nlines")
+    ('argon\\x1b[2J', 'Fe\\u202ecba', 'two\nlines')
+    """
+    return text if text.isprintable() else "".join(map(_written_out, text))
+
+
+def _written_out(letter: str) -> str:
+    if letter.isprintable() or letter in _WITHIN_WORDS or letter == "\n" or category(letter) == "Zs":
+        return letter
+    return letter.encode("unicode_escape").decode()
 
 
 def quoted(word: str) -> str:

@@ -167,6 +167,22 @@ WARNED: dict[str, tuple[str, ...]] = {
         "opt.tell(first, -inf)",
         "opt.tell(first, torch.tensor(inf))",
     ),
+    "OddResultWarning:  … too large to compute with": (
+        "opt.tell(first, 1e308)",
+        (
+            'opt.tell([first, second], [1e308, -1e308]); opt.tell({"temp": 50.0, "gas": "air"}, 0.0); opt.ask(); '
+            "opt.predict(first)"
+        ),
+    ),
+    "OddResultWarning:  … too small to compute with": (
+        (
+            'opt.tell([first, second], [5e-324, 0.0]); opt.tell({"temp": 50.0, "gas": "air"}, 0.0); opt.ask(); '
+            "opt.predict(first)"
+        ),
+    ),
+    "OddResultWarning: Trial 1 was told already, so this is kept as another run of the same setting": (
+        "opt.tell(first, 1.0); opt.tell(first, 2.0)",
+    ),
 }
 
 TAKEN: tuple[str, ...] = (
@@ -193,18 +209,8 @@ TAKEN: tuple[str, ...] = (
     "opt.tell(first, torch.tensor([[0.5]], dtype=torch.bfloat16)); assert opt.best.value == 0.5",
     "opt.tell(first, np.float16(0.5)); assert opt.best.value == 0.5",
     "opt.tell(first, np.ma.masked); assert opt.trials.told[0].failed",
-    "opt.tell(first, 1e308)",
     "opt.tell(first, 5e-324)",
-    (
-        'opt.tell([first, second], [1e308, -1e308]); opt.tell({"temp": 50.0, "gas": "air"}, 0.0); opt.ask(); '
-        "opt.predict(first)"
-    ),
-    (
-        'opt.tell([first, second], [5e-324, 0.0]); opt.tell({"temp": 50.0, "gas": "air"}, 0.0); opt.ask(); '
-        "opt.predict(first)"
-    ),
     "opt.tell(first, 1.0, True); assert opt.trials.told[0].failed",
     "opt.tell(first, 1.0, trial=first)",
-    "opt.tell(first, 1.0); opt.tell(first, 2.0)",
     "opt.tell(Optimizer(SPACE, seed=9).ask(), 1.0)",
 )
