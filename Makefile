@@ -10,7 +10,7 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences mutants campaigns fuzz format clean
+.PHONY: test demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -144,6 +144,12 @@ $(OLDEST): pyproject.toml constraints-oldest.txt
 licences: $(INTEGRATED) $(BROWSING)
 	$(BIN)/python -m tools.release.licences
 
+# Known vulnerabilities of what is pinned, by name and version; it asks the index for its advisories, so it needs a network.
+vulnerabilities:
+	test -x .venv-advisories/bin/python || $(PYTHON) -m venv .venv-advisories
+	.venv-advisories/bin/python -m pip install --quiet pip-audit==2.10.1
+	.venv-advisories/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 # Nets that take longer than tests may (docs/reliability.md has what they found).
 mutants: $(INSTALLED)
 	$(BIN)/python -m tools.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
@@ -159,4 +165,4 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-peers .venv-hebo .venv-openbox .venv-release .venv-oldest build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers .venv-hebo .venv-openbox .venv-release .venv-oldest .venv-advisories build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
