@@ -217,6 +217,10 @@ def test_a_changed_entry_is_noticed(tmp_path: Path) -> None:
     change(path, "DELETE FROM study_system_attributes WHERE key = ?", key)
     with pytest.raises(FileFormatError, match="is damaged at entry 2: it is missing"):
         _ = Optimizer.load(f"sqlite:///{path}").trials
+    for left, _ in entries(path):
+        change(path, "DELETE FROM study_system_attributes WHERE key = ?", left)
+    with pytest.raises(FileFormatError, match="it has no entry of trial 1, which has a result"):
+        _ = Optimizer.load(f"sqlite:///{path}").trials
 
 
 def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_another_campaign_needs_another_name(url: str, change: dict[str, object]
 
 @pytest.mark.parametrize("storage", ["campaign.db", "sqlite:////nowhere/at/all/x.db", "nonsense://x"])
 def test_what_is_no_storage_is_refused(storage: str) -> None:
-    with pytest.raises((InputError, ImportError), match=r"storage must be|cannot be opened|driver"):
+    with pytest.raises((InputError, ImportError), match=r"storage must be|cannot be opened|driver|is no URL"):
         Optimizer({"x": (0.0, 1.0)}, storage=storage)
 
 

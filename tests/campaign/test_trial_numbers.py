@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, OddResultWarning
 
 SPACE = {"x": (0.0, 1.0), "gas": ["air", "argon"]}
 
@@ -51,7 +51,8 @@ def test_telling_a_suggestion_twice_is_a_repeat_and_no_other_suggestion() -> Non
     opt.tell(near, 1.0)
     pending = opt.ask()
     near["x"] = pending["x"] + 0.01
-    opt.tell(near, 2.0)
+    with pytest.warns(OddResultWarning, match="Trial 1 was told already"):
+        opt.tell(near, 2.0)
     assert opt.pending == [pending]
     assert [trial.id for trial in opt.trials.told] == [1, 3]
 

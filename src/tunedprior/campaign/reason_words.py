@@ -144,8 +144,8 @@ def _why(asked: "Asked") -> list[str]:
         (False, True): "it is not the most promising, but much is open there",
         (False, False): "it is neither among the most promising nor among the least known",
     }[hope >= _MUCH, doubt >= _MUCH]
-    better = _share(hope, "better than at", "better than anywhere else", "worse than anywhere else")
-    elsewhere = ("less certain than anywhere else", "more certain than anywhere else")
+    better = _share(hope, "better than at", "better than nearly everywhere else", "worse than nearly everywhere else")
+    elsewhere = ("less certain than nearly everywhere else", "more certain than nearly everywhere else")
     doubtful = _share(doubt, "less certain than at", *elsewhere)
     return [f"What is expected there is {better}, and {doubtful}: {reason}."]
 

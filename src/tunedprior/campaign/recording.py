@@ -230,7 +230,7 @@ class ResultSheet:
         if _same_result(there, trial):
             return (
                 f"trial {there.id} is recorded already, with the same result. Remove the row, or pass over what is "
-                "recorded (--skip-recorded)"
+                "recorded (--skip-recorded). Another run that gave the same needs a note of its own (--note)"
             )
         if not same_setting(there.setting, trial.setting):
             return f"trial {there.id} is recorded already, at {in_words(there.setting)}. Is the number right?"
@@ -247,7 +247,8 @@ class ResultSheet:
         """The result that was recorded of this row: that of its number, or an equal one if it has none."""
         if trial.id:
             return next((one for one in self.history.told if one.id == trial.id), None)
-        return next((one for one in self.history.told if not one.asked and _same_result(one, trial)), None)
+        own = (one for one in self.history.told if not one.asked and one.note == trial.note)
+        return next((one for one in own if _same_result(one, trial)), None)
 
     def _not_offered(self, trial: Trial) -> str:
         try:

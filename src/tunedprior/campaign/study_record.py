@@ -29,7 +29,7 @@ from tunedprior.campaign.study_trials import (
     trial_in,
     values_of,
 )
-from tunedprior.errors import StorageError
+from tunedprior.errors import FileFormatError, StorageError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
@@ -108,8 +108,15 @@ class StudyRecord:
     def _is_known_by_optuna_alone(self, frozen: FrozenTrial) -> bool:
         """Whether a trial has no entry, or was suggested here and told with Optuna's own means."""
         number = frozen.number + 1
+        if number not in self._ledger and RESERVED in frozen.system_attrs:
+            if frozen.state == TrialState.COMPLETE:  # which only an entry of the journal made it
+                raise FileFormatError(
+                    f"The journal of the campaign {self.study.study_name!r} is damaged: it has no entry of trial "
+                    f"{number}, which has a result. Go on from a copy of before."
+                )
+            return False
         if number not in self._ledger:
-            return RESERVED not in frozen.system_attrs
+            return True
         return frozen.state.is_finished() and self._ledger.was_only_suggested(number)
 
     def _corrections(self) -> dict[int, str]:

@@ -86,9 +86,9 @@ def _extents_in_zip(data: bytes, origin: str) -> list[_Extent]:
         return found
 
 
-def _part(packed: zipfile.ZipFile, name: str, origin: str) -> bytes:
+def _part(archive: zipfile.ZipFile, name: str, origin: str) -> bytes:
     """A part as it is, whatever the archive says of its size."""
-    with packed.open(name) as file:
+    with archive.open(name) as file:
         part = file.read(MOST_BYTES + 1)
     refuse_large(len(part), origin)
     return part

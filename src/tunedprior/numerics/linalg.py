@@ -43,7 +43,7 @@ def _factor_and_jitter(
 ) -> tuple[Float[Tensor, "*batch n n"], Float[Tensor, "*batch"]]:
     factor = cholesky_or_none(matrix)
     if factor is not None:
-        return factor, torch.zeros_like(matrix[..., 0, 0])
+        return factor, matrix.new_zeros(matrix.shape[:-2])
     if not torch.isfinite(matrix).all():
         bad = int((~torch.isfinite(matrix)).sum())
         raise FactorisationError(

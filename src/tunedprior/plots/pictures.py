@@ -21,7 +21,7 @@ def shorten(text: str, most: int) -> str:
     """A text of at most so many letters: of a longer one, its beginning and its end.
 
     >>> shorten("CC(C)C1=CC(=CC(=C1C2=CC=CC=C2P)C(C)C)C(C)C", 14)
-    'CC(C)C1…(C)C'
+    'CC(C)C1…)C(C)C'
     """
     text = " ".join(text.split())
     if len(text) <= most:

@@ -96,10 +96,13 @@ def journal(
 ) -> None:
     """Show who recorded, corrected or took back what, and when, in the order in which it was written."""
     from tunedprior.desk.places import reached
+    from tunedprior.errors import InputError
     from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name, only_look=True)
     found = [row for row in opt.journal.to_dict("records") if trial is None or row["trial"] == trial]
+    if trial is not None and not found:
+        raise InputError(f"There is no entry of a trial {trial} in the journal.")
     known = [None if row["time"] != row["time"] else row["time"].to_pydatetime() for row in found]
     rows = [
         {
