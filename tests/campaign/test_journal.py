@@ -13,11 +13,14 @@ from pathlib import Path
 import optuna
 import pandas as pd
 import pytest
+from sqlalchemy import text
 
+from support.postgres import needs_postgres
 from tunedprior import Optimizer
 from tunedprior.campaign import saved_form
 from tunedprior.errors import FileFormatError, InputError, OddResultWarning
-from tunedprior.studies.entry_log import PREFIX, DatabaseLog
+from tunedprior.studies.access import engine_of, storage_of, study_attributes
+from tunedprior.studies.entry_log import END, PREFIX, AttributeLog, DatabaseLog
 
 pytestmark = pytest.mark.usefixtures("short_search")
 SAVED = Path(__file__).parents[1] / "support" / "saved"
@@ -217,10 +220,137 @@ def test_a_changed_entry_is_noticed(tmp_path: Path) -> None:
     change(path, "DELETE FROM study_system_attributes WHERE key = ?", key)
     with pytest.raises(FileFormatError, match="is damaged at entry 2: it is missing"):
         _ = Optimizer.load(f"sqlite:///{path}").trials
-    for left, _ in entries(path):
+    for left in [END, *(key for key, _ in entries(path))]:
         change(path, "DELETE FROM study_system_attributes WHERE key = ?", left)
     with pytest.raises(FileFormatError, match="it has no entry of trial 1, which has a result"):
         _ = Optimizer.load(f"sqlite:///{path}").trials
+
+
+def take_off(opt: Optimizer, count: int) -> None:
+    """Take entries off the end of the journal, as with the storage's own means."""
+    kept = [key for key in study_attributes(opt.study) if key.startswith(PREFIX)]
+    if (engine := engine_of(opt.study)) is not None:
+        with engine.begin() as connection:
+            for key in sorted(kept)[-count:]:
+                connection.execute(text("DELETE FROM study_system_attributes WHERE key = :key"), {"key": key})
+        return
+    storage = storage_of(opt.study)
+    attributes = storage._studies[opt.study._study_id].system_attrs
+    for key in kept[-count:]:
+        del attributes[key]
+
+
+@pytest.mark.parametrize("place", ["sqlite", "optuna memory", pytest.param("postgresql", marks=needs_postgres)])
+@pytest.mark.parametrize(("count", "which"), [(1, "entry 6 is"), (3, "entries 4 to 6 are"), (6, "entries 1 to 6 are")])
+def test_entries_that_were_taken_off_the_end_are_missed(
+    place: str, count: int, which: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    storages = {
+        "sqlite": lambda: f"sqlite:///{tmp_path}/a.db",
+        "optuna memory": optuna.storages.InMemoryStorage,
+        "postgresql": lambda: request.getfixturevalue("postgres").new_database(),
+    }
+    storage = storages[place]()
+
+    def opened() -> Optimizer:
+        return Optimizer({"x": (0.0, 1.0)}, storage=storage, initial=50)
+
+    opt = opened()
+    first, second = opt.ask(2)
+    opt.tell(first, 1.0)
+    opt.amend(1, 2.0)
+    opt.amend(1, note="checked")
+    opt.tell(second, 3.0)
+    seen = opened()
+    _ = seen.trials
+    take_off(opt, count)
+    with pytest.raises(FileFormatError, match=f"'campaign' is damaged: {which} missing at its end.*Go on from a copy"):
+        _ = opened().trials
+    if place != "optuna memory":  # which is read anew each time
+        assert seen.trials.told[-1].value == 3.0
+    with pytest.raises(FileFormatError, match=f"{which} missing"):  # and not that others change it all the time
+        seen.amend(2, 5.0)
+
+
+@pytest.mark.parametrize("changed", [2, 4])
+def test_an_entry_that_is_replaced_by_another_is_noticed(changed: int, tmp_path: Path) -> None:
+    """By that of a copy that went on otherwise, whose own checksum is right: entry 4 is the last."""
+    path, copy = tmp_path / "a.db", tmp_path / "b.db"
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    if changed == 4:
+        opt.tell(opt.ask(), 1.0)
+    else:
+        opt.ask()
+    settings = opt.ask() if changed == 4 else None
+    shutil.copy(path, copy)
+    for where, value in ((path, 2.0), (copy, 3.0)):
+        one = Optimizer.load(f"sqlite:///{where}")
+        one.tell(settings or one.pending[0], value)
+        if changed == 2:
+            one.ask(2)
+    key, text = entries(copy)[changed - 1]
+    change(path, "UPDATE study_system_attributes SET value_json = ? WHERE key = ?", text, key)
+    with pytest.raises(FileFormatError, match=f"is damaged at entry {changed}: it is not the one that"):
+        _ = Optimizer.load(f"sqlite:///{path}").trials
+
+
+def test_a_saved_journal_has_an_end_too(tmp_path: Path) -> None:
+    """Without the last entries the trials are the same: what they changed was changed back."""
+    opt = Optimizer({"x": (0.0, 1.0)})
+    opt.tell(opt.ask(), 1.0)
+    for note in ("misread", "checked", "misread", "checked"):
+        opt.amend(1, note=note, who="Ada")
+    opt.save(tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    del content["journal"][4:]
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match=r"a.json' is damaged: entries 5 to 6 are missing at its end"):
+        Optimizer.load(tmp_path / "a.json")
+    content["entries"] = 4
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match="was changed since it was saved"):
+        Optimizer.load(tmp_path / "a.json")
+
+
+def test_two_programs_that_append_at_once_where_no_storage_refuses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Optuna's journal files: both entries are there, in the order in which they were written, for everybody."""
+
+    def opened() -> Optimizer:
+        backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "a.log"))
+        return Optimizer({"x": (0.0, 1.0)}, storage=optuna.storages.JournalStorage(backend), initial=50)
+
+    one = opened()
+    settings = one.ask(3)
+    one.tell(settings[0], 1.0)
+    other, looked = opened(), AttributeLog._entries
+
+    def acts_between(act: Callable[[Optimizer], object]) -> None:
+        """Have the other program write between the moment when the first one looked and that when it writes."""
+        left = [act]
+
+        def late(log: AttributeLog) -> object:
+            found = looked(log)
+            if log is one._record._log and log._lock.locked() and left:
+                log._lock.release()  # the other program has a lock of its own
+                left.pop()(other)
+                log._lock.acquire()
+            return found
+
+        monkeypatch.setattr(AttributeLog, "_entries", late)
+
+    acts_between(lambda opt: opt.amend(1, note="theirs"))
+    one.amend(1, 5.0)
+    acts_between(lambda opt: opt.tell(settings[1], 6.0, who="Ben"))
+    with pytest.raises(InputError, match="Trial 2 was told already"):
+        one.tell(settings[1], 7.0)
+    one.tell(settings[2], 8.0)
+    monkeypatch.undo()
+    again = opened()
+    assert again.trials == one.trials == other.trials
+    assert [(told.value, told.note) for told in again.trials.told] == [(5.0, "theirs"), (6.0, ""), (8.0, "")]
+    assert again.journal["sequence"].tolist() == list(range(1, len(again.journal) + 1))
 
 
 def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:
@@ -240,12 +370,14 @@ def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])
-def test_campaigns_of_before_the_journal_load_and_go_on(kind: str, tmp_path: Path) -> None:
-    name = "campaign_v1.json" if kind == "file" else "campaign_v1.db"
+@pytest.mark.parametrize("version", [1, 2])
+def test_campaigns_of_before_load_and_go_on(version: int, kind: str, tmp_path: Path) -> None:
+    """Version 1 had no journal; the entries of version 2 were not chained, and the journal had no end."""
+    name = f"campaign_v{version}.json" if kind == "file" else f"campaign_v{version}.db"
     path = shutil.copy(SAVED / name, tmp_path / name)
     where = str(path) if kind == "file" else f"sqlite:///{path}"
     opt = Optimizer.load(where)
-    known = pd.read_csv(SAVED / "history_v1.csv").sort_values("trial", ignore_index=True)
+    known = pd.read_csv(SAVED / f"history_v{version}.csv").sort_values("trial", ignore_index=True)
     columns = [name for name in known.columns if name != "direction"]
     now = opt.history.sort_values("trial", ignore_index=True)
     now["note"] = now["note"].replace("", None)
@@ -260,6 +392,10 @@ def test_campaigns_of_before_the_journal_load_and_go_on(kind: str, tmp_path: Pat
     assert again.trials == opt.trials
     assert [one.id for one in again.trials.told] == [*order[:-1], again.trials.told[-1].id]
     assert again.journal["action"].tolist()[-3:] == ["record", "amend", "undo"]
+    if kind == "database":
+        change(path, "DELETE FROM study_system_attributes WHERE key = ?", entries(path)[-1][0])
+        with pytest.raises(FileFormatError, match=r"entry \d+ is missing at its end"):
+            _ = Optimizer.load(where).trials
 
 
 @pytest.mark.parametrize("kind", ["file", "database"])
@@ -272,5 +408,5 @@ def test_an_older_program_refuses_a_newer_campaign(kind: str, tmp_path: Path, mo
         opt.save(path)
         assert json.loads(path.read_bytes())["version"] == saved_form.VERSION
     monkeypatch.setattr("tunedprior.campaign.loaded.VERSION", saved_form.VERSION - 1)
-    with pytest.raises(FileFormatError, match="has format version 2; this tunedprior reads up to 1"):
+    with pytest.raises(FileFormatError, match="has format version 3; this tunedprior reads up to 2"):
         Optimizer.load(where)

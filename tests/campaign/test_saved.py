@@ -25,6 +25,7 @@ from tunedprior.problem.box import Box
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History
+from tunedprior.studies.access import set_study_attribute, study_attributes
 
 pytestmark = pytest.mark.usefixtures("short_search")
 
@@ -203,7 +204,7 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
     ("where", "what", "message"),
     [
         (("format",), "something else", "does not hold a campaign"),
-        (("version",), 3, "format version 3; this tunedprior reads up to 2"),
+        (("version",), 4, "format version 4; this tunedprior reads up to 3"),
         (("trials", 1, "value"), 3.5, "its trials are not what its journal says"),
         (("journal", 1, "who"), "nobody", "damaged at entry 2: its checksum is wrong"),
         (("more",), 1, "unknown field"),
@@ -233,6 +234,63 @@ def test_what_makes_no_sense_is_refused(where: tuple, what: object, message: str
     path.write_text(json.dumps(content))
     with pytest.raises(FileFormatError, match=message):
         Optimizer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        (("arguments", "space", 0, "high"), 1.1),
+        (("arguments", "space", 0, "low"), -0.1),
+        (("arguments", "space", 4, "choices", 0), "ari"),
+        (("arguments", "seed"), 6),
+        (("arguments", "direction"), "maximize"),
+        (("arguments", "beta"), 2.5),
+        (("arguments", "noise_std"), 0.2),
+        (("arguments", "initial"), 4),
+        (("arguments", "target"), "lots"),
+        (("arguments", "failures"), "ignore"),
+        (("id",), "bcdfghjkmn"),
+        (("old_data",), [{"name": "A", "path": None, "fingerprint": "0"}]),
+        (("checksum",), ""),
+        (("entries",), 3),
+    ],
+)
+def test_an_argument_that_was_changed_in_the_file_is_noticed(where: tuple, what: object, tmp_path) -> None:
+    """It makes sense, and the campaign would go on as another one."""
+    path = tmp_path / "campaign.json"
+    campaign(acquisition="ucb", beta=2.0).save(path)
+    content = json.loads(path.read_text())
+    inner = content
+    for step in where[:-1]:
+        inner = inner[step]
+    assert inner[where[-1]] != what
+    inner[where[-1]] = what
+    path.write_text(json.dumps(content))
+    given = {"old_data": {"A": pd.DataFrame()}} if where == ("old_data",) else {}
+    with pytest.raises(FileFormatError, match=r"campaign.json' was changed since it was saved.*copy of before"):
+        Optimizer.load(path, **given)
+
+
+def test_what_does_not_define_a_campaign_may_be_changed(tmp_path) -> None:
+    """The form of the JSON, versions of libraries, and where old data lies."""
+    old().to_csv(tmp_path / "old.csv", index=False)
+    opt = Optimizer(SPACE, tmp_path / "old.csv", seed=1)
+    opt.tell({"a": 0.0, "b": 1.0}, 1.0)
+    opt.save(tmp_path / "campaign.json")
+    content = json.loads((tmp_path / "campaign.json").read_text())
+    (tmp_path / "old.csv").rename(tmp_path / "moved.csv")
+    content["old_data"][0]["path"] = "moved.csv"
+    content["versions"]["torch"] = "0"
+    (tmp_path / "campaign.json").write_text(json.dumps(content, indent=4, sort_keys=True))
+    assert Optimizer.load(tmp_path / "campaign.json").trials == opt.trials
+
+
+def test_arguments_that_were_changed_in_a_database_are_noticed(tmp_path) -> None:
+    opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db")
+    key, piece = next((key, one) for key, one in study_attributes(opt.study).items() if ":piece:" in key)
+    set_study_attribute(opt.study, key, piece[:-1] + chr(ord(piece[-1]) ^ 1))
+    with pytest.raises(FileFormatError, match=r"damaged: .*Go on from a copy of before"):
+        Optimizer.load(f"sqlite:///{tmp_path}/a.db")
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[" * 100_000, b"\xff\xfe", b"x,y\n1,2\n", b'{"format": 3}'])

@@ -5,11 +5,16 @@ import re
 import secrets
 from typing import Any
 
+import msgspec
 from optuna.study import Study
+
+from tunedprior.campaign.saved_form import SavedCampaign
 
 # No digits and no vowels: spreadsheets make no number, date or word of it, and nobody reads one into it.
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _LENGTH = 10
+# Fields of a saved campaign that were not there yet when files had no id.
+_ADDED_SINCE = ("entries", "checksum")
 _ID = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}")
 
 
@@ -26,6 +31,12 @@ def id_from(content: bytes) -> str:
     """
     number = int.from_bytes(hashlib.sha256(content).digest())
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
+
+
+def id_of_file(saved: SavedCampaign) -> str:
+    """The id of a campaign of before there were any that was saved in a file, from what the file said then."""
+    content = msgspec.structs.asdict(saved)
+    return id_from(msgspec.json.encode({name: one for name, one in content.items() if name not in _ADDED_SINCE}))
 
 
 def id_of_study(study: Study) -> str:

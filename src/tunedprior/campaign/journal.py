@@ -1,12 +1,13 @@
 """The journal of a campaign: who recorded, corrected or took back what, and when. The history follows from it.
 
-An entry says which fields of one trial changed. Entries are appended and never changed, each with a checksum of its
-own, so that a changed byte is noticed; they are in the order of their sequence numbers, whatever clocks say.
+An entry says which fields of one trial changed. Entries are appended and never changed, in the order of their sequence
+numbers, whatever clocks say. Each has a checksum over its fields and the checksum of the entry before it, so that a
+changed byte, and an entry that was taken out or put elsewhere, is noticed.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isnan
@@ -88,8 +89,9 @@ def decode_entry(text: str, where: str) -> SavedEntry:
         raise FileFormatError(f"The journal of {where} is damaged: {error}.") from error
 
 
-def _sealed(entry: SavedEntry) -> SavedEntry:
-    """The entry with its checksum."""
+def _sealed(entry: SavedEntry, previous: str) -> SavedEntry:
+    """The entry with its checksum, after the one with the checksum `previous`."""
+    entry = msgspec.structs.replace(entry, previous=previous)
     return msgspec.structs.replace(entry, checksum=_checksum(entry))
 
 
@@ -100,22 +102,35 @@ def _checksum(entry: SavedEntry) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def missing_entries(where: str, first: int, last: int) -> str:
+    """What to say of a journal that lacks entries at its end."""
+    which = f"entry {first} is" if first == last else f"entries {first} to {last} are"
+    return (
+        f"The journal of {where} is damaged: {which} missing at its end, though written once. Go on from a copy of "
+        "before."
+    )
+
+
 class Ledger:
     """The trials that follow from the entries of a journal, as they are read one after the other.
 
     Args:
         space: What may be set.
         where: What the journal is that of, for messages.
+        may_tie: Whether two programs may have given the same number to an entry each, as nothing kept them from it; the
+            number of the later one is one more then.
     """
 
-    def __init__(self, space: Space, where: str) -> None:
-        self._space, self._where = space, where
+    def __init__(self, space: Space, where: str, may_tie: bool = False) -> None:
+        self._space, self._where, self._may_tie = space, where, may_tie
         self.entries: list[JournalEntry] = []
         self._fields: dict[int, dict[str, Any]] = {}
         self._trials: dict[int, Trial] = {}
         self._place: dict[int, int] = {}
         self._last_action: dict[int, str] = {}
         self._refused: set[str] = set()
+        self._checksums: set[str] = set()
+        self._previous = ""
 
     @property
     def sequence(self) -> int:
@@ -141,22 +156,30 @@ class Ledger:
         """Whether an entry of this act came too late to count."""
         return act in self._refused
 
-    def entries_for(
-        self, changed: Iterable[Trial], action: str, who: str, time: datetime | None, act: str, last: int | None = None
-    ) -> list[SavedEntry]:
-        """What is to be appended after entry `last` for these trials; one that has no entry yet is written in full."""
-        found, last = [], self.sequence if last is None else last
-        for position, trial in enumerate(changed, 1):
-            fields = _changes(fields_of(trial, self._space), self._fields.get(trial.id, {}))
-            found.append(_sealed(SavedEntry(last + position, _stamp(time), who, action, trial.id, fields, act, "")))
+    def entries_for(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
+        """More entries in the form in which they are kept; a trial that has no entry yet is written in full."""
+        found, known, previous = [], dict[int, dict[str, Any]](), self._previous
+        for one in journal:
+            number, fields = one.after.id, fields_of(one.after, self._space)
+            before = known.get(number, self._fields.get(number, {}))
+            changes = {name: cell for name, cell in fields.items() if name not in before or before[name] != cell}
+            entry = SavedEntry(one.sequence, _stamp(one.time), one.who, one.action, number, changes, one.act, "")
+            found.append(_sealed(entry, previous))
+            known[number], previous = fields, found[-1].checksum
         return found
 
     def apply(self, entry: SavedEntry) -> None:
         """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
         if _checksum(entry) != entry.checksum:
             raise self._damaged(entry.sequence, "its checksum is wrong, so it was changed since it was written")
-        if entry.sequence != self.sequence + 1:
-            raise self._damaged(self.sequence + 1, "it is missing")
+        number = self.sequence + 1
+        if entry.sequence > number or (entry.sequence < number and not self._may_tie):
+            raise self._damaged(number, "it is missing")
+        if entry.previous and entry.previous not in (self._checksums if self._may_tie else (self._previous,)):
+            raise self._damaged(number - 1, f"it is not the one that entry {number} was written after")
+        self._checksums.add(entry.checksum)
+        self._previous = entry.checksum
+        entry = msgspec.structs.replace(entry, sequence=number)
         before = self._trials.get(entry.trial)
         if entry.action == RECORD and before is not None and not before.is_pending:
             # Only where a storage cannot refuse one of two who write at the same moment: the first one counts.
@@ -204,19 +227,6 @@ def _group(trial: Trial) -> str:
     return "told" if trial.state in _TOLD else trial.state
 
 
-def saved_entries(journal: Sequence[JournalEntry], space: Space) -> list[SavedEntry]:
-    """The entries of a journal in the form of a file."""
-    found, known = [], dict[int, dict[str, Any]]()
-    for one in journal:
-        number, fields = one.after.id, fields_of(one.after, space)
-        changes = _changes(fields, known.get(number, {}))
-        found.append(
-            _sealed(SavedEntry(one.sequence, _stamp(one.time), one.who, one.action, number, changes, one.act, ""))
-        )
-        known[number] = fields
-    return found
-
-
 def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
     """The history and the journal of a campaign's file; a `FileFormatError` if they are damaged, or contradict."""
     history, space = history_of(saved, path), space_of(saved, path)
@@ -227,16 +237,14 @@ def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[His
     ledger = Ledger(space, repr(str(path)))
     for entry in saved.journal:
         ledger.apply(entry)
+    if saved.entries is not None and ledger.sequence < saved.entries:
+        raise FileFormatError(missing_entries(repr(str(path)), ledger.sequence + 1, saved.entries))
     if ledger.history() != history:
         raise FileFormatError(
             f"{str(path)!r} contradicts itself: its trials are not what its journal says. Undo the change, or load the "
             "file as it was and tell, amend or withdraw the trial."
         )
     return history, ledger.entries
-
-
-def _changes(fields: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in fields.items() if name not in known or known[name] != one}
 
 
 def _stamp(time: datetime | None) -> str:

@@ -9,7 +9,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study
 
 from tunedprior.campaign import loaded
-from tunedprior.campaign.saved import encoded_campaign
+from tunedprior.campaign.saved import encoded_campaign, sealed
 from tunedprior.campaign.saved_form import VERSION, SavedCampaign
 from tunedprior.campaign.sources import MadeWith, OldSource
 from tunedprior.campaign.stored_surrogates import decoded, encoded, fit_to
@@ -114,16 +114,16 @@ def kept_in(
             blobs.keep(study, _LEARNT, encoded(surrogates), {"sources": [one.name for one in made_with.old]})
         data = encoded_campaign(suggester, seed, made_with, History(), (), None)
         blobs.keep(study, _ARGUMENTS, data, {_FORM: VERSION})
-    before_the_journal = (blobs.about(study, _ARGUMENTS) or {}).get(_FORM, 1) < VERSION
-    return StudyRecord(study, suggester.space, aims, partial(_mark, study) if before_the_journal else None)
+    is_older = (blobs.about(study, _ARGUMENTS) or {}).get(_FORM, 1) < VERSION
+    return StudyRecord(study, suggester.space, aims, partial(_mark, study) if is_older else None)
 
 
 def _mark(study: Study) -> None:
-    """Have programs that know of no journal refuse the campaign: they would not see what is written from now on."""
+    """Have older programs refuse the campaign: they would not see what is written from now on, or break its chain."""
     data = blobs.kept(study, _ARGUMENTS)
     if data is not None:
         saved = msgspec.structs.replace(loaded.decoded(data, f"The study {study.study_name!r}"), version=VERSION)
-        blobs.keep(study, _ARGUMENTS, msgspec.json.encode(saved), {_FORM: VERSION})
+        blobs.keep(study, _ARGUMENTS, msgspec.json.encode(sealed(saved)), {_FORM: VERSION})
 
 
 def load(storage: str | BaseStorage, name: str | None) -> KeptCampaign:

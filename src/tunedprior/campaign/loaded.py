@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tunedprior.average.old_sets import named
+from tunedprior.campaign.saved import checksum_of
 from tunedprior.campaign.saved_form import (
     FORMAT,
     VERSION,
@@ -40,6 +41,8 @@ from tunedprior.problem.space import Space
 from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
 
 _MOST_BYTES = 200_000_000
+# The last version whose files have no checksum of what defines the campaign.
+_WITHOUT_CHECKSUM = 2
 #: Arguments that belong to the campaign: what was told is worth nothing with others.
 _FIXED = ("space", "direction", "target", "objectives", "requirements")
 
@@ -168,6 +171,16 @@ def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> di
             raise InputError(f"The old data {name!r} {where}. Give it again: Optimizer.load(path, old_data=…).")
         found[name] = file
     return {name: found[name] for name in known} or None
+
+
+def refuse_changed(saved: SavedCampaign, path: str | PathLike[str]) -> None:
+    """A `FileFormatError` if what defines the campaign makes sense, and is yet not what was saved."""
+    if saved.checksum != checksum_of(saved) and (saved.checksum or saved.version > _WITHOUT_CHECKSUM):
+        raise FileFormatError(
+            f"{str(path)!r} was changed since it was saved: its checksum is not that of its arguments (space, goals, "
+            "seed and all others). Undo the change, or go on from a copy of before. To go on with other arguments, "
+            "give them to Optimizer.load(path, …), or make a new Optimizer and have it resume the history."
+        )
 
 
 def warn_of_changes(saved: SavedCampaign, now: tuple[OldSource, ...]) -> None:

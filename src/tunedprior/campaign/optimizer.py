@@ -8,7 +8,6 @@ from os import PathLike
 from threading import RLock
 from typing import Any, TypeVar
 
-import msgspec
 import pandas as pd
 from optuna.storages import BaseStorage
 from optuna.study import Study
@@ -20,8 +19,8 @@ from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.design import OLD_DATA, check_design
 from tunedprior.campaign.fitted import Cost, Fitted
-from tunedprior.campaign.identity import id_from, new_id
-from tunedprior.campaign.journal import SUGGEST, JournalEntry, loaded_journal, saved_entries
+from tunedprior.campaign.identity import id_of_file, new_id
+from tunedprior.campaign.journal import SUGGEST, JournalEntry, Ledger, loaded_journal
 from tunedprior.campaign.kept_campaign import UNNAMED, KeptCampaign, kept_in, load, without_old_data
 from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.notebook import locked
@@ -313,7 +312,7 @@ class Optimizer(Viewer):
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
         """
-        journal = saved_entries(self._record.journal, self.space)
+        journal = Ledger(self.space, repr(str(path))).entries_for(self._record.journal)
         content = encoded(self._suggester, self._seed, self._made_with, self._history, journal, path)
         self._file.refuse_unknown(path, overwrite)
         saved = KnownFile.of(path, content)
@@ -354,10 +353,11 @@ class Optimizer(Viewer):
         saved, known = loaded.read(path), KnownFile.of(path)
         arguments = loaded.arguments_of(saved, path, old_data, options)
         history, journal = loaded_journal(saved, path)
+        loaded.refuse_changed(saved, path)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
-        made._go_on(known, history, journal, saved.id or id_from(msgspec.json.encode(saved)))
+        made._go_on(known, history, journal, saved.id or id_of_file(saved))
         return made
 
     def _go_on(self, file: KnownFile, history: History, journal: list[JournalEntry], campaign_id: str) -> None:

@@ -4,6 +4,8 @@ Arguments that are objects (a kernel, a model, an acquisition class, a suggester
 be in it; the file names them, and they are to be given again when it is loaded.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from math import isfinite, isnan
 from os import PathLike
@@ -95,11 +97,30 @@ def encoded_campaign(
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
     old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
     trials = [saved_trial(trial, suggester.space) for trial in history.trials]
-    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal), made.id)
+    content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal), made.id, len(journal))
     try:
-        return msgspec.json.encode(content)
+        return msgspec.json.encode(sealed(content))
     except UnicodeError as error:
         raise InputError(f"The campaign has text that is no Unicode, so it cannot be saved: {error}.") from error
+
+
+def sealed(content: SavedCampaign) -> SavedCampaign:
+    """The campaign with the checksum of what defines it."""
+    return msgspec.structs.replace(content, checksum=checksum_of(content))
+
+
+def checksum_of(content: SavedCampaign) -> str:
+    """A checksum over the arguments, what old data was, the id, and the number of entries and the last of them.
+
+    Trials follow from the journal, whose entries have checksums of their own. Where old data lies, and versions of
+    libraries, may be changed by anybody.
+    """
+    old = [(one.name, one.fingerprint) for one in content.old_data]
+    last = content.journal[-1].checksum if content.journal else ""
+    parts = (content.version, content.id, content.arguments, old, content.entries, last)
+    # Python's own JSON writes a number in one way, whatever library reads it.
+    text = json.dumps(msgspec.to_builtins(parts), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _further_objects(suggester: Suggester) -> list[str]:

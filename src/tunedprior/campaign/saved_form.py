@@ -7,7 +7,7 @@ import msgspec
 
 from tunedprior.errors import InputError
 
-FORMAT, VERSION = "tunedprior campaign", 2
+FORMAT, VERSION = "tunedprior campaign", 3
 
 
 class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +152,7 @@ class SavedTrial(_Struct, frozen=True):
     substitute: bool = False
 
 
-class SavedEntry(_Struct, frozen=True):
+class SavedEntry(_Struct, frozen=True, omit_defaults=True):
     """An entry of the journal; `tunedprior.campaign.journal` says what its fields mean."""
 
     sequence: Annotated[int, msgspec.Meta(ge=1)]
@@ -163,6 +163,7 @@ class SavedEntry(_Struct, frozen=True):
     changes: dict[str, Any]
     act: str
     checksum: str
+    previous: str = ""  # as in the first entry, and in those of version 2
 
 
 class SavedCampaign(_Struct, frozen=True):
@@ -176,6 +177,9 @@ class SavedCampaign(_Struct, frozen=True):
     trials: list[SavedTrial]
     journal: list[SavedEntry] = []
     id: str = ""  # as in files of before it was there
+    # How many entries the journal has, and a checksum of what defines the campaign; not in files of before version 3.
+    entries: int | None = None
+    checksum: str = ""
 
 
 class Header(msgspec.Struct):

@@ -5,8 +5,8 @@ transaction if nobody else appended meanwhile; otherwise it is decided again. Op
 pictures and dashboards; where a program ended before they did, the next one that writes brings them up to date.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from operator import is_
 from secrets import token_hex
@@ -17,7 +17,15 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from tunedprior.campaign.journal import ADOPT, JournalEntry, Ledger, changed_trials, decode_entry, utc_now
+from tunedprior.campaign.journal import (
+    ADOPT,
+    JournalEntry,
+    Ledger,
+    changed_trials,
+    decode_entry,
+    missing_entries,
+    utc_now,
+)
 from tunedprior.campaign.records import Numbers
 from tunedprior.campaign.study_trials import (
     RESERVED,
@@ -34,7 +42,14 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
 from tunedprior.studies.access import id_of, storage_of
-from tunedprior.studies.entry_log import ConflictError, ReorderedError, log_of
+from tunedprior.studies.entry_log import (
+    ConflictError,
+    DatabaseLog,
+    ReorderedError,
+    ReplacedError,
+    TruncatedError,
+    log_of,
+)
 
 # How a campaign of before the journal kept corrections: as attributes of the study.
 _CORRECTION = "tunedprior correction of trial "
@@ -49,8 +64,8 @@ class StudyRecord:
         study: Where it is kept.
         space: What may be set.
         aims: What is wanted.
-        mark: Called before the first entry of a campaign that had none, so that programs that know of no journal refuse
-            it from then on.
+        mark: Called before the first entry that is written into a campaign of an older form, so that programs that know
+            of no other refuse it from then on.
     """
 
     is_shared = True
@@ -66,7 +81,11 @@ class StudyRecord:
         self._reserved: list[int] = []
 
     def _empty(self) -> Ledger:
-        return Ledger(self._space, f"the campaign {self.study.study_name!r}")
+        return Ledger(self._space, self._where, may_tie=not isinstance(self._log, DatabaseLog))
+
+    @property
+    def _where(self) -> str:
+        return f"the campaign {self.study.study_name!r}"
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -76,7 +95,7 @@ class StudyRecord:
         try:
             return self._read()
         except _FAILURES as error:
-            raise StorageError(f"{_reason(error)} It could not be read; try again.") from error
+            raise StorageError(f"{failure_in_words(error)} It could not be read; try again.") from error
 
     @property
     def journal(self) -> Sequence[JournalEntry]:
@@ -97,13 +116,27 @@ class StudyRecord:
         return self._last
 
     def _read_entries(self) -> None:
-        try:
-            new = self._log.read(self._ledger.sequence)
-        except ReorderedError:
-            self._ledger = self._empty()
-            new = self._log.read(0)
+        with self._truncation_in_words():
+            try:
+                new = self._log.read(self._ledger.sequence)
+            except ReorderedError:
+                self._ledger = self._empty()
+                new = self._log.read(0)
         for _, text in new:
-            self._ledger.apply(decode_entry(text, f"the campaign {self.study.study_name!r}"))
+            self._ledger.apply(decode_entry(text, self._where))
+
+    @contextmanager
+    def _truncation_in_words(self) -> Iterator[None]:
+        """A `FileFormatError` for a journal whose end is not what was written."""
+        try:
+            yield
+        except TruncatedError as error:
+            raise FileFormatError(missing_entries(self._where, error.first, error.last)) from error
+        except ReplacedError as error:
+            raise FileFormatError(
+                f"The journal of {self._where} is damaged at entry {error.args[0]}: it is not the one that was written "
+                "last. Go on from a copy of before."
+            ) from error
 
     def _is_known_by_optuna_alone(self, frozen: FrozenTrial) -> bool:
         """Whether a trial has no entry, or was suggested here and told with Optuna's own means."""
@@ -111,7 +144,7 @@ class StudyRecord:
         if number not in self._ledger and RESERVED in frozen.system_attrs:
             if frozen.state == TrialState.COMPLETE:  # which only an entry of the journal made it
                 raise FileFormatError(
-                    f"The journal of the campaign {self.study.study_name!r} is damaged: it has no entry of trial "
+                    f"The journal of {self._where} is damaged: it has no entry of trial "
                     f"{number}, which has a result. Go on from a copy of before."
                 )
             return False
@@ -144,11 +177,12 @@ class StudyRecord:
         if not changes:
             return {}
         try:
-            if self._mark is not None and not self._ledger.sequence:
+            if self._mark is not None:
                 self._mark()
+                self._mark = None
             numbers = self._reserve([trial for old, trial in changes if old is None])
         except _FAILURES as error:
-            raise StorageError(f"{_reason(error)} Nothing was recorded or changed; send it again.") from error
+            raise _not_recorded(error) from error
         changed = [trial if old else replace(trial, id=numbers[trial.id]) for old, trial in changes]
         try:
             self._append(changed, action, who)
@@ -174,13 +208,16 @@ class StudyRecord:
         ledger, act = self._ledger, token_hex(8)
         told = (*self._last.told, *self._last.set_aside)
         adopted = [one for one in told if (known := ledger.trial(one.id)) is None or known.is_pending]
-        entries = ledger.entries_for(adopted, ADOPT, "", None, act)
-        entries += ledger.entries_for(changed, action, who, utc_now(), act, ledger.sequence + len(entries))
+        now = utc_now()
+        new = [JournalEntry(0, None, "", ADOPT, None, one, act) for one in adopted]
+        new += [JournalEntry(0, now, who, action, None, one, act) for one in changed]
+        entries = ledger.entries_for(replace(one, sequence=ledger.sequence + k) for k, one in enumerate(new, 1))
         try:
-            self._log.append(ledger.sequence, [msgspec.json.encode(one).decode() for one in entries])
+            with self._truncation_in_words():
+                self._log.append(ledger.sequence, [msgspec.json.encode(one).decode() for one in entries])
         except _FAILURES as error:
             if not self._is_there(act, error):
-                raise StorageError(f"{_reason(error)} Nothing was recorded or changed; send it again.") from error
+                raise _not_recorded(error) from error
         with suppress(*_FAILURES):  # they are there; whoever reads next reads them
             self._read_entries()
         if ledger.has_refused(act):
@@ -192,8 +229,8 @@ class StudyRecord:
             self._read_entries()
         except _FAILURES:
             raise StorageError(
-                f"{_reason(error)} Whether it was recorded could not be found out, as the storage does not answer. "
-                "Look at the history before you send it again."
+                f"{failure_in_words(error)} Whether it was recorded could not be found out, as the storage does not "
+                "answer. Look at the history before you send it again."
             ) from error
         return self._ledger.has(act)
 
@@ -238,7 +275,11 @@ def _kept(last: History, now: History) -> History:
     return replace(now, told=last.told) if same else now
 
 
-def _reason(error: Exception) -> str:
+def _not_recorded(error: Exception) -> StorageError:
+    return StorageError(f"{failure_in_words(error)} Nothing was recorded or changed; send it again.")
+
+
+def failure_in_words(error: Exception) -> str:
     """What the database said, in a sentence."""
     cause = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
     first = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]

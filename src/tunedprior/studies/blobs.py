@@ -79,7 +79,10 @@ def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
     else:
         data = _joined(attributes, pointer)
     if hashlib.sha256(data).hexdigest() != pointer.get("digest"):
-        raise FileFormatError(f"What the study {study.study_name!r} keeps as {name!r} is damaged.")
+        raise FileFormatError(
+            f"What the study {study.study_name!r} keeps as {name!r} is damaged: it is not what was written. Go on from "
+            "a copy of before."
+        )
     return data
 
 
@@ -95,5 +98,5 @@ def _joined(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -> byt
         if unpack.unconsumed_tail:
             raise ValueError("it is too large")
     except (KeyError, ValueError, TypeError, zlib.error) as error:
-        raise FileFormatError(f"What a study keeps is damaged: {error}.") from error
+        raise FileFormatError(f"What a study keeps is damaged: {error}. Go on from a copy of before.") from error
     return data

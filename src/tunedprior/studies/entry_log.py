@@ -1,8 +1,11 @@
 """An append-only log of texts kept with an Optuna study: whoever appends, nothing that another one appended is lost.
 
-Entries are attributes of the study, so that they are copied and deleted with it, on every storage that Optuna has.
+Entries are attributes of the study, so that they are copied and deleted with it, on every storage that Optuna has. So
+is the log's end: how many entries there are, and a digest of the last. It is written with the entries, in a database in
+the same transaction, so that entries that are taken off the end are missed.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 from secrets import token_hex
@@ -10,13 +13,16 @@ from threading import Lock
 from typing import Protocol, runtime_checkable
 
 import sqlalchemy
+from optuna.storages import InMemoryStorage, JournalStorage
 from optuna.study import Study
 from sqlalchemy.exc import IntegrityError
 
-from tunedprior.studies.access import engine_of, id_of, set_study_attribute, study_attributes
+from tunedprior.studies.access import engine_of, id_of, set_study_attribute, storage_of, study_attributes
 
 #: What the key of an entry begins with; its sequence number follows.
 PREFIX = "tunedprior:entry:"
+#: The key of the log's end.
+END = "tunedprior:journal"
 _DIGITS = 10
 _ATTRIBUTES = sqlalchemy.table(
     "study_system_attributes",
@@ -34,12 +40,32 @@ class ReorderedError(Exception):
     """What was read before is no longer the beginning of the log: two programs appended at the same moment."""
 
 
+class TruncatedError(Exception):
+    """Entries that were appended are no longer there.
+
+    Attributes:
+        first: The number of the first of them.
+        last: The number of the last.
+    """
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__(first, last)
+        self.first, self.last = first, last
+
+
+class ReplacedError(Exception):
+    """The entry that was appended last is no longer what it was; its number is the argument."""
+
+
 @runtime_checkable
 class EntryLog(Protocol):
     """A log of texts, numbered from 1."""
 
     def read(self, after: int) -> list[tuple[int, str]]:
-        """Entries with a sequence number above `after`, in order; all that is missing there was never appended."""
+        """Entries with a sequence number above `after`, in order.
+
+        A `TruncatedError` or a `ReplacedError` says that the end is not what was appended.
+        """
         ...
 
     def append(self, last: int, texts: Sequence[str]) -> None:
@@ -71,12 +97,17 @@ class DatabaseLog:
         """Entries with a sequence number above `after`, in order."""
         chosen = (
             sqlalchemy.select(_ATTRIBUTES.c.key, _ATTRIBUTES.c.value_json)
-            .where(_ATTRIBUTES.c.study_id == self._study_id, _ATTRIBUTES.c.key.like(f"{PREFIX}%"))
-            .where(_ATTRIBUTES.c.key > _key(after))
+            .where(_ATTRIBUTES.c.study_id == self._study_id)
+            .where(
+                (_ATTRIBUTES.c.key.like(f"{PREFIX}%") & (_ATTRIBUTES.c.key > _key(after))) | (_ATTRIBUTES.c.key == END)
+            )
         )
         with self._engine.connect() as connection:
-            rows = connection.execute(chosen).all()
-        return sorted((_sequence(key), str(json.loads(text))) for key, text in rows)
+            found = {key: json.loads(text) for key, text in connection.execute(chosen).all()}
+        end = found.pop(END, None)
+        entries = sorted((_sequence(key), str(text)) for key, text in found.items())
+        _compare_end(end, entries, after)
+        return entries
 
     def append(self, last: int, texts: Sequence[str]) -> None:
         """Append texts after the entry with the number `last`, in one transaction."""
@@ -90,9 +121,17 @@ class DatabaseLog:
         try:
             with self._engine.begin() as connection:
                 found = connection.execute(newest).scalar()
-                if (0 if found is None else _sequence(found)) != last:
+                there = 0 if found is None else _sequence(found)
+                if there < last:
+                    raise TruncatedError(there + 1, last)
+                if there != last:
                     raise ConflictError
                 connection.execute(_ATTRIBUTES.insert(), rows)
+                end = {"study_id": self._study_id, "key": END, "value_json": json.dumps(_end(last, texts))}
+                of_end = (_ATTRIBUTES.c.study_id == self._study_id) & (_ATTRIBUTES.c.key == END)
+                known = connection.execute(_ATTRIBUTES.update().where(of_end).values(value_json=end["value_json"]))
+                if not known.rowcount:
+                    connection.execute(_ATTRIBUTES.insert(), [end])
         except IntegrityError as error:
             raise ConflictError from error
 
@@ -101,7 +140,8 @@ class AttributeLog:
     """A log in a storage that is no database of Optuna's, and so cannot refuse one of two who append at once.
 
     Within a program a lock does. Several programs write under keys of their own, so that no entry is written over; all
-    of them put entries that were appended at the same moment into the same order.
+    of them put entries that were appended at the same moment into the same order. Of storages that keep the order in
+    which attributes were set, that is the order.
 
     Args:
         study: The study.
@@ -115,24 +155,58 @@ class AttributeLog:
 
     def read(self, after: int) -> list[tuple[int, str]]:
         """Entries with a sequence number above `after`, in order; a `ReorderedError` if those up to it changed."""
-        found = self._entries()
+        found, end = self._entries()
         keys, known = [key for key, _ in found], self._read[:after]
         self._read = keys
         if keys[:after] != known:
             raise ReorderedError
-        return [(number, text) for number, (_, text) in enumerate(found, 1) if number > after]
+        entries = [(number, text) for number, (_, text) in enumerate(found, 1)]
+        _compare_end(end, entries, 0)
+        return entries[after:]
 
     def append(self, last: int, texts: Sequence[str]) -> None:
         """Append texts after the entry with the number `last`."""
         with self._lock:
-            if len(self._entries()) != last:
+            there = len(self._entries()[0])
+            if there < last:
+                raise TruncatedError(there + 1, last)
+            if there != last:
                 raise ConflictError
             for position, text in enumerate(texts, 1):
                 set_study_attribute(self._study, f"{_key(last + position)}:{token_hex(4)}", text)
+            set_study_attribute(self._study, END, _end(last, texts))
 
-    def _entries(self) -> list[tuple[str, str]]:
+    def _entries(self) -> tuple[list[tuple[str, str]], object]:
+        """The entries in order, by their keys, and the end."""
         attributes = study_attributes(self._study)
-        return sorted((key, str(text)) for key, text in attributes.items() if key.startswith(PREFIX))
+        found = [(key, str(text)) for key, text in attributes.items() if key.startswith(PREFIX)]
+        keeps_order = isinstance(storage_of(self._study), InMemoryStorage | JournalStorage)
+        return found if keeps_order else sorted(found), attributes.get(END)
+
+
+def _end(last: int, texts: Sequence[str]) -> dict[str, object]:
+    """The end of a log to which these texts were appended after the entry with the number `last`."""
+    return {"entries": last + len(texts), "digest": _digest(texts[-1])}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _compare_end(end: object, entries: Sequence[tuple[int, str]], after: int) -> None:
+    """A `TruncatedError` or `ReplacedError` if entries above `after` do not reach to the end that was written.
+
+    There may be more of them: a program that knows of no end, or that was killed before it wrote it, appended them.
+    """
+    if not isinstance(end, dict):
+        return  # of before there was one
+    length, there = int(end["entries"]), entries[-1][0] if entries else after
+    if there < length:
+        raise TruncatedError(there + 1, length)
+    # Where two programs may append at once, the text that came last need not be that with its number.
+    last = [text for number, text in entries if number >= length]
+    if length > after and end["digest"] not in map(_digest, last):
+        raise ReplacedError(length)
 
 
 def _key(sequence: int) -> str:

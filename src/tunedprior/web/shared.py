@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tunedprior.campaign.journal import RECORD
 from tunedprior.campaign.odd_results import Spans, spans_of_old
 from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.study_record import failure_in_words
 from tunedprior.errors import InputError, StorageError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.history_table import Columns
@@ -244,8 +245,7 @@ def _failing_in_words() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise StorageError(f"The campaign's storage failed ({reason}). Send the form again: it counts once.") from error
+        raise StorageError(f"{failure_in_words(error)} Send the form again: it counts once.") from error
 
 
 def trial_in(history: History, number: int) -> Trial:
