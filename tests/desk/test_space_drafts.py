@@ -82,7 +82,7 @@ def test_what_is_drafted() -> None:
     found = read_back(draft.text)
     assert found.parameters == {
         "Temp": (20, 55, 5),
-        "rate": (1e-5, found.parameters["rate"][1], "log"),
+        "rate": (1e-5, 0.75, "log", 3),
         "flow": (0.31, 6.892, 0.001),
         "level": [1, 2, 5, 50],
         "gas": ["air", "N2: dry"],
@@ -155,7 +155,22 @@ def test_a_slip_among_levels_is_one_of_them_by_a_power_of_ten() -> None:
 def test_a_range_has_the_step_that_people_can_set(values: list[float], expected: tuple[float, ...]) -> None:
     draft = drafted({"x": values, "y": range(len(values))})
     assert read_back(draft.text).parameters["x"] == expected
-    assert "Steps are what people can set, by the digits of old data and the range" in draft.text
+    assert "Steps and digits are what people can set, by old data and the range" in draft.text
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0099671 * 2.2**k for k in range(12)], (0.00996, 58.3, "log", 3)),  # digits of a balance
+        ([0.01, 0.02, 0.05, 0.15, 0.7, 1.2, 3, 9, 15, 40], (0.01, 40, "log", 2)),
+        ([0.001, 0.002, 0.005, 0.01, 0.03, 0.1, 0.4, 2, 7, 9], (0.001, 9, "log", 2)),
+    ],
+)
+def test_a_logarithmic_range_has_the_digits_that_people_can_set(
+    values: list[float], expected: tuple[float | str, ...]
+) -> None:
+    draft = drafted({"x": values, "y": range(len(values))})
+    assert read_back(draft.text).parameters["x"] == expected
 
 
 @pytest.mark.parametrize("name", ["operator", "Operator", "Bearbeiter", "initials"])

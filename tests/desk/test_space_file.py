@@ -11,6 +11,7 @@ WHOLE = """\
 parameters:
   heat: 20 to 90 step 5
   flow: 0.1 to 10 log
+  dose: 0.1 to 10 log digits 3
   acid: 0 to 1
   salt: 0.0 to 1.0
   gas: [air, argon, no]
@@ -30,6 +31,7 @@ def test_everything_a_file_may_say() -> None:
     assert read.parameters == {
         "heat": (20, 90, 5),
         "flow": (0.1, 10, "log"),
+        "dose": (0.1, 10, "log", 3),
         "acid": (0, 1),
         "salt": (0.0, 1.0),
         "gas": ["air", "argon", "no"],  # which YAML would take for False

@@ -57,6 +57,9 @@ def test_a_logarithmic_range_is_a_continuum() -> None:
         ((1.0, 2.0, "logarithmic"), "or the word 'log'; got"),
         ((2.0, 1.0, "log"), "low must not be above high"),
         ((1.0, 2.0, 0.1, "log"), r"must be \(low, high\)"),
+        ((1.0, 2.0, "log", 0), "the number of significant digits, 1 to 15; got"),
+        ((1.0, 2.0, "log", 2.5), "the number of significant digits"),
+        ((1.0, 2.0, "log", 3, 3), r"must be \(low, high\)"),
     ],
 )
 def test_wrong_steps_and_words_are_refused(given, message) -> None:
@@ -65,13 +68,61 @@ def test_wrong_steps_and_words_are_refused(given, message) -> None:
 
 
 def test_a_campaign_with_steps_is_saved_and_goes_on(tmp_path: Path) -> None:
-    opt = Optimizer({"dose": (0.0, 1.05, 0.1), "count": (1, 9, 2), "rate": (1e-3, 1.0, "log")}, seed=3)
+    opt = Optimizer({"dose": (0.0, 1.05, 0.1), "count": (1, 9, 2), "rate": (1e-3, 1.0, "log", 3)}, seed=3)
     for value in (1.0, 2.0, 0.5):
         opt.tell(opt.ask(), value)
     opt.save(tmp_path / "campaign.json")
     again = Optimizer.load(tmp_path / "campaign.json")
     assert again.space == opt.space
     assert again.ask() == opt.ask()
+
+
+def test_a_logarithmic_range_suggests_the_digits_it_is_given() -> None:
+    opt = Optimizer({"dose": (0.0047, 9.5, "log", 2), "heat": (20.0, 90.0)}, seed=1)
+    asked = []
+    for _ in range(6):
+        asked.append(opt.ask())
+        opt.tell(asked[-1], -((asked[-1]["dose"] - 0.31337) ** 2))
+    doses = [one["dose"] for one in asked]
+    assert doses == [float(f"{dose:.2g}") for dose in doses]
+    assert len(set(doses)) > 3
+    opt.tell({"dose": 0.31337, "heat": 30.0}, 0.0)  # whatever was run may be told
+
+
+def test_rounded_suggestions_satisfy_constraints() -> None:
+    space = Space.parse({"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}).constrained("a + b == 1")
+    assert space.round_for_people({"a": 0.25, "b": 0.75}) == {"a": 0.25, "b": 0.75}
+    exact = {"a": 0.12345, "b": 1 - 0.12345}
+    assert space.round_for_people(exact) == exact
+    opt = Optimizer({"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}, constraints="a + b == 1", seed=0)
+    for _ in range(3):
+        asked = opt.ask()
+        assert opt.space.allows(asked)
+        opt.tell(asked, asked["a"])
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "written"),
+    [
+        ((100.0, 120.0), 109.99999999999999, 110.0),
+        ((0.0, 1.0), 0.1 + 0.2, 0.3),
+        ((1.0, 1000.0, "log"), 110.00000000000001, 110.0),
+        ((1e9, 1e9 + 1e-3), 1e9 + 5e-4, 1e9 + 5e-4),  # a narrow range far from 0 keeps its digits
+        ((-1e300, 1e300), 1.2345e299, 1.2345e299),
+        ((0.0, 5e-324), 0.0, 0.0),
+        ((1 / 3, 2 / 3), 2 / 3, 2 / 3),  # ends as they are
+    ],
+)
+def test_errors_of_arithmetic_are_not_suggested(given: tuple[float, ...], value: float, written: float) -> None:
+    assert parameter_from("x", given).round_for_people(value) == written
+
+
+def test_suggestions_have_no_more_digits_than_their_range_tells_apart() -> None:
+    opt = Optimizer({"heat": (100.0, 120.0)}, seed=0)
+    for _ in range(5):
+        asked = opt.ask()
+        assert asked["heat"] == round(asked["heat"], 10)
+        opt.tell(asked, -abs(asked["heat"] - 110.0))
 
 
 @pytest.mark.parametrize("name", ["layers", "n_trees", "Number of plates", "hidden layers", "Anzahl"])

@@ -67,7 +67,8 @@ class Optimizer(Viewer):
 
     Args:
         space: Parameter names and what each may be: `(low, high)`, `(low, high, step)` for a grid (of whole numbers, if
-            all three are), `(low, high, "log")` for a logarithmic scale, a list of values, or an Optuna distribution.
+            all three are), `(low, high, "log")` for a logarithmic scale (and `(low, high, "log", 3)` for suggestions of
+            three significant digits), a list of values, or an Optuna distribution.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: What is wanted of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,

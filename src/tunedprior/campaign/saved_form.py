@@ -39,6 +39,7 @@ class SavedNumeric(_Struct, frozen=True, tag="number"):
     step: int | float | None
     levels: list[int | float] | None
     integer: bool
+    digits: Annotated[int, msgspec.Meta(ge=1)] | None = None  # as in files of before it was there
 
 
 class SavedCategorical(_Struct, frozen=True, tag="category"):

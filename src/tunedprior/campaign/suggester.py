@@ -251,7 +251,8 @@ class Suggester:
     def _designed(self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None) -> Setting:
         """The setting of the design at this position."""
         position = self._place(history, len(history) + len(pending) + len(history.set_aside))
-        return self._first.at(position, self._known(history, pending), seed, pool)
+        found = self._first.at(position, self._known(history, pending), seed, pool)
+        return found if pool is not None else self.space.round_for_people(found)
 
     def _place(self, history: History, position: int) -> int:
         substitutes = sum(trial.substitute for trial in (*history.told, *history.pending))
@@ -261,10 +262,10 @@ class Suggester:
         """The allowed setting at codes that were found among allowed ones, but for rounding."""
         setting = self.surrogate.box.settings(codes[None], self.space)[0]
         if self.space.feasible is None or self.space.allows(setting):
-            return setting
+            return self.space.round_for_people(setting)
         settled = self.space.feasible.settled(setting)
         if settled is not None:
-            return settled
+            return self.space.round_for_people(settled)
         codes_of_some = self.surrogate.box.codes(some := self.space.sobol(_FRESH, 0))
         return some[int(((codes_of_some - codes) ** 2).sum(-1).argmin())]
 

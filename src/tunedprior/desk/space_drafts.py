@@ -53,16 +53,19 @@ _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
 _MOST_LEVELS = 8
 _LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
 _MOST_CHOICES = 60
-_DIGITS, _DIGITS_OF_ENDS = 15, 5
+_DIGITS = 15
+_FEWEST_DIGITS, _MOST_DIGITS = 2, 3  # that are significant on a logarithmic scale: 3 are steps of 0.1 to 1 %
 _FINEST = 1000  # a range is drafted with so many steps at least, where old data has more digits than anybody sets
 _COMMENT_AT = 44
 _HEAD = """\
 # What may be set and what is wanted, drafted from {origin} ({rows:,} rows).
 # Ranges are those of old data: change them to what may be set now.
-# Steps are what people can set, by the digits of old data and the range: a step of 0.1 suggests 116.3, not 116.344.
+# Steps and digits are what people can set, by old data and the range: a step of 0.1 suggests 116.3 and not 116.344,
+# and 3 digits suggest 0.0997 and not 0.0996713.
 # A line that begins with # is left out.
 #   20 to 90          anything between        20 to 90 step 5   a grid
 #   0.1 to 10 log     a logarithmic scale     [A, B, C]         a choice
+#   0.1 to 10 log digits 3    a logarithmic scale, in numbers of 3 significant digits
 """
 _TAIL = """
 # What results must be, and what settings must be:
@@ -258,7 +261,7 @@ def _without_slips(
 def _range(distinct: Float64[ndarray, " n"]) -> str:
     """Levels, or a range with the step that old data is on, or else one that people can set.
 
-    The ends are rounded outwards to steps. A logarithmic range has no step.
+    The ends are rounded outwards to steps. A logarithmic range has significant digits instead of a step.
     """
     decimals = [Decimal(_number(value)) for value in distinct]
     step, width = _step(decimals), decimals[-1] - decimals[0]
@@ -266,8 +269,9 @@ def _range(distinct: Float64[ndarray, " n"]) -> str:
     if not is_grid and len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or _are_whole(distinct)):
         return f"[{', '.join(_number(value) for value in distinct)}]"
     if not is_grid and distinct[0] > 0 and distinct[-1] > _LOG * distinct[0]:
-        low, high = _rounded(decimals[0], ROUND_FLOOR), _rounded(decimals[-1], ROUND_CEILING)
-        return f"{low} to {high} log"
+        digits = min(_MOST_DIGITS, max(_FEWEST_DIGITS, *(len(one.normalize().as_tuple().digits) for one in decimals)))
+        low, high = _rounded(decimals[0], digits, ROUND_FLOOR), _rounded(decimals[-1], digits, ROUND_CEILING)
+        return f"{low} to {high} log digits {digits}"
     finest = Decimal(1).scaleb((width / _FINEST).adjusted())
     if step is None or (not is_grid and (len(distinct) == 2 or step < finest)):
         step = finest
@@ -280,8 +284,8 @@ def _are_whole(values: Float64[ndarray, " n"]) -> bool:
     return all(one == int(one) for one in values)
 
 
-def _rounded(value: Decimal, way: str) -> str:
-    places = value.adjusted() - _DIGITS_OF_ENDS + 1
+def _rounded(value: Decimal, digits: int, way: str) -> str:
+    places = value.adjusted() - digits + 1
     return _number(float(value.quantize(Decimal(1).scaleb(places), rounding=way)))
 
 

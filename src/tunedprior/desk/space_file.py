@@ -17,7 +17,7 @@ from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Space
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})(?:\s+step\s+({_NUMBER})|\s+(log))?")
+_RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})(?:\s+step\s+({_NUMBER})|\s+(log)(?:\s+digits\s+(\d+))?)?")
 _TARGET = re.compile(rf"target\s+({_NUMBER})(?:\s+to\s+({_NUMBER}))?")
 _WHOLE = re.compile(r"[-+]?\d+")
 _MOST_BYTES, _MOST_LEVELS = 2**20, 20
@@ -159,10 +159,12 @@ def _description(node: yaml.Node, name: str, origin: str) -> Description:
         got = f"; got {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
         raise InputError(
             f"{origin}, line {node.start_mark.line + 1}: {name} must be a range, such as 20 to 90, 20 to 90 step 5 or "
-            f"0.1 to 10 log (with decimal points), or a list of values, such as [A, B]{got}."
+            f"0.1 to 10 log digits 3 (with decimal points), or a list of values, such as [A, B]{got}."
         )
-    low, high, step, log = found.groups()
+    low, high, step, log, digits = found.groups()
     ends = (_number(low, name, origin, node), _number(high, name, origin, node))
+    if digits:
+        return (*ends, "log", int(_number(digits, name, origin, node)))
     return (*ends, "log") if log else (*ends, _number(step, name, origin, node)) if step else ends
 
 

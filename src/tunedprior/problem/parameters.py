@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import isfinite, log
+from math import floor, isfinite, log, log10
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,18 @@ _COUNTED = frozenset(
 )
 # A grid of more values than this is a continuum that somebody wrote down in a roundabout way.
 _MOST_STEPS = 1_000_000_000
+# A number of a continuum is written with so many digits of its range: more are errors of arithmetic.
+_WRITTEN_DIGITS = 12
+_MOST_DIGITS = 15  # that a float holds
 
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`."""
+    """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`.
+
+    With `digits`, numbers anywhere on a logarithmic scale are suggested with so many significant digits; any may be
+    told.
+    """
 
     name: str
     low: float
@@ -47,6 +54,7 @@ class Numeric:
     step: float | None = None
     levels: tuple[float, ...] | None = None
     integer: bool = False
+    digits: int | None = None
 
     @property
     def count(self) -> int | None:
@@ -75,6 +83,22 @@ class Numeric:
         if self.step is None:
             return float(value)
         return self._grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
+
+    def round_for_people(self, value: float) -> float:
+        """The value with the digits that a person would write: `digits`, or those that are no error of arithmetic.
+
+        >>> Numeric("dose", 100.0, 120.0).round_for_people(109.99999999999999)
+        110.0
+        >>> Numeric("dose", 0.01, 10.0, log=True, digits=3).round_for_people(0.0996713)
+        0.0997
+        """
+        if self.count is not None or not self.low < value < self.high:
+            return value
+        if self.log:
+            rounded = float(f"{value:.{self.digits or _WRITTEN_DIGITS}g}")
+        else:
+            rounded = round(value, _WRITTEN_DIGITS - 1 - floor(log10(self.high - self.low)))
+        return min(max(rounded, self.low), self.high)
 
     def recognise(self, value: float) -> float:
         """The allowed value that `value` equals up to rounding; `value` itself if there is none."""
@@ -111,6 +135,8 @@ class Numeric:
         ends = f"{self.low:.10g} to {self.high:.10g}"
         if self.step is not None:
             return f"{ends} step {self.step:.10g}" + (" log" if self.log else "")
+        if self.digits is not None:
+            return f"{ends} log digits {self.digits}"
         return f"{ends}, any number" + (", log" if self.log else "")
 
     def _grid_value(self, k: int) -> float:
@@ -224,7 +250,10 @@ _WAYS = (_equal, _equal_text, _equal_as_numbers, _equal_but_for_spaces, _equal_b
 
 
 def parameter_from(name: str, given: Description) -> Parameter:
-    """A parameter from its range `(low, high)`, `(low, high, step)` or `(low, high, "log")`, list, or distribution."""
+    """A parameter from a tuple, a list or a distribution.
+
+    Tuples are ranges: `(low, high)`, `(low, high, step)`, `(low, high, "log")` or `(low, high, "log", digits)`.
+    """
     if isinstance(given, FloatDistribution | IntDistribution):
         step = given.step
         integer = isinstance(given, IntDistribution)
@@ -260,7 +289,7 @@ def _is_finite(value: Any) -> bool:
 
 def _range(name: str, given: tuple[Any, ...]) -> Numeric:
     edges, more = given[:2], given[2:]
-    if len(edges) != 2 or len(more) > 1 or not all(is_number(edge) and _is_finite(edge) for edge in edges):
+    if len(edges) != 2 or len(more) > 1 + isinstance(given[-2], str) or not all(is_number(edge) and _is_finite(edge) for edge in edges):
         raise InputError(
             f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
             "Write a list for discrete levels, (low, high, step) for a grid, or (low, high, 'log')."
@@ -302,7 +331,13 @@ def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> 
             f"Parameter {name!r}: a logarithmic range must begin above 0; got {shown(given)}. Raise low, or leave "
             "'log' out."
         )
-    return Numeric(name, low, high, log=True)
+    digits = given[3] if len(given) > 3 else None
+    if digits is not None and not (isinstance(digits, int) and 1 <= digits <= _MOST_DIGITS and digits is not True):
+        raise InputError(
+            f"Parameter {name!r}: after 'log' there is the number of significant digits, 1 to {_MOST_DIGITS}; got "
+            f"{shown(given)}."
+        )
+    return Numeric(name, low, high, log=True, digits=digits)
 
 
 def _grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:

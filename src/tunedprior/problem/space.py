@@ -15,7 +15,7 @@ from tunedprior.problem.constraint_forms import constraints_from
 from tunedprior.problem.constraints import Constraint, Rule
 from tunedprior.problem.empty_spaces import refuse_empty
 from tunedprior.problem.feasible_settings import FeasibleSettings
-from tunedprior.problem.parameters import Description, Parameter, parameter_from
+from tunedprior.problem.parameters import Description, Numeric, Parameter, parameter_from
 
 # Sobol sequences have no more dimensions.
 _MOST_PARAMETERS = 21_201
@@ -46,7 +46,7 @@ class Space:
     def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
         """From names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or Optuna distributions.
 
-        A list of numbers is a set of ordered levels, a list of anything else a set of categories.
+        A number of digits may follow `"log"`: settings are suggested with so many significant ones. A list of numbers is a set of ordered levels, a list of anything else a set of categories.
         """
         if isinstance(description, Space):
             return description
@@ -112,6 +112,14 @@ class Space:
         """The constraints that a setting of values that the space offers does not satisfy."""
         as_offered = {parameter.name: parameter.recognise(setting[parameter.name]) for parameter in self.parameters}
         return tuple(constraint for constraint in self.constraints if not constraint.allows(as_offered))
+
+    def round_for_people(self, setting: Setting) -> Setting:
+        """The setting with the digits that a person would write, or as it is where constraints do not allow that."""
+        rounded = {
+            one.name: one.round_for_people(setting[one.name]) if isinstance(one, Numeric) else setting[one.name]
+            for one in self.parameters
+        }
+        return setting if self.violated(rounded) else rounded
 
     def every_setting(self) -> list[Setting]:
         """All settings of a finite space."""

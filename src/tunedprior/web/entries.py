@@ -170,7 +170,8 @@ def hint_of(parameter: Parameter) -> str:
     if parameter.levels is not None:
         return ", ".join(map(short, parameter.levels))
     step = f" in steps of {short(parameter.step)}" if parameter.step is not None else ""
-    return f"{short(parameter.low)} to {short(parameter.high)}{step}"
+    digits = f", to {parameter.digits} significant digits" if parameter.digits is not None else ""
+    return f"{short(parameter.low)} to {short(parameter.high)}{step}{digits}"
 
 
 def response_text(response: Objective, value: float) -> str:
