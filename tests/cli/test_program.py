@@ -2,6 +2,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 
 import pytest
 
@@ -36,6 +37,10 @@ def test_help_comes_without_pytorch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Usage: tunedprior" in done.stdout
+
+
+def test_the_version_is_that_of_the_package(shell) -> None:
+    assert shell("--version") == f"tunedprior {version('tunedprior')}\n"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How much of what is expected old data accounts for: by hand, and where the answer is known."""
+"""The share of the response's variance that old data accounts for: by hand, and where the answer is known."""
 
 from collections.abc import Callable
 

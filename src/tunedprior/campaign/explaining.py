@@ -20,7 +20,7 @@ from tunedprior.campaign.composing import probability_met
 from tunedprior.campaign.design import is_designed, place
 from tunedprior.campaign.fitted import Fitted, Part
 from tunedprior.campaign.prediction import response_at
-from tunedprior.campaign.reason_words import in_sentences
+from tunedprior.campaign.reason_words import in_brief, in_sentences
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.insight.learnt import lesson_of_model, lessons_of, mean_of
@@ -127,7 +127,7 @@ class Asked:
         with computing():
             alternatives, beliefs, old = self._alternatives(), self._beliefs(), self._old_data()
             expected, nearest = self._expected(self.setting), self._nearest()
-            said = in_sentences(self, expected, beliefs, old, nearest)
+            said, brief = in_sentences(self, expected, beliefs, old, nearest), in_brief(self, expected)
         return Reasons(
             dict(self.setting),
             None if self.trial is None else self.trial.id,
@@ -141,6 +141,7 @@ class Asked:
             alternatives,
             nearest,
             said,
+            brief,
         )
 
     @property

@@ -16,8 +16,9 @@ from tunedprior.problem.trials import Trial, in_words
 if TYPE_CHECKING:
     from tunedprior.campaign.explaining import Asked
 
-# Shares of settings from which a setting is promising, or its outcome uncertain.
-_MUCH = 0.8
+# Shares of settings from which one is among the first of them, or among the last.
+_MUCH, _LITTLE = 0.8, 0.2
+_HIGHEST, _LOWEST = 0.95, 0.05
 # Beliefs of less probability are not named, and nothing is said of results further away than this.
 _LEAST_NAMED = 0.05
 # What beliefs say, for those who have not read of them.
@@ -45,17 +46,24 @@ _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 def in_sentences(
     asked: "Asked", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
 ) -> list[str]:
-    """What a chemist wants to know, most important first."""
+    """All there is to say, most important first."""
+    return [
+        *in_brief(asked, expected),
+        *_beliefs(asked, beliefs),
+        *_old(old),
+        *_plain(asked),
+        *_nearest(asked, nearest),
+    ]
+
+
+def in_brief(asked: "Asked", expected: pd.DataFrame) -> list[str]:
+    """What people want to know first: what chose the setting, what is expected, what it may gain, how sure that is."""
     return [
         *_origin(asked),
         *_expectation(asked, expected),
         *_gain(asked),
         *_why(asked),
         *_requirements(asked),
-        *_beliefs(asked, beliefs),
-        *_old(old),
-        *_plain(asked),
-        *_nearest(asked, nearest),
     ]
 
 
@@ -138,23 +146,16 @@ def _why(asked: "Asked") -> list[str]:
     if asked.ranks is None:
         return []
     hope, doubt = asked.ranks
-    reason = {
-        (True, True): "it is promising, and much is open there",
-        (True, False): "it is promising, and little is open there",
-        (False, True): "it is not the most promising, but much is open there",
-        (False, False): "it is neither among the most promising nor among the least known",
-    }[hope >= _MUCH, doubt >= _MUCH]
-    better = _share(hope, "better than at", "better than nearly everywhere else", "worse than nearly everywhere else")
-    elsewhere = ("less certain than nearly everywhere else", "more certain than nearly everywhere else")
-    doubtful = _share(doubt, "less certain than at", *elsewhere)
-    return [f"What is expected there is {better}, and {doubtful}: {reason}."]
+    promising = _among(hope, "among the most promising", "among the least promising", "promising")
+    certain = _among(1 - doubt, "among the most certain", "among the least certain", "certain")
+    return [f"Of all settings it is {promising}, and its outcome is {certain}."]
 
 
-def _share(share: float, than: str, most: str, least: str) -> str:
-    """A share of all settings in words, also where it is none or all of them."""
-    if percent(share) == percent(1.0):
+def _among(share: float, most: str, least: str, kind: str) -> str:
+    """Where a setting stands, by the share of settings that it surpasses."""
+    if share >= _MUCH:
         return most
-    return least if percent(share) == percent(0.0) else f"{than} {percent(share)} of all settings"
+    return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
 
 
 def _requirements(asked: "Asked") -> list[str]:
@@ -243,13 +244,17 @@ def _old(old: pd.DataFrame) -> list[str]:
         of = f" of {row['response']}" if several else ""
         compared = f"{_compared(row['share below'])} of all settings"
         if isnan(row["expected"]):
-            said.append(f"{about} expects {compared}{of} there.")  # of pass and fail, there is no number to say
+            said.append(
+                f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
+            )  # pass and fail: no number
         else:
             said.append(f"{about} expects {short(row['expected'])}{of} there, in its own units; that is {compared}.")
     return said
 
 
 def _compared(below: float) -> str:
+    if below >= _HIGHEST or below <= _LOWEST:
+        return f"among the {'highest' if below >= _HIGHEST else 'lowest'}"
     return f"more than at {percent(below)}" if below >= 0.5 else f"less than at {percent(1 - below)}"
 
 

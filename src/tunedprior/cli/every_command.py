@@ -1,6 +1,6 @@
 """All commands as one application, and what becomes of their errors."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -69,8 +69,20 @@ app = typer.Typer(
 )
 
 
+def _say_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"tunedprior {version('tunedprior')}")
+        raise typer.Exit
+
+
 @app.callback()
-def tunedprior() -> None:
+def tunedprior(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Find the best settings of something expensive to try, with help from old data that is related."""
 
 

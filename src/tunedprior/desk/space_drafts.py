@@ -55,7 +55,7 @@ _LOG = 1000.0  # a range whose ends are so many times apart may be one to take l
 _MOST_CHOICES = 60
 _DIGITS = 15
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 3  # that are significant on a logarithmic scale: 3 are steps of 0.1 to 1 %
-_FINEST = 1000  # a range is drafted with so many steps at least, where old data has more digits than anybody sets
+_FINEST = 300  # a range is drafted with so many steps at least, where old data has more digits than anybody sets
 _COMMENT_AT = 44
 _HEAD = """\
 # What may be set and what is wanted, drafted from {origin} ({rows:,} rows).

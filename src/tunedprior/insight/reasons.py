@@ -35,6 +35,7 @@ class Reasons(Explanation):
         alternatives: This setting and what plain optimisation would have suggested, with what is expected of each.
         nearest: The nearest results, with their distance: 0 for the same, 1 from corner to opposite corner.
         sentences: What it comes to.
+        summary: The few of them that people want to know first: what chose it, what is expected, what it may gain.
     """
 
     setting: Setting
@@ -49,6 +50,12 @@ class Reasons(Explanation):
     alternatives: pd.DataFrame
     nearest: pd.DataFrame
     sentences: list[str]
+    summary: list[str]
+
+    @property
+    def said(self) -> list[str]:
+        """What is printed above the tables."""
+        return self.summary
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
@@ -70,5 +77,6 @@ class Reasons(Explanation):
             "gain": self.gain,
             "probability better": self.probability_better,
             "probability": self.probability,
+            "summary": self.summary,
         }
         return {**plain(numbers), **super().to_dict()}

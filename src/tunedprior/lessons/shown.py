@@ -24,18 +24,23 @@ class Explanation:
         raise NotImplementedError
 
     @property
+    def said(self) -> list[str]:
+        """The sentences that are printed above the tables."""
+        return self.sentences
+
+    @property
     def shown(self) -> Mapping[str, pd.DataFrame]:
         """The same, less what is not worth reading."""
         return self.tables
 
     def __str__(self) -> str:
         shown = [f"{title}:\n{_rounded(one).to_string(index=False)}" for title, one in self.shown.items() if len(one)]
-        return "\n\n".join(["\n".join(self.sentences), *shown])
+        return "\n\n".join(["\n".join(self.said), *shown])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.said)
         tables = [
             f"<h4>{escape(title)}</h4>{_rounded(one).to_html(index=False, escape=True)}"
             for title, one in self.shown.items()

@@ -57,7 +57,7 @@ def interactions(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def trust(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """How much of what is expected each old data set explains, after each result, and what that comes to in words.
+    """The share of the response's variance that each old data set explains, after each result, and that in words.
 
     Args:
         opt: The campaign.

@@ -126,7 +126,8 @@ class Numeric:
             count = self.count or 1
             index = min(int(u * count), count - 1)
             return self.levels[index] if self.levels is not None else self._grid_value(index)
-        return self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
+        value = self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
+        return self.round_for_people(value)
 
     def in_words(self) -> str:
         """What it may be, such as "20 to 90 step 5"; of a range, that it may be any number."""
@@ -289,7 +290,11 @@ def _is_finite(value: Any) -> bool:
 
 def _range(name: str, given: tuple[Any, ...]) -> Numeric:
     edges, more = given[:2], given[2:]
-    if len(edges) != 2 or len(more) > 1 + isinstance(given[-2], str) or not all(is_number(edge) and _is_finite(edge) for edge in edges):
+    if (
+        len(edges) != 2
+        or len(more) > 1 + isinstance(given[-2], str)
+        or not all(is_number(edge) and _is_finite(edge) for edge in edges)
+    ):
         raise InputError(
             f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
             "Write a list for discrete levels, (low, high, step) for a grid, or (low, high, 'log')."

@@ -46,7 +46,8 @@ class Space:
     def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
         """From names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or Optuna distributions.
 
-        A number of digits may follow `"log"`: settings are suggested with so many significant ones. A list of numbers is a set of ordered levels, a list of anything else a set of categories.
+        A number of digits may follow `"log"`: settings are suggested with so many significant ones. A list of numbers
+        is a set of ordered levels, a list of anything else a set of categories.
         """
         if isinstance(description, Space):
             return description

@@ -321,3 +321,15 @@ def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     said = campaign("explain", "a.db")
     assert said.count("heat=") == 1
     assert "• It is one of a design" in said
+
+
+def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
+    Path("own.csv").write_text("heat,flow,gas,yield\n25,0.5,air,1\n50,0.2,argon,2\n85,0.9,air,1.5\n", "utf-8")
+    campaign("record", "a.db", "own.csv", "--own")  # no design after results of one's own
+    campaign("suggest", "a.db", "-n", "2")
+    said, everything = campaign("explain", "a.db"), campaign("explain", "a.db", "--all")
+    assert said.count("• It was chosen by the model") == 2  # each says so
+    assert said.count("•") < everything.count("•")
+    assert "All of it: tunedprior explain a.db --all" in said
+    assert "The nearest result is trial" in everything
+    assert "The nearest result is trial" not in said

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
+from tunedprior.cli.tables import bullets
 from tunedprior.desk.shell_words import campaign_words
 
 
@@ -22,10 +22,13 @@ def explain(
     old_data: Annotated[
         bool, typer.Option("--old-data", help="Say what the old data taught, instead of why something is suggested.")
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Say all: what it rests on, and what plain optimisation would have done.")
+    ] = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why each open suggestion was made, or what the old data taught."""
+    """Say why each open suggestion was made, in short, or what the old data taught."""
     from tunedprior.desk.places import reached
     from tunedprior.desk.typed_values import typed
     from tunedprior.problem.cells import as_value_of
@@ -41,17 +44,21 @@ def explain(
     if old_data:
         taught = opt.explain()
         data["old_data"] = taught.to_dict()
-        shown += [Text("What the old data taught", style="bold"), *_listed(taught.sentences)]
+        shown += [Text("What the old data taught", style="bold"), bullets(taught.sentences)]
     said: set[str] = set()
     for one in asked:
         why = opt.explain(one, candidates)
         data["suggestions"].append(why.to_dict())
         number = "" if why.trial is None else f"Trial {why.trial}: "
         at = in_words(why.setting)
-        own = [_without_setting(why.sentences[0], why.trial, at), *why.sentences[1:]]  # the line above has it
-        new = [sentence for sentence in own if sentence not in said]  # what holds for all is said once
-        shown += [Text(f"{number}{at}", style="bold"), *_listed(new)]
+        origin, *others = why.sentences if everything else why.summary
+        new = [sentence for sentence in others if sentence not in said]  # what holds for all is said once
+        own = _without_setting(origin, why.trial, at)  # the line above has it
+        shown += [Text(f"{number}{at}", style="bold"), bullets([own, *new])]
         said |= set(new)
+    if asked and not everything:
+        words = " ".join([campaign_words(campaign, name), *([f"--trial {trial}"] if trial is not None else [])])
+        shown.append(Text(f"All of it: tunedprior explain {words} --all"))
     if not asked and not old_data:
         shown.append(
             Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign_words(campaign, name)}")
@@ -62,7 +69,3 @@ def explain(
 def _without_setting(sentence: str, trial: int | None, at: str) -> str:
     whole = at if trial is None else f"Trial {trial} ({at})"
     return f"It{sentence.removeprefix(whole)}" if sentence.startswith(whole) else sentence
-
-
-def _listed(sentences: list[str]) -> list[RenderableType]:
-    return [Padding(Text(f"• {sentence}"), (0, 0, 0, 2)) for sentence in sentences]
