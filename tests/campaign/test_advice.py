@@ -7,7 +7,7 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.problem.space import Setting
 
 SPACE = {"x": (0.0, 1.0), "z": (0.0, 1.0)}
@@ -111,6 +111,8 @@ def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_ca
         ("yield_pct", "maximize", [60.0, 80.0, 96.0, 96.7], "", 100.0),
         ("waste percent", "minimize", [40.0, 20.0, 4.0, 3.3], "", 0.0),
         ("yield", "maximize", [60.0, 80.0, 96.0, 96.7], "if yield cannot be above 100", None),
+        ("yield", "maximize", [0.60, 0.80, 0.96, 0.967], "if yield cannot be above 1", None),
+        ("mole fraction", "maximize", [0.60, 0.80, 0.96, 0.967], "", 1.0),
         ("strength", "maximize", [60.0, 80.0, 96.0, 96.7], "", None),
         ("yield", "maximize", [60.0, 80.0, 96.0, 196.7], "", None),
     ],
@@ -122,6 +124,46 @@ def test_a_percentage_is_not_said_to_gain_beyond_its_limit(target, direction, va
     assert caveat in left.caveat if caveat else left.caveat == ""
     assert caveat in str(left)
     room = abs((limit if limit is not None else np.inf) - opt.recommend().mean)
-    assert left.bound <= room + 1.0  # the mean is that of samples
+    assert left.bound <= room + 0.01 * max(values)  # the mean is that of samples
     if limit is None:
-        assert left.bound > abs(100.0 - max(values))
+        assert left.bound > abs((1.0 if max(values) < 1 else 100.0) - max(values))
+
+
+@pytest.mark.parametrize(
+    ("options", "low", "high"),
+    [
+        ({"limits": (0, 100)}, 0.0, 100.0),
+        ({"limits": "<= 97"}, -np.inf, 97.0),
+        ({"target": "yield (%)"}, 0.0, 100.0),
+        ({"objectives": {"yield": "maximize"}, "limits": {"yield": (0, 100)}}, 0.0, 100.0),
+        ({"limits": (1, 100), "log": True}, 1.0, 100.0),
+    ],
+)
+def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float, tmp_path) -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, **options)
+    opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
+    opt.save(tmp_path / "a.json")
+    again = Optimizer.load(tmp_path / "a.json")
+    assert again.suggester.aims == opt.suggester.aims
+    found = again.recommend()
+    assert low <= found.low <= found.mean <= found.high <= high
+    for x in (5.0, 9.0):
+        row = again.explain({"x": x}).expected.iloc[0]
+        assert row[["mean", "low", "high", "measured_low", "measured_high"]].between(low, high).all()
+    without = Optimizer({"x": (0.0, 10.0)}, **({} if "target" in options else {"log": options.get("log", False)}))
+    without.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
+    assert without.explain({"x": 5.0}).expected["high"].item() > high
+    assert again.remaining().bound <= high - 90.0
+
+
+def test_a_result_beyond_its_limits_is_taken_and_said() -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, limits=(0, 100))
+    with pytest.warns(OddResultWarning, match=r"y is beyond its limits \(0 to 100\): 101 \(trial 1\)"):
+        opt.tell({"x": 1.0}, 101.0)
+    assert opt.best.value == 101.0
+
+
+@pytest.mark.parametrize("limits", [(100, 0), "pass", 5, "about 3", {"z": (0, 1)}, (0, float("nan"))])
+def test_limits_that_are_none_are_refused(limits) -> None:
+    with pytest.raises(InputError, match="limits"):
+        Optimizer({"x": (0.0, 10.0)}, limits=limits)

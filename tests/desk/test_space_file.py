@@ -19,6 +19,9 @@ parameters:
 goals:
   yield: maximize
   length: target 480 to 520
+limits:
+  yield: 0 to 100
+  length: ">= 0"
 requirements:
   purity: ">= 0.95"
 constraints:
@@ -39,6 +42,7 @@ def test_everything_a_file_may_say() -> None:
     }
     assert read.goals == {"yield": "maximize", "length": Target(480.0, 520.0)}
     assert read.requirements == {"purity": ">= 0.95"}
+    assert read.limits == {"yield": (0.0, 100.0), "length": ">= 0"}
     assert [str(one) for one in read.space.constraints] == ["acid + salt <= 1"]
 
 
@@ -55,6 +59,7 @@ def test_everything_a_file_may_say() -> None:
         ("", "line 1: a space file has the parts"),
         ("parameters: [1, 2]\n", "line 1: names with a colon"),
         ("parameters:\n  a: 1 to 2\ngoals:\n  y: best\n", "line 4: what is wanted of y must be maximize"),
+        ("parameters:\n  a: 1 to 2\nlimits:\n  y: below 3\n", "line 4: The limits of 'y', .* got 'below 3'"),
     ],
 )
 def test_what_cannot_be_understood_is_named_with_its_line(text: str, expected: str) -> None:

@@ -106,7 +106,9 @@ def recommended(suggester: Suggester, fitted: Fitted, seed: int, pool: Pool | No
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
         probability = float(probability_met(fitted, aims, codes[chosen : chosen + 1]))
         rows = {
-            one.target: interval(fitted.parts[one.target], one, codes[chosen : chosen + 1])
+            one.target: interval(
+                fitted.parts[one.target], one, codes[chosen : chosen + 1], one.limits_by(fitted.history.told)
+            )
             for one in aims.responses
             if one.target in fitted.parts and not one.labels
         }
@@ -136,8 +138,10 @@ def _no_worse(
     return found
 
 
-def interval(part: Part, response: Objective, codes: Float[Tensor, "1 k"]) -> tuple[float, float, float]:
-    """Mean, and the ends of a 95 % interval of the response at a setting, in its units."""
+def interval(
+    part: Part, response: Objective, codes: Float[Tensor, "1 k"], limits: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Mean, and the ends of a 95 % interval of the response at a setting, in its units and within its limits."""
     mean, variance = moments(part.model, codes)
     spread = _INTERVAL * misjudged(part.model) * variance.sqrt()
     told = part.observations
@@ -145,10 +149,10 @@ def interval(part: Part, response: Objective, codes: Float[Tensor, "1 k"]) -> tu
         float(response.sign * (told.shift + told.scale * one)) for one in (mean, mean - spread, mean + spread)
     )
     low, high = min(low, high), max(low, high)
-    if not response.log:
-        return middle, low, high
+    found = np.array([middle, low, high])
     with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
-        return float(np.exp(middle)), float(np.exp(low)), float(np.exp(high))
+        middle, low, high = (np.exp(found) if response.log else found).clip(*limits).tolist()
+    return middle, low, high
 
 
 def expected_worth(aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from math import isnan, nan, sqrt
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
@@ -209,13 +210,13 @@ class Asked:
             if part is None or one.labels:
                 continue
             codes = codes_of_run([setting], self.suggester.surrogate.box)
-            measured = response_at(part, one, codes).iloc[0]
+            measured, limits = response_at(part, one, codes).iloc[0], one.limits_by(self.history.told)
             spread = _INTERVAL * measured["measured_std"]
             best = one.best(told)
             value = float("nan") if best is None else one.value_of(best)
-            ends = measured["mean"] - spread, measured["mean"] + spread
+            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*limits).tolist()
             with torch.no_grad():
-                rows.append([one.target, *interval(part, one, codes), *ends, value])
+                rows.append([one.target, *interval(part, one, codes, limits), *ends, value])
         columns = ["response", "mean", "low", "high", "measured_low", "measured_high", "best"]
         return pd.DataFrame(rows, columns=columns)
 

@@ -124,7 +124,13 @@ def _aims(own: SavedArguments) -> dict[str, Any]:
         "preference": own.aims.weights or bounds or None,
         "noise_std": {one.name: one.noise_std for one in each if one.noise_std is not None},
         "log": [one.name for one in each if one.log],
+        "limits": {one.name: _limits(*one.limits) for one in each if one.limits is not None},
     }
+
+
+def _limits(low: float | None, high: float | None) -> Any:
+    """Limits as the argument has them; one of them may be open."""
+    return f">= {low!r}" if high is None else f"<= {high!r}" if low is None else (low, high)
 
 
 def aims_in(saved: SavedCampaign) -> Aims:

@@ -55,7 +55,7 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester
     slips = slips_among(before, new, aims, spans_of_old(suggester), expected)
     said = [f"{slip} If it is a slip, or was not measured, amend the trial or take it back." for slip in slips]
     said += [far_worse_in_words(aims.named(name), trials) for name, trials in found.items() if name not in known]
-    said += _beyond_numbers(before, new, aims)
+    said += _beyond_numbers(before, new, aims) + _beyond_limits(new, aims)
     if said:
         warn(" ".join(said), OddResultWarning)
 
@@ -92,6 +92,21 @@ def _beyond_numbers(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -
             said.append(
                 f"{one.target} is within ±{LEAST:.2g} in every result, which is too small to compute with: models take "
                 "them as equal, or nearly so. Tell them in another unit, or their logarithms."
+            )
+    return said
+
+
+def _beyond_limits(new: Sequence[Trial], aims: Aims) -> list[str]:
+    """A sentence for each response that is beyond the limits that were given."""
+    said = []
+    for one in aims.objectives:
+        low, high = one.limits
+        beyond = [trial for trial in one.told(new) if not low <= one.value_of(trial) <= high]
+        if beyond:
+            values = listed(f"{one.value_of(trial):g} (trial {trial.id})" for trial in beyond)
+            said.append(
+                f"{one.target} is beyond its limits ({low:g} to {high:g}): {values}. It is taken as measured. If it is "
+                "a slip, amend the trial or take it back."
             )
     return said
 

@@ -88,6 +88,8 @@ class Optimizer(Viewer):
             `prior="as printed"`. Learnt when left out. Of several objectives by name.
         log: Whether the response, which must be above 0 then, is modelled by its logarithm; of several, the names of
             those that are.
+        limits: What the response cannot be below and above: `(0, 100)`, `">= 0"` or `"<= 100"`; of several by name.
+            What is expected, and what is left to gain, keeps within. A percentage has them by its name (`"yield (%)"`).
         failures: What a run without a value counts as: `"learnt"`, as a sign that such settings may fail, or `"worst"`,
             as a value a little worse than the worst so far.
         cost: What a setting costs, as a function of it, where that is known beforehand. Then, as when costs are told,
@@ -137,6 +139,7 @@ class Optimizer(Viewer):
         requirements: Mapping[str, Any] | None = None,
         preference: Mapping[str, Any] | None = None,
         log: bool | Collection[str] = False,
+        limits: Any = None,
         failures: str = LEARNT,
         cost: Cost | None = None,
         beta: str | float = "brochu",
@@ -155,7 +158,7 @@ class Optimizer(Viewer):
         seed, ard = seeded(seed), flag(ard, "ard")
         check_design(design)
         space = Space.parse(space).constrained(constraints)
-        aims = aims_of(target, direction, objectives, requirements, preference, noise_std, log)
+        aims = aims_of(target, direction, objectives, requirements, preference, noise_std, log, limits)
         refuse_names_of_parameters(aims, space)
         sets, objects = named(old_data), given(kernel=kernel, model=model, cost=cost)
         relations = relations_of(relation, sets)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
-from numpy import ndarray
+from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.acquisition.posterior import moments
@@ -24,17 +23,16 @@ from tunedprior.errors import InputError
 from tunedprior.files.names import name_and_unit
 from tunedprior.numerics.isolation import LARGE, child_seed, computing
 from tunedprior.problem.aims import Aims
-from tunedprior.problem.goals import Target
+from tunedprior.problem.goals import NO_LIMITS, Target
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import in_words, settings_of
+from tunedprior.problem.trials import Trial, in_words, settings_of
 
 _EVERYWHERE = 384  # settings all over the space, among which the best may be
 _QUANTILE = 0.95
 _NODES = 32  # of a Gauss–Hermite rule
 _PERCENT = 100.0
 _WORD = re.compile(r"[^\W\d_]+")
-_DECLARED = frozenset({"percent", "percentage", "pct", "prozent"})  # words of names that say so
 _SUGGESTED = frozenset(
     _WORD.findall("yield conversion selectivity purity recovery accuracy ausbeute umsatz reinheit selektivität ee")
 )
@@ -113,8 +111,7 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         codes = codes[met]
         samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
     utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
-    told = np.array([trial.value for trial in suggester.usable(fitted.history.told)])
-    limit, is_declared = _limit(aims.main, told)
+    limit, is_declared = _limit(aims.main, suggester.usable(fitted.history.told))
     most = limit * aims.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
     # Nor more than lies between what is expected of the recommended setting and the limit.
@@ -129,20 +126,23 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
     return Remaining(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
 
 
-def _limit(response: Objective, told: Float64[ndarray, " n"]) -> tuple[float, bool]:
-    """The best that a percentage can be, and whether the name says that it is one; infinite where there is no limit.
+def _limit(response: Objective, trials: Sequence[Trial]) -> tuple[float, bool]:
+    """The best that a response can be, and whether that was given or declared by its name; infinite without a limit.
 
     A yield between 0 and 100 may be one in grams, so that a name without a unit suggests a limit and declares none.
     """
     none = response.sign * inf
-    if isinstance(response.direction, Target) or not ((told >= 0) & (told <= _PERCENT)).all():
+    if isinstance(response.direction, Target):
         return none, False
-    name, unit = name_and_unit(response.target)
-    words = set(_WORD.findall(name.casefold()))
-    is_declared = unit == "%" or bool(words & _DECLARED)
-    if not is_declared and not (words & _SUGGESTED and told.max(initial=0.0) > 1):
+    low, high = response.limits_by(trials)
+    if (low, high) != NO_LIMITS:
+        return (high if response.sign > 0 else low), True
+    told = np.array([response.value_of(trial) for trial in response.told(trials)])
+    words = set(_WORD.findall(name_and_unit(response.target)[0].casefold()))
+    if not words & _SUGGESTED or not ((told >= 0) & (told <= _PERCENT)).all():
         return none, False
-    return (_PERCENT if response.sign > 0 else 0.0), is_declared
+    most = _PERCENT if told.max(initial=0.0) > 1 else 1.0
+    return (most if response.sign > 0 else 0.0), False
 
 
 def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Replication:

@@ -56,7 +56,7 @@ def response_at(part: Part, response: Objective, codes: Float[Tensor, "n k"]) ->
             wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
             narrow = np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
             middle, spread, measured_spread = np.exp(middle + spread**2 / 2), narrow, wide
-    return pd.DataFrame({"mean": middle, "std": spread, "measured_std": measured_spread})
+    return pd.DataFrame({"mean": middle.clip(*response.limits), "std": spread, "measured_std": measured_spread})
 
 
 def predicted_beforehand(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> pd.DataFrame:

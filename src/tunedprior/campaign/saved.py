@@ -42,7 +42,7 @@ from tunedprior.errors import InputError
 from tunedprior.files import name_of_file
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
-from tunedprior.problem.goals import Target
+from tunedprior.problem.goals import NO_LIMITS, Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Categorical, Parameter
 from tunedprior.problem.space import Space
@@ -74,7 +74,7 @@ def encoded_campaign(
     import tunedprior
 
     objective, acquisition = suggester.objective, suggester.acquisition
-    plain = suggester.aims.is_plain and not objective.log
+    plain = suggester.aims.is_plain and not objective.log and objective.limits == NO_LIMITS
     arguments = SavedArguments(
         space=[_saved_parameter(parameter) for parameter in suggester.space.parameters],
         direction=objective.direction if plain else "maximize",  # type: ignore[arg-type]  # one of the two
@@ -150,7 +150,16 @@ def _saved_aims(aims: Aims) -> SavedAims:
         return SavedTarget(float(wanted.low), float(wanted.upper)) if isinstance(wanted, Target) else wanted
 
     return SavedAims(
-        [SavedObjective(one.target, goal(one), one.noise_std, one.log) for one in aims.objectives],
+        [
+            SavedObjective(
+                one.target,
+                goal(one),
+                one.noise_std,
+                one.log,
+                None if one.limits == NO_LIMITS else (_end(one.limits[0]), _end(one.limits[1])),
+            )
+            for one in aims.objectives
+        ],
         [SavedRequirement(one.response, _end(one.low), _end(one.high), one.labels) for one in aims.requirements],
         dict(aims.weights),
         dict(aims.bounds),

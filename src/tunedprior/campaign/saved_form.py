@@ -29,7 +29,7 @@ class FloatCell(_Struct, frozen=True, tag="float"):
 Cell = None | bool | int | float | str | TupleCell | FloatCell
 
 
-class SavedNumeric(_Struct, frozen=True, tag="number"):
+class SavedNumeric(_Struct, frozen=True, tag="number", omit_defaults=True):
     """A `Numeric`."""
 
     name: str
@@ -56,13 +56,14 @@ class SavedTarget(_Struct, frozen=True, tag="target"):
     high: float
 
 
-class SavedObjective(_Struct, frozen=True):
-    """An `Objective`."""
+class SavedObjective(_Struct, frozen=True, omit_defaults=True):
+    """An `Objective`; a limit that is not there is null."""
 
     name: str
     goal: Literal["maximize", "minimize"] | SavedTarget
     noise_std: float | None
     log: bool
+    limits: tuple[float | None, float | None] | None = None  # as in files of before it was there
 
 
 class SavedRequirement(_Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.priors import UNINFORMED
 from tunedprior.checks import listed
-from tunedprior.desk.space_file import goal_from_text
+from tunedprior.desk.space_file import goal_from_text, limits_from_text
 from tunedprior.errors import InputError
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Goal
 from tunedprior.problem.parameters import Description
@@ -50,6 +50,23 @@ def requirements_of(texts: Sequence[str]) -> dict[str, str]:
         if not at:
             raise InputError(f"A requirement is written 'purity >= 0.95' or 'quality pass'; got {text!r}.")
         found[text[:at].strip()] = text[at:].strip()
+    return found
+
+
+def limits_of(texts: Sequence[str]) -> dict[str, Any]:
+    """What each response cannot be beyond.
+
+    >>> limits_of(["yield=0..100", "time >= 0"])
+    {'yield': (0.0, 100.0), 'time': '>= 0'}
+    """
+    found = {}
+    for text in texts:
+        at = next((text.index(sign) for sign in (">=", "<=", "=") if sign in text), 0)
+        name, ends = text[:at].strip(), text[at:].strip()
+        if not name:
+            raise InputError(f"Limits are written yield=0..100 or 'time >= 0'; got {text!r}.")
+        written = ends[1:].replace("..", " to ") if ends.startswith("=") else ends
+        found[name] = limits_from_text(written, name)
     return found
 
 

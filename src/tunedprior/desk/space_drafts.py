@@ -68,7 +68,9 @@ _HEAD = """\
 #   0.1 to 10 log digits 3    a logarithmic scale, in numbers of 3 significant digits
 """
 _TAIL = """
-# What results must be, and what settings must be:
+# What results cannot be beyond, what they must be, and what settings must be:
+# limits:
+#   yield: 0 to 100
 # requirements:
 #   purity: ">= 0.95"
 # constraints:
@@ -127,7 +129,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
             last that can be one.
 
     >>> old = {"heat [°C]": [20, 40, 60], "gas": ["air", "argon", "air"], "y": [0.1, 0.3, 0.2]}
-    >>> print(drafted(old).text.split("a choice\n")[1])
+    >>> print(drafted(old).text.split("significant digits\n")[1])
     parameters:
       heat: 20 to 60 step 20                      # °C; 3 values in old data
       gas: [air, argon]                           # 2 choices in old data
@@ -136,7 +138,9 @@ def drafted(data: Any, target: str | None = None) -> Draft:
       # 'y' is taken as the response because of its name; name another with --target.
       y: maximize                                 # or minimize, or target 500
     <BLANKLINE>
-    # What results must be, and what settings must be:
+    # What results cannot be beyond, what they must be, and what settings must be:
+    # limits:
+    #   yield: 0 to 100
     # requirements:
     #   purity: ">= 0.95"
     # constraints:

@@ -12,18 +12,19 @@ import yaml
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
-from tunedprior.problem.goals import DIRECTIONS, Goal, Target
+from tunedprior.problem.goals import DIRECTIONS, Goal, Target, parse_limits
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Space
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})(?:\s+step\s+({_NUMBER})|\s+(log)(?:\s+digits\s+(\d+))?)?")
 _TARGET = re.compile(rf"target\s+({_NUMBER})(?:\s+to\s+({_NUMBER}))?")
+_LIMITS = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})")
 _WHOLE = re.compile(r"[-+]?\d+")
 _MOST_BYTES, _MOST_LEVELS = 2**20, 20
 _MOST_DIGITS = 400  # a float has 309 before the point at most
 _PLAIN_TAGS = (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "seq", "map", "null")))
-_PARTS = ("parameters", "goals", "requirements", "constraints")
+_PARTS = ("parameters", "goals", "limits", "requirements", "constraints")
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class SpaceFile:
         goals: What is wanted of each response, by name.
         requirements: As for `Optimizer`.
         constraints: As for `Optimizer`.
+        limits: What each response cannot be beyond, as for `Optimizer`.
     """
 
     parameters: dict[str, Description]
     goals: dict[str, Goal] = field(default_factory=dict)
     requirements: dict[str, str] = field(default_factory=dict)
     constraints: list[str] = field(default_factory=list)
+    limits: dict[str, Any] = field(default_factory=dict)
 
     @property
     def space(self) -> Space:
@@ -102,7 +105,7 @@ def space_from_text(text: str, origin: str) -> SpaceFile:
         lines = [_text(one, "constraints", origin) for one in constraints.value]
     else:
         lines = [_text(constraints, "constraints", origin)]
-    return SpaceFile(parameters, goals, requirements, lines)
+    return SpaceFile(parameters, goals, requirements, lines, _each(parts.get("limits"), origin, _limits))
 
 
 def goal_from_text(text: str) -> Goal | None:
@@ -176,6 +179,27 @@ def _goal(node: yaml.Node, name: str, origin: str) -> Goal:
             f"target 500 or target 480 to 520; got {node.value!r}."
         )
     return goal
+
+
+def limits_from_text(text: str, response: str) -> Any:
+    """`0 to 100`, `>= 0` or `<= 100`, as `Optimizer(limits=…)` takes it; an `InputError` for anything else."""
+    found = _LIMITS.fullmatch(text.strip())
+    given = text if found is None else tuple(map(float, found.groups()))
+    try:
+        parse_limits(response, given)
+    except InputError as error:
+        raise InputError(
+            f'The limits of {response!r}, which it cannot be beyond, are written 0 to 100, ">= 0" or "<= 100"; got '
+            f"{text!r}."
+        ) from error
+    return given
+
+
+def _limits(node: yaml.Node, name: str, origin: str) -> Any:
+    try:
+        return limits_from_text(_text(node, name, origin), name)
+    except InputError as error:
+        raise InputError(f"{origin}, line {node.start_mark.line + 1}: {error}") from error
 
 
 def _text(node: yaml.Node, name: str, origin: str) -> str:

@@ -100,6 +100,7 @@ class Standing:
         if response.log:
             with np.errstate(over="ignore"):
                 middle, low, high = np.exp(middle), np.exp(low), np.exp(high)
+        middle, low, high = (one.clip(*response.limits_by(self.history.told)) for one in (middle, low, high))
         return Expected(tuple(middle.tolist()), tuple(low.tolist()), tuple(high.tolist()))
 
     @cached_property

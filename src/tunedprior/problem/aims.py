@@ -10,7 +10,16 @@ import numpy as np
 from tunedprior.checks import listed, positive, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.box import Box
-from tunedprior.problem.goals import MAXIMIZE, Goal, Requirement, Target, check_goal, goal_in_words
+from tunedprior.problem.goals import (
+    MAXIMIZE,
+    NO_LIMITS,
+    Goal,
+    Requirement,
+    Target,
+    check_goal,
+    goal_in_words,
+    parse_limits,
+)
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
@@ -170,6 +179,7 @@ def aims_of(
     preference: Mapping[str, Any] | None = None,
     noise_std: float | Mapping[str, float] | None = None,
     log: bool | Collection[str] = False,
+    limits: Any = None,
 ) -> Aims:
     """From the arguments of `Optimizer`, or an `InputError`."""
     if objectives is None:
@@ -199,8 +209,9 @@ def aims_of(
         raise InputError(f"{label!r} is an objective, so it is a number and cannot be required to pass. Name another.")
     names = list(objectives)
     noise, logs = _by_name(noise_std, names, "noise_std"), _names(log, names)
+    ends = {name: parse_limits(name, given) for name, given in _by_name(limits, names, "limits").items()}
     made = tuple(
-        Objective(name, goal, noise.get(name), name in logs, is_main=position == 0)
+        Objective(name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS))
         for position, (name, goal) in enumerate(objectives.items())
     )
     aims = Aims(made, required)

@@ -113,5 +113,27 @@ class Requirement:
         return f"{self.response} >= {self.low:g}" if not high else f"{low}{self.response}{high}"
 
 
+#: The limits of a response that may be any number.
+NO_LIMITS = (-inf, inf)
+
+
+def parse_limits(response: str, given: Any) -> tuple[float, float]:
+    """What a response cannot be below and above, from `(low, high)`, `">= 0"` or `"<= 100"`.
+
+    >>> parse_limits("yield", (0, 100)), parse_limits("time", ">= 0")
+    ((0.0, 100.0), (0.0, inf))
+    """
+    try:
+        found = Requirement.parse(response, given)
+    except InputError:
+        found = Requirement(response, labels=True)
+    if found.labels or isinstance(given, Requirement):
+        raise InputError(
+            f"The limits of {response!r}, which it cannot be beyond, must be like (0, 100), '>= 0' or '<= 100'; got "
+            f"{shown(given)}."
+        )
+    return found.low, found.high
+
+
 def _is_finite(number: Any) -> bool:
     return isinstance(number, Real) and not isinstance(number, bool) and isfinite(number)

@@ -1,5 +1,6 @@
 """One response: what it is called, what is wanted of it, how noisy it is, and how results become observations."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan, log, nan
@@ -14,8 +15,9 @@ from torch import Tensor
 
 from tunedprior.checks import flag
 from tunedprior.errors import InputError
+from tunedprior.files.names import name_and_unit
 from tunedprior.problem.box import Box
-from tunedprior.problem.goals import MINIMIZE, Goal, Target, check_goal
+from tunedprior.problem.goals import MINIMIZE, NO_LIMITS, Goal, Target, check_goal
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import Trial, settings_of
@@ -31,6 +33,10 @@ _LEAST_RELATIVE = 1e-6
 MOST, LEAST = 1e300, float(np.finfo(np.float64).tiny)
 # Noise of more standard deviations of the response counts as this.
 _MOST_NOISE = 1e100
+# Words of names that declare a percentage, or a fraction.
+_WORD = re.compile(r"[^\W\d_]+")
+_PERCENTAGES = frozenset({"percent", "percentage", "pct", "prozent"})
+_FRACTIONS = frozenset({"fraction", "bruchteil"})
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Objective:
         log: Whether it is modelled by its logarithm: for responses above 0 that extend over orders of magnitude.
         labels: Whether it is pass or fail, told as +1 or -1.
         is_main: Whether it is the `Trial.value`; all others are among the `Trial.more`.
+        limits: What it cannot be below and above, such as 0 and 100 of a yield.
     """
 
     target: str = "y"
@@ -52,6 +59,7 @@ class Objective:
     log: bool = False
     labels: bool = False
     is_main: bool = True
+    limits: tuple[float, float] = NO_LIMITS
 
     def __post_init__(self) -> None:
         check_goal(self.direction)
@@ -93,6 +101,21 @@ class Objective:
             return inf, inf
         low, high = (self.scaled(end) - observations.shift for end in (self.direction.low, self.direction.upper))
         return low / observations.scale, high / observations.scale
+
+    def limits_by(self, trials: Sequence[Trial]) -> tuple[float, float]:
+        """The limits that were given, or that its name declares and no result is beyond.
+
+        A percentage is called %, percent or the like, and is from 0 to 100; a fraction is called so, and is from 0 to
+        1.
+        """
+        if self.limits != NO_LIMITS:
+            return self.limits
+        name, unit = name_and_unit(self.target)
+        words = set(_WORD.findall(name.casefold()))
+        most = 100.0 if unit == "%" or words & _PERCENTAGES else 1.0 if words & _FRACTIONS else inf
+        values = [self.value_of(trial) for trial in self.told(trials)]
+        declared = most < inf and not self.labels and all(0 <= value <= most for value in values)
+        return (0.0, most) if declared else NO_LIMITS
 
     def told(self, trials: Sequence[Trial]) -> list[Trial]:
         """The trials in which it was measured."""

@@ -9,6 +9,7 @@ import pytest
 from tunedprior.algorithm1.pretraining import pretrain
 from tunedprior.audit import first_look
 from tunedprior.cli.output import Code
+from tunedprior.desk.places import reached
 
 
 def old_rows(count: int = 40) -> pd.DataFrame:
@@ -61,6 +62,15 @@ def test_the_audit_that_is_pointed_to_has_the_same_goal(shell) -> None:
     audit = "audit old.csv --space space.yaml --target cost --minimize"
     assert f"Why: tunedprior {audit}" in said
     assert "--minimize cost" in shell(*audit.split(), "--quick")
+
+
+def test_limits_of_a_response_are_kept(shell) -> None:
+    old_rows().to_csv("old.csv", index=False)
+    words = ("--space", "space.yaml", "--old", "old.csv", "--anyway")
+    assert "Limits are written" in shell("new", "a.db", *words, "--limits", "0..100", code=2)
+    assert "are written 0 to 100" in shell("new", "a.db", *words, "--limits", "yield=high", code=2)
+    shell.json("new", "a.db", *words, "--limits", "yield=0..100")
+    assert reached("a.db", None).suggester.objective.limits == (0.0, 100.0)
 
 
 def test_commands_that_people_are_told_to_type_can_be_typed(shell) -> None:

@@ -35,6 +35,9 @@ def new(
         list[str], typer.Option("--constraint", help="What settings must be: 'acid + salt <= 1'.")
     ] = [],
     log: Annotated[list[str], typer.Option("--log", help="A response above 0 to be taken by its logarithm.")] = [],
+    limits: Annotated[
+        list[str], typer.Option("--limits", help="What a response cannot be beyond: yield=0..100, or 'time >= 0'.")
+    ] = [],
     relation: Annotated[
         str, typer.Option(help="What you know of the old response: same, opposite or unknown.")
     ] = "unknown",
@@ -56,7 +59,7 @@ def new(
     from tunedprior.audit.wording import blame
     from tunedprior.campaign.kept_campaign import KeptCampaign
     from tunedprior.campaign.optimizer import Optimizer
-    from tunedprior.desk.beginnings import goals_of, old_data_of, refuse_useless, requirements_of
+    from tunedprior.desk.beginnings import goals_of, limits_of, old_data_of, refuse_useless, requirements_of
     from tunedprior.desk.places import refuse_other_files, url_of
     from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
@@ -77,6 +80,7 @@ def new(
         options = {"objectives": goals, "log": log}
     elif set(log) - set(goals):
         raise InputError(f"--log must name a response ({next(iter(goals))}); got {', '.join(log)}.")
+    options["limits"] = {**read.limits, **limits_of(limits)}
     sets = old_data_of(old)
     if sets and not anyway:
         refuse_useless(sets, read.parameters, read.constraints, options)
