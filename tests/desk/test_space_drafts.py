@@ -308,3 +308,13 @@ def test_text_in_yaml() -> None:
     assert in_yaml("heat rate") == "heat rate"
     assert in_yaml('a"b') == '"a\\"b"'
     assert in_yaml("\u2028") == '"\\U00002028"'
+
+
+def test_a_draft_says_which_sheet_it_is_from(tmp_path: Path) -> None:
+    table = pd.DataFrame({"t": [20, 30], "y": [0.5, 0.75]})
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as writer:
+        for name in ("spring", "autumn"):
+            table.to_excel(writer, sheet_name=name, index=False)
+    text = drafted(tmp_path / "x.xlsx").text
+    assert "# Sheet 'spring' is read, and not 'autumn', which also holds rows." in text
+    assert list(space_from_text(text, "x.yaml").parameters) == ["t"]

@@ -96,10 +96,25 @@ def test_every_file_is_the_same_table(name: str, tmp_path: Path) -> None:
     source.close()
 
 
+UNREAD = (
+    "Sheet 'data' is read, and not 'notes', which also holds rows. To learn from another sheet, save it as a file of "
+    "its own."
+)
+
+
+def test_sheets_without_rows_are_not_worth_a_word(tmp_path: Path) -> None:
+    sheets = {"data": TABLE, "empty": pd.DataFrame(), "title": pd.DataFrame(columns=["y"])}
+    write_workbook(tmp_path / "x.xlsx", sheets)
+    assert read_table(tmp_path / "x.xlsx", NAMES, "Old data").said == ()
+    write_workbook(tmp_path / "x.xlsx", sheets | {"more": TABLE, "notes": TABLE[["flow"]]})
+    (said,) = read_table(tmp_path / "x.xlsx", NAMES, "Old data").said
+    assert said.startswith("Sheet 'data' is read, and not 'more', 'notes', which also hold rows.")
+
+
 def test_a_sheet_is_chosen_by_its_names_and_rows_are_the_sheets(tmp_path: Path) -> None:
     FILES["y.xlsx"](tmp_path / "y.xlsx")
     found = read_table(tmp_path / "y.xlsx", NAMES, "Old data")
-    assert found.said == ("Sheet 'data' is read.",)
+    assert found.said == (UNREAD,)
     assert [found.where(0), found.where(1)] == ["row 5", "row 6"]
 
 

@@ -180,6 +180,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     because = f"  # {_one_line(why)}\n" if why else ""
     goals = f"\ngoals:\n{because}{_Line(goal, direction, comment).text}\n"
     head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
+    head += "".join(f"# {_one_line(sentence)}\n" for sentence in read.said)
     text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
     left_out = {one.name: one.comment for one in lines if not one.description}
     return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))

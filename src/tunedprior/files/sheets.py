@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from tunedprior.checks import listed
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decimals import with_points_in_text
@@ -53,7 +54,8 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
     places = {name: header_place(rows, names) for name, (rows, _) in tables.items()}
     best = max(tables, key=lambda name: len(matched(tables[name][0][places[name]], names)))
     (rows, labels), place = tables[best], places[best]
-    said = [f"Sheet {best!r} is read."] if len(sheets) > 1 else []
+    others = [name for name, (cells, _) in tables.items() if name != best and len(cells) > 1]
+    said = [_unread(best, others)] if others else []
     if place:
         said.append(f"Rows before the header (row {labels[place]}) are skipped.")
     after = slice(place + 1, None)
@@ -61,6 +63,13 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
     )
     return with_points_in_text(read, names, what)
+
+
+def _unread(best: str, others: list[str]) -> str:
+    return (
+        f"Sheet {best!r} is read, and not {listed(map(repr, others))}, which also {'hold' if others[1:] else 'holds'} "
+        "rows. To learn from another sheet, save it as a file of its own."
+    )
 
 
 def _filled(rows: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[int]]:
