@@ -34,6 +34,14 @@ def test_a_result_far_from_all_others_is_said_to_be_and_can_be_amended(value: fl
     opt.tell(SETTINGS[8], smooth(SETTINGS[8]))  # says nothing more
 
 
+def test_a_correction_that_looks_like_a_slip_is_said_to() -> None:
+    opt = told_some()
+    with pytest.warns(OddResultWarning, match=r"4000 \(trial 2\).*amend the trial"):
+        opt.amend(2, 4000.0)
+    opt.amend(2, note="to be looked at")  # says nothing more
+    opt.amend(2, smooth(SETTINGS[1]))
+
+
 def test_what_was_odd_before_is_not_said_again() -> None:
     opt = told_some()
     with pytest.warns(OddResultWarning):

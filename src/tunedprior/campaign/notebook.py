@@ -236,7 +236,10 @@ class Notebook:
             wrong = self._told_as(trial, history)
             return history.amended(wrong, **self._corrections(wrong, value, failed, setting, note))
 
-        self._commit(decide, AMEND, who)
+        _, after, _ = self._commit(decide, AMEND, who)
+        if value is not None:
+            right = after.told_as(number_of(trial))
+            warn_of_odd_results([one for one in after.told if one.id != right.id], [right], self._suggester)
 
     def _corrections(
         self, wrong: Trial, value: Told | None, failed: bool, setting: Setting | None, note: str | None

@@ -274,6 +274,11 @@ def test_a_result_far_from_all_others_is_taken_and_noticed(campaign) -> None:
     said = campaign("record", "a.db", "heat=60", "flow=0.5", "gas=air", "yield=20500", code=Code.NOTICED)
     assert "far from all others" in said
     assert "If that was a slip: tunedprior amend a.db 7 yield=…" in said
+    again = campaign("amend", "a.db", "7", "yield=-9999", code=Code.NOTICED)
+    assert "far from all others: -9999 (trial 7)" in again
+    assert "If that was a slip: tunedprior amend a.db 7 yield=…" in again
+    assert "far from" not in campaign("amend", "a.db", "7", "--note", "still to be looked at")
+    assert "far from" not in campaign("amend", "a.db", "7", "yield=42")
 
 
 def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypatch: pytest.MonkeyPatch) -> None:

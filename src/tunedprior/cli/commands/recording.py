@@ -1,6 +1,6 @@
 """`tunedprior record`, `amend` and `undo`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name, Note, Who
 from tunedprior.cli.output import AsJson, Code, say, warned_of
-from tunedprior.desk.shell_words import quoted
+from tunedprior.desk.shell_words import campaign_words, quoted
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
@@ -62,10 +62,7 @@ def record(
     lines += [f"Still to be run: {', '.join(map(str, done.open))}."] if done.open else []
     lines += [f"Best so far: {best.value:.6g} (trial {best.id})."] if best is not None else []
     if odd:
-        number = done.trials[0].id if len(done.trials) == 1 else "TRIAL"
-        which = quoted(opt.target) if len(opt.suggester.aims.responses) == 1 else "RESPONSE"
-        place = quoted(campaign) + (f" --name {quoted(name)}" if name else "")
-        lines.append(f"If that was a slip: tunedprior amend {place} {number} {which}=…")
+        lines.append(_if_a_slip(opt, campaign_words(campaign, name), done.trials))
     say(
         {
             "recorded": rows,
@@ -92,6 +89,7 @@ def amend(
     """Correct a result that was recorded; what is not named stays."""
     from tunedprior.desk.places import reached
     from tunedprior.desk.typed_values import typed
+    from tunedprior.errors import OddResultWarning
     from tunedprior.problem.cells import as_number, as_value_of
     from tunedprior.problem.trials import in_words
 
@@ -105,19 +103,24 @@ def amend(
     }
     if len(responses) == 1:
         told = next(iter(told.values()), None)
-    opt.amend(
-        trial,
-        told or None if len(responses) > 1 else told,
-        failed=failed,
-        setting=setting or None,
-        note=note or None,
-        who=who,
-    )
+    with warned_of(OddResultWarning) as odd:
+        opt.amend(
+            trial,
+            told or None if len(responses) > 1 else told,
+            failed=failed,
+            setting=setting or None,
+            note=note or None,
+            who=who,
+        )
     right = opt.trials.told_as(trial)
+    lines = [f"Trial {trial} is now: {in_words(_values(right, opt)) or 'failed'} at {in_words(right.setting)}"]
+    lines += [_if_a_slip(opt, campaign_words(campaign, name), [right])] if odd else []
     say(
         {"trial": trial, "state": right.state, "values": _values(right, opt), "setting": right.setting},
-        Text(f"Trial {trial} is now: {in_words(_values(right, opt)) or 'failed'} at {in_words(right.setting)}"),
+        *map(Text, lines),
     )
+    if odd:
+        raise typer.Exit(Code.NOTICED)
 
 
 def undo(
@@ -185,6 +188,13 @@ def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note
     if note:
         row[columns.note] = note
     return row
+
+
+def _if_a_slip(opt: Any, place: str, trials: Sequence[Any]) -> str:
+    """The command that corrects one of these results."""
+    number = trials[0].id if len(trials) == 1 else "TRIAL"
+    which = quoted(opt.target) if len(opt.suggester.aims.responses) == 1 else "RESPONSE"
+    return f"If that was a slip: tunedprior amend {place} {number} {which}=…"
 
 
 def _values(trial: Any, opt: Any) -> dict[str, float]:
