@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.support.cells import methods_in, wrong_cells
-from tests.support.claims_as_printed import AS_PRINTED, SETS, WITHOUT_ACKLEY, variant
-from tests.support.stored import PAPER, SHIFTED, STANDARD, TUNED, runs
+from support.cells import methods_in, wrong_cells
+from support.claims_as_printed import AS_PRINTED, SETS, WITHOUT_ACKLEY, variant
+from support.stored import PAPER, SHIFTED, STANDARD, TUNED, runs
 
 EXPERIMENTS = "docs/experiments.md"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.support.claims import CLAIMS
-from tests.support.measures import DOCUMENTS
-from tests.support.prose import Claim, Exempt, agrees, figures_in, places, prose
-from tests.support.words import EXEMPT, SAID, Said
+from support.claims import CLAIMS
+from support.measures import DOCUMENTS
+from support.prose import Claim, Exempt, agrees, figures_in, places, prose
+from support.words import EXEMPT, SAID, Said
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.plain[:50])

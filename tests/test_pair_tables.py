@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.support.cells import marked_agrees, tables, unmarked_agrees
-from tests.support.pair_tables import (
+from support.cells import marked_agrees, tables, unmarked_agrees
+from support.pair_tables import (
     CALIBRATION,
     COMPARED,
     FIRST,
@@ -13,8 +13,8 @@ from tests.support.pair_tables import (
     most_shared,
     seconds,
 )
-from tests.support.prose import agrees
-from tests.support.stored import (
+from support.prose import agrees
+from support.stored import (
     AVERAGE,
     CHECKED_PAIRS,
     CHOSEN_PAIRS,

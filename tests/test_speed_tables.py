@@ -5,9 +5,9 @@ from statistics import median
 
 import pytest
 
-from tests.support.cells import tables, time_agrees
-from tests.support.prose import agrees
-from tests.support.stored import speed
+from support.cells import tables, time_agrees
+from support.prose import agrees
+from support.stored import speed
 
 PERFORMANCE = "docs/performance.md"
 CARD = {"flops": 67e12, "bytes_per_second": 4.8e12}

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
-from tests.support.field_regrets import SHARED_START, contest_ratios, on_pairs_alone
-from tests.support.pair_tables import PAIR_TABLES
-from tests.support.prose import agrees
-from tests.support.stored import (
+from support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
+from support.field_regrets import SHARED_START, contest_ratios, on_pairs_alone
+from support.pair_tables import PAIR_TABLES
+from support.prose import agrees
+from support.stored import (
     AVERAGE,
     CHECKED_PAIRS,
     CHOSE_THE_FLOOR,

@@ -31,7 +31,7 @@ from benchmarks.studies.goals.jobs import (
     NoisyJob,
 )
 from benchmarks.studies.goals.tables import goal_tables
-from tests.support.goals import AtRandom
+from support.goals import AtRandom
 
 TINY = replace(SMOKE, trials=5)
 

@@ -11,8 +11,8 @@ from benchmarks.problems.attacks import ATTACKS
 from benchmarks.results import RESULTS
 from benchmarks.studies import recovery, sharing
 from benchmarks.tables import DOCS
-from tests.support.cells import unmarked_agrees
-from tests.support.stored import over_problems
+from support.cells import unmarked_agrees
+from support.stored import over_problems
 
 PAGE = (DOCS / "sharing.md").read_text(encoding="utf-8")
 PAIR = "storm_coloc_wc_rs"

@@ -3,8 +3,8 @@
 import re
 from functools import cache
 
-from tests.support.prose import Value, agrees
-from tests.support.stored import ROOT, Estimate
+from support.prose import Value, agrees
+from support.stored import ROOT, Estimate
 
 #: Heads, then rows.
 Table = tuple[list[str], list[list[str]]]

@@ -1,8 +1,8 @@
 """Sentences with figures: what they say, and what the stored results say."""
 
-from tests.support.claims_as_printed import CLAIMS_AS_PRINTED
-from tests.support.claims_field import CLAIMS_FIELD
-from tests.support.measures import (
+from support.claims_as_printed import CLAIMS_AS_PRINTED
+from support.claims_field import CLAIMS_FIELD
+from support.measures import (
     ALGORITHM1,
     ALL,
     BELIEFS,
@@ -23,8 +23,8 @@ from tests.support.measures import (
     wiggles_of_levi,
     worst,
 )
-from tests.support.prose import Claim, Value, alone, with_interval
-from tests.support.stored import (
+from support.prose import Claim, Value, alone, with_interval
+from support.stored import (
     AVERAGE,
     CHOSE_THE_FLOOR,
     FAILURES,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from tests.support.measures import ALGORITHM1, EXPERIMENTS
-from tests.support.prose import Claim, Value, alone, with_interval
-from tests.support.stored import PAPER, SHIFTED, STANDARD, TUNED, Estimate, ratio
+from support.measures import ALGORITHM1, EXPERIMENTS
+from support.prose import Claim, Value, alone, with_interval
+from support.stored import PAPER, SHIFTED, STANDARD, TUNED, Estimate, ratio
 
 AS_PRINTED, UNCENTRED, NO_FLOOR = (f"{TUNED} ({what})" for what in ("as printed", "uncentred", "no floor"))
 #: Seeds to choose by, and seeds to confirm.

@@ -5,16 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 
-from tests.support.field_regrets import (
+from support.field_regrets import (
     SHARED_START,
     average_ranks,
     contest_ratios,
     on_pairs_alone,
     seeds_of,
 )
-from tests.support.measures import BELIEFS, FIELD, IDEAS, README, START, course_on_pairs, falls_behind
-from tests.support.prose import Claim, Value, with_interval
-from tests.support.stored import OWN_START, PLAIN, RESULTS, curves, over_problems
+from support.measures import BELIEFS, FIELD, IDEAS, README, START, course_on_pairs, falls_behind
+from support.prose import Claim, Value, with_interval
+from support.stored import OWN_START, PLAIN, RESULTS, curves, over_problems
 from tunedprior.average import hypotheses, readings, slopes
 from tunedprior.beliefs import beliefs
 

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from tests.support.stored import LEAST, PAIRS, curves
+from support.stored import LEAST, PAIRS, curves
 
 #: The default after the settings that peers without old data begin with.
 SHARED_START = "tunedprior, shared start"

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from tests.support.prose import Value
-from tests.support.stored import (
+from support.prose import Value
+from support.stored import (
     AVERAGE,
     FAILURES,
     KIND_FUNCTIONS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.support.stored import AVERAGE, OWN_START, PAIRS, PLAIN, SOBOL_START, STANDARD, curves, is_stored, runs
+from support.stored import AVERAGE, OWN_START, PAIRS, PLAIN, SOBOL_START, STANDARD, curves, is_stored, runs
 
 COMPARED = (OWN_START, AVERAGE, PLAIN)
 #: Whether each table's results are there.

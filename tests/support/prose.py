@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tests.support.stored import ROOT, Estimate
+from support.stored import ROOT, Estimate
 
 #: What a figure in a sentence must be: a number, or the two numbers that it must lie between.
 Value = float | tuple[float, float]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tests.support.cells import tables
-from tests.support.claims_as_printed import AS_PRINTED, NO_FLOOR, UNCENTRED, WITHOUT_ACKLEY, on_both
-from tests.support.field_regrets import average_ranks, contest_ratios, critical_difference, on_pairs_alone
-from tests.support.measures import (
+from support.cells import tables
+from support.claims_as_printed import AS_PRINTED, NO_FLOOR, UNCENTRED, WITHOUT_ACKLEY, on_both
+from support.field_regrets import average_ranks, contest_ratios, critical_difference, on_pairs_alone
+from support.measures import (
     ALGORITHM1,
     BELIEFS,
     EXPERIMENTS,
@@ -22,8 +22,8 @@ from tests.support.measures import (
     mean_seconds,
     of_kind,
 )
-from tests.support.prose import Exempt
-from tests.support.stored import (
+from support.prose import Exempt
+from support.stored import (
     AVERAGE,
     CHECKED_PAIRS,
     KINDS,
