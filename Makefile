@@ -122,7 +122,7 @@ package: $(RELEASING)
 $(RELEASING): tools/release/requirements.txt
 	@echo "== installing what builds and checks a release into .venv-release (once)"
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --no-deps --requirement $<
+	$(@D)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement $<
 	touch $@
 
 # The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;

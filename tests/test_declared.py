@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import tunedprior
+from tools.release.hashes import without_hashes
 from tools.release.licences import DEVELOPED, PAGE, USED, Licence, closure, declared
 
 ROOT = Path(__file__).parents[1]
@@ -29,9 +30,10 @@ OF_AUTHORS = {"name", "family-names", "given-names", "affiliation", "orcid", "em
 
 
 def pins(file: str) -> dict[str, Version]:
-    """The versions in a file of constraints, by canonical name."""
-    lines = [line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    found = [line.split("==") for line in lines]
+    """The versions in a file of constraints or of requirements, by canonical name."""
+    text = without_hashes((ROOT / file).read_text(encoding="utf-8"))
+    lines = [line for line in text.splitlines() if line and line[0] != "#"]
+    found = [line.partition(";")[0].split("==") for line in lines]
     names = [canonicalize_name(name) for name, _ in found]
     assert len(names) == len(set(names)), "something is pinned twice"
     return {name: Version(version) for name, (_, version) in zip(names, found, strict=True)}
@@ -61,6 +63,30 @@ def test_the_newest_versions_are_within_what_is_declared() -> None:
     newest = pins("constraints.txt")
     for extra in ("", *USED):
         assert [one.name for one in declared()[extra] if newest[canonicalize_name(one.name)] < bound(one)] == []
+
+
+@pytest.mark.parametrize("extra", ["", *USED])
+def test_what_has_hashes_is_all_that_users_install(extra: str) -> None:
+    """As pinned, but for torch; after a change of a pin, `python -m tools.release.hashes`."""
+    hashed, absent = pins("requirements-hashed.txt"), {"torch"}
+    needed = {canonicalize_name(one.name) for one in declared()[extra]} | set(closure(declared()[extra], absent))
+    assert sorted(needed - set(hashed)) == ["torch"] * ("torch" in needed)
+    newest = pins("constraints.txt")
+    assert hashed == {name: newest[name] for name in hashed}
+
+
+def test_the_build_backend_is_the_same_for_a_release() -> None:
+    releasing, newest = pins("tools/release/requirements.txt"), pins("constraints.txt")
+    needed = {"hatchling", *closure([Requirement("hatchling")], absent=set())}
+    assert {name: releasing.get(name) for name in needed} == {name: newest[name] for name in needed}
+
+
+@pytest.mark.parametrize("file", ["requirements-hashed.txt", "tools/release/requirements.txt"])
+def test_every_pin_has_hashes(file: str) -> None:
+    """pip would refuse a file in which one has none."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    blocks = re.findall(r"^[^#\s].*(?:\n    --hash=sha256:[0-9a-f]{64}(?: \\)?)+$", text, re.MULTILINE)
+    assert len(blocks) == len(pins(file))
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -1,7 +1,7 @@
 """`python -m tools.release`: build a wheel and an sdist, check both, and use the wheel where nothing else is installed.
 
-It needs the packages in `tools/release/requirements.txt` (`make package` installs them). The pins of `constraints.txt`
-hold for the build and for what is installed with the wheel.
+It needs the packages in `tools/release/requirements.txt` (`make package` installs them by their hashes), the build
+backend among them. The pins of `constraints.txt` hold for what is installed with the wheel.
 """
 
 import os
@@ -21,6 +21,8 @@ from tools.release.archives import contents, faults_of_sdist, faults_of_version,
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist"
 SMOKE = Path(__file__).with_name("smoke.py")
+#: With the build backend that is installed here, whose hash was compared.
+BUILD = ("-m", "build", "--no-isolation")
 
 
 def main() -> int:
@@ -28,7 +30,7 @@ def main() -> int:
     version = str(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
     rmtree(BUILT, ignore_errors=True)
     _step("building the sdist, and the wheel from it")
-    _python(sys.executable, ["-m", "build", "--outdir", str(BUILT), "."])
+    _python(sys.executable, [*BUILD, "--outdir", str(BUILT), "."])
     wheel, sdist = BUILT / f"tunedprior-{version}-py3-none-any.whl", BUILT / f"tunedprior-{version}.tar.gz"
     _step("checking metadata, citation and contents")
     _python(sys.executable, ["-m", "twine", "check", "--strict", str(wheel), str(sdist)])
@@ -50,7 +52,7 @@ def faults(wheel: Path, sdist: Path, version: str) -> list[str]:
     found = faults_of_wheel(in_wheel, wanted) + faults_of_sdist(contents(sdist), wanted)
     found += faults_of_version(in_wheel, version)
     with TemporaryDirectory() as folder:
-        _python(sys.executable, ["-m", "build", "--wheel", "--outdir", folder, "."])
+        _python(sys.executable, [*BUILD, "--wheel", "--outdir", folder, "."])
         if (Path(folder) / wheel.name).read_bytes() != wheel.read_bytes():
             found.append("The wheel that the sdist gives is not the one that the clone gives.")
     return found

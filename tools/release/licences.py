@@ -21,6 +21,12 @@ _COPYLEFT = re.compile(r"\b(?:A?GPL|LGPL|MPL|EPL|CDDL|General Public|Mozilla Pub
 _TEXT = 60  # a licence field that is longer is the licence itself, not its name
 #: Where the metadata names none: what the licence file says.
 _READ_BY_HAND = {"graphemeu": "MIT", "mergedeep": "MIT", "ptyprocess": "ISC"}
+#: What requirements can ask of a system.
+_SYSTEMS: tuple[dict[str, str], ...] = (
+    {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+    {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+)
 
 _INTRODUCTION = """\
 # Licences
@@ -84,13 +90,17 @@ def declared() -> dict[str, list[Requirement]]:
     return {extra: list(parts(extra)) for extra in written}
 
 
-def closure(wanted: Iterable[Requirement], absent: set[str] | None = None) -> dict[str, Distribution]:
+def closure(
+    wanted: Iterable[Requirement], absent: set[str] | None = None, *, on_any_system: bool = False
+) -> dict[str, Distribution]:
     """What is installed for these requirements, and for what they require in turn, by canonical name.
 
     Args:
         wanted: Where to begin.
         absent: Gets the names of what is not installed; without it that is an error.
+        on_any_system: Whether to add what is needed on other systems than this.
     """
+    systems = _SYSTEMS if on_any_system else ({},)
     found: dict[str, Distribution] = {}
     waiting = [(one, frozenset(one.extras)) for one in wanted]
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -108,7 +118,8 @@ def closure(wanted: Iterable[Requirement], absent: set[str] | None = None) -> di
             absent.add(name)
             continue
         for needed in map(Requirement, found[name].requires or []):
-            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in (extras or {""})):
+            told = ({**system, "extra": extra} for system in systems for extra in (extras or {""}))
+            if needed.marker is None or any(map(needed.marker.evaluate, told)):
                 waiting.append((needed, frozenset(needed.extras)))
     return found
 
