@@ -11,18 +11,19 @@
 """
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.durability.faults import ALL, MODES, OF_FAULTS, FaultJob, after_faults
 from benchmarks.studies.durability.threads import MEMORY, OF_THREADS, SQLITE, ThreadJob, after_threads
 from benchmarks.studies.durability.writers import OF_WRITERS, PAIRS, POSTGRESQL, WriterJob, after_writers
 from benchmarks.studies.goals.campaigns import side_by_side
-from benchmarks.studies.storing import add_storing, places
-from benchmarks.tables import markdown, write_tables
+from benchmarks.studies.storing import add_storing, run_parts
+from benchmarks.tables import markdown
 
 _COMMAND = "python -m benchmarks durability"
 STUDIES: dict[str, Study[Any]] = {
@@ -72,17 +73,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storing(parser, "a small size of each part, nothing stored")
 
 
+def tables_of(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Of every part that there are results of."""
+    return {f"durability {part}": TABLES[part](results) for part, results in found.items()}
+
+
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write or (of a quick run) print the tables."""
-    folder, docs = places(arguments)
-    found: dict[str, pd.DataFrame] = {}
-    for part in [] if arguments.tables else [arguments.only] if arguments.only else list(STUDIES):
-        run = run_all if part == "faults" else run_in_turn  # the others start threads and processes of their own
-        found[part] = run(STUDIES[part], jobs_of_part(part, arguments.smoke), folder)
-    if folder is not None:
-        stored = [part for part, study in STUDIES.items() if (folder / f"{study.name}_runs.csv").exists()]
-        found = {part: read_results(STUDIES[part].name, folder) for part in stored}
-    tables = {f"durability {part}": TABLES[part](results) for part, results in found.items()}
-    print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    if arguments.tables or arguments.out is not None:
-        write_tables(docs / "reliability.md", tables)
+    """Run what is missing, and write the tables."""
+
+    def run(part: str, folder: Path | None) -> pd.DataFrame:
+        at_once = run_all if part == "faults" else run_in_turn  # the others start threads and processes of their own
+        return at_once(STUDIES[part], jobs_of_part(part, arguments.smoke), folder)
+
+    run_parts(arguments, STUDIES, run, tables_of, "reliability.md")

@@ -11,18 +11,19 @@ All of it happens in temporary folders and in memory; no network is used.
 """
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.goals.campaigns import side_by_side
 from benchmarks.studies.hostile.bombs import BOMBS, MOST_GIB, MOST_SECONDS, read_bomb
 from benchmarks.studies.hostile.judging import COUNTS, OUTCOMES, judge
-from benchmarks.studies.storing import add_storing, places
-from benchmarks.tables import markdown, write_tables
+from benchmarks.studies.storing import add_storing, run_parts
+from benchmarks.tables import markdown
 
 _COMMAND = "python -m benchmarks hostile"
 _AT_ONCE = 50
@@ -116,18 +117,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storing(parser, "two cases of each kind, nothing stored")
 
 
+def tables_of(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Of every part that there are results of."""
+    return {TABLES[part][0]: TABLES[part][1](results) for part, results in found.items()}
+
+
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write or (of a quick run) print the tables."""
-    folder, docs = places(arguments)
-    found: dict[str, pd.DataFrame] = {}
-    for part in [] if arguments.tables else [arguments.only] if arguments.only else list(STUDIES):
-        run = run_in_turn if part == "bombs" else run_all  # what measures time has the machine to itself
-        found[part] = run(STUDIES[part], jobs_of_part(part, arguments.smoke), folder)
-    if folder is not None:
-        stored = [part for part, study in STUDIES.items() if (folder / f"{study.name}_runs.csv").exists()]
-        found = {part: read_results(STUDIES[part].name, folder) for part in stored}
-    tables = {TABLES[part][0]: TABLES[part][1](results) for part, results in found.items()}
-    for one in tables.values():
-        print(one)
-    if folder is not None:
-        write_tables(docs / "reliability.md", tables)
+    """Run what is missing, and write the tables."""
+
+    def run(part: str, folder: Path | None) -> pd.DataFrame:
+        at_once = run_in_turn if part == "bombs" else run_all  # what measures time has the machine to itself
+        return at_once(STUDIES[part], jobs_of_part(part, arguments.smoke), folder)
+
+    run_parts(arguments, STUDIES, run, tables_of, "reliability.md")

@@ -13,11 +13,11 @@ extra `dask`, and up to 3 GB of temporary files.
 """
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import read_results
 from benchmarks.runner import Study, run_in_turn
 from benchmarks.studies.scale.growing import (
     InputsJob,
@@ -31,8 +31,7 @@ from benchmarks.studies.scale.growing import (
 )
 from benchmarks.studies.scale.many_rows import RowsJob, missing_dask, once_and_as_a_tree
 from benchmarks.studies.scale.tables import scale_tables
-from benchmarks.studies.storing import add_storing, places
-from benchmarks.tables import write_tables
+from benchmarks.studies.storing import add_storing, run_parts
 
 _COMMAND = "python -m benchmarks scale"
 STUDIES: dict[str, Study[Any]] = {
@@ -65,19 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write or (of a quick run) print the tables."""
-    folder, docs = places(arguments)
-    found: dict[str, pd.DataFrame] = {}
-    for part in [] if arguments.tables else [arguments.only] if arguments.only else list(STUDIES):
+    """Run what is missing, and write the tables."""
+
+    def run(part: str, folder: Path | None) -> pd.DataFrame | None:
         lacking = missing_dask() if part == "rows" else None
         if lacking is not None:
             print(f"{part} is left out. {lacking}")
-            continue
-        found[part] = run_in_turn(STUDIES[part], (SMOKE if arguments.smoke else JOBS)[part], folder)
-    if folder is not None:
-        stored = [part for part, study in STUDIES.items() if (folder / f"{study.name}_runs.csv").exists()]
-        found = {part: read_results(STUDIES[part].name, folder) for part in stored}
-    tables = scale_tables(found)
-    print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    if folder is not None:
-        write_tables(docs / "scale.md", tables)
+            return None
+        return run_in_turn(STUDIES[part], (SMOKE if arguments.smoke else JOBS)[part], folder)
+
+    run_parts(arguments, STUDIES, run, scale_tables, "scale.md")

@@ -9,19 +9,20 @@
 """
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import read_results
 from benchmarks.runner import Study, run_all, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
 from benchmarks.studies.goals.campaigns import side_by_side
 from benchmarks.studies.shell.kills import OF_KILLS, KillJob, after_kills
 from benchmarks.studies.shell.seconds import OF_A_TURN, SecondsJob, seconds_from_the_shell
-from benchmarks.studies.storing import add_storing, places
+from benchmarks.studies.storing import add_storing, run_parts
 from benchmarks.studies.workers.tables import median_ratio, within
-from benchmarks.tables import markdown, with_interval, write_tables
+from benchmarks.tables import markdown, with_interval
 
 _COMMAND = "python -m benchmarks shell"
 STUDIES: dict[str, Study[Any]] = {
@@ -67,18 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storing(parser, "one short run of each part, nothing stored")
 
 
+def tables_of(found: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Of every part that there are results of."""
+    return {part: TABLES[part](results) for part, results in found.items()}
+
+
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write or (of a quick run) print the tables."""
-    folder, docs = places(arguments)
-    found: dict[str, pd.DataFrame] = {}
-    for part in [] if arguments.tables else [arguments.only] if arguments.only else list(STUDIES):
-        jobs = jobs_of_part(part, tuple(arguments.seeds), arguments.smoke)
-        run = run_all if part == "kills" else run_in_turn  # what measures time has the machine to itself
-        found[part] = run(STUDIES[part], jobs, folder)
-    if folder is not None:
-        stored = [part for part, study in STUDIES.items() if (folder / f"{study.name}_runs.csv").exists()]
-        found = {part: read_results(STUDIES[part].name, folder) for part in stored}
-    tables = {part: TABLES[part](results) for part, results in found.items()}
-    print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    if arguments.tables or arguments.out is not None:
-        write_tables(docs / "commands.md", tables)
+    """Run what is missing, and write the tables."""
+
+    def run(part: str, folder: Path | None) -> pd.DataFrame:
+        at_once = run_all if part == "kills" else run_in_turn  # what measures time has the machine to itself
+        return at_once(STUDIES[part], jobs_of_part(part, tuple(arguments.seeds), arguments.smoke), folder)
+
+    run_parts(arguments, STUDIES, run, tables_of, "commands.md")

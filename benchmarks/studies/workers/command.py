@@ -22,10 +22,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.results import read_results
 from benchmarks.runner import Study, run_in_turn
 from benchmarks.studies.beliefs import seeds_between
-from benchmarks.studies.storing import add_storing, places
+from benchmarks.studies.storing import add_storing, run_parts
 from benchmarks.studies.workers.at_once import AskJob, ask_jobs, asked_at_once
 from benchmarks.studies.workers.at_work import OPTIMIZE
 from benchmarks.studies.workers.faults import FaultJob, after_a_fault, fault_jobs
@@ -42,7 +41,6 @@ from benchmarks.studies.workers.samplers import METHODS, OURS, RIVAL
 from benchmarks.studies.workers.scaling import ScalingJob, scaling_jobs, with_workers
 from benchmarks.studies.workers.server import missing
 from benchmarks.studies.workers.tables import worker_tables
-from benchmarks.tables import write_tables
 
 _COMMAND = "python -m benchmarks workers"
 STUDIES: dict[str, Study[Any]] = {
@@ -107,28 +105,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run what is missing, then write or (of a quick run) print the tables."""
-    folder, docs = places(arguments)
-    found: dict[str, pd.DataFrame] = {}
-    if not arguments.tables:
-        asked = Asked(tuple(arguments.methods), tuple(arguments.trials), tuple(arguments.seeds), arguments.smoke)
-        for part in [arguments.only] if arguments.only else STUDIES:
-            jobs = jobs_of_part(part, asked)
-            if jobs:
-                found[part] = run_in_turn(STUDIES[part], jobs, folder)
-    if folder is None:
-        print("\n\n".join(f"{name}\n\n{table}" for name, table in worker_tables(found).items()))
-        return
-    tables = worker_tables(stored_parts(folder))
-    print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    if arguments.tables or arguments.out is not None:
-        write_tables(docs / "workers.md", tables)
+    """Run what is missing, and write the tables."""
+    asked = Asked(tuple(arguments.methods), tuple(arguments.trials), tuple(arguments.seeds), arguments.smoke)
 
+    def run(part: str, folder: Path | None) -> pd.DataFrame | None:
+        jobs = jobs_of_part(part, asked)
+        return run_in_turn(STUDIES[part], jobs, folder) if jobs else None
 
-def stored_parts(folder: Path) -> dict[str, pd.DataFrame]:
-    """The results of every part that there are any of."""
-    return {
-        part: read_results(study.name, folder)
-        for part, study in STUDIES.items()
-        if (folder / f"{study.name}_runs.csv").exists()
-    }
+    run_parts(arguments, STUDIES, run, worker_tables, "workers.md")
