@@ -316,8 +316,9 @@ class Optimizer(Viewer):
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
         """
-        journal = Ledger(self.space, repr(str(path))).entries_for(self._record.journal)
-        content = encoded(self._suggester, self._seed, self._made_with, self._history, journal, path)
+        history, entries = self._record.complete
+        journal = Ledger(self.space, repr(str(path))).entries_for(entries)
+        content = encoded(self._suggester, self._seed, self._made_with, history, journal, path)
         self._file.refuse_unknown(path, overwrite)
         saved = KnownFile.of(path, content)
         try:

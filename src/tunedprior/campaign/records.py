@@ -31,6 +31,11 @@ class Record(Protocol):
         """Every change of every trial, in the order in which they were written."""
         ...
 
+    @property
+    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+        """The history, and a journal from which all of it follows, of the same moment."""
+        ...
+
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
         """Append what turns one history into another to the journal; all of it or nothing.
 
@@ -53,6 +58,11 @@ class InMemory:
     history: History = field(default_factory=History)
     journal: list[JournalEntry] = field(default_factory=list)
     is_shared = False
+
+    @property
+    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+        """The history and its journal."""
+        return self.history, self.journal
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
         """Keep this history; no number has to be changed."""

@@ -103,6 +103,22 @@ class StudyRecord:
         _ = self.history
         return tuple(self._ledger.entries)
 
+    @property
+    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+        """The history, and the journal with entries of what is known by Optuna alone, as they would be written."""
+        history, entries = self.history, list(self._ledger.entries)
+        others = [*self._without_entry(), *(one for one in history.pending if one.id not in self._ledger)]
+        entries += [
+            JournalEntry(number, None, "", ADOPT, self._ledger.trial(one.id), one)
+            for number, one in enumerate(others, len(entries) + 1)
+        ]
+        return history, entries
+
+    def _without_entry(self) -> list[Trial]:
+        """Results that came with Optuna's own means, or from before there was a journal, and have no entry yet."""
+        told = (*self._last.told, *self._last.set_aside)
+        return [one for one in told if (known := self._ledger.trial(one.id)) is None or known.is_pending]
+
     def _read(self) -> History:
         frozen = self.study.get_trials(deepcopy=False)
         self._read_entries()  # after the trials: of what is in both, entries are the newer
@@ -206,10 +222,8 @@ class StudyRecord:
     def _append(self, changed: Sequence[Trial], action: str, who: str) -> None:
         """Append entries of these trials, after some of those that are known by Optuna alone, in one transaction."""
         ledger, act = self._ledger, token_hex(8)
-        told = (*self._last.told, *self._last.set_aside)
-        adopted = [one for one in told if (known := ledger.trial(one.id)) is None or known.is_pending]
         now = utc_now()
-        new = [JournalEntry(0, None, "", ADOPT, None, one, act) for one in adopted]
+        new = [JournalEntry(0, None, "", ADOPT, None, one, act) for one in self._without_entry()]
         new += [JournalEntry(0, now, who, action, None, one, act) for one in changed]
         entries = ledger.entries_for(replace(one, sequence=ledger.sequence + k) for k, one in enumerate(new, 1))
         try:
