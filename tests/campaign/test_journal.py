@@ -50,7 +50,7 @@ def test_who_changed_this_when_and_what_was_it_before(opt: Optimizer) -> None:
     opt.tell(setting, 1.0, who="Ada")
     opt.amend(1, 2.0, note="misread", who="Ben")
     opt.amend(1, note="misread twice")
-    opt.undo(who="Ada")
+    opt.undo(1, who="Ada")
     opt.tell(setting | {"x": 0.5}, 3.0, trial=setting)
     opt.withdraw(1, "spilt", who="Ben")
     opt.cancel(opt.ask())
@@ -180,6 +180,83 @@ def test_undo_takes_the_last_result_whatever_clocks_say(
         if place == "sqlite":
             opt = Optimizer.load(url)
     assert [opt.undo().trial.value for _ in range(3)] == [3.0, 2.0, 1.0]
+
+
+def test_undo_takes_back_what_was_done_last(opt: Optimizer) -> None:
+    """A correction of an earlier result, its withdrawal and a cancellation, and not the result that was told last."""
+    first, second, third = opt.ask(3)
+    opt.tell(first, 1.0, note="first")
+    opt.tell(second, 2.0)
+    began = opt.trials
+    opt.amend(1, 7.0)
+    opt.amend(1, note="misread")
+    opt.cancel(third)
+    opt.withdraw(1)
+    assert opt.undoable == 6
+    undone = opt.undo()
+    assert (undone.action, undone.trial.state, undone.now.value, undone.again) == ("withdraw", "withdrawn", 7.0, None)
+    assert [one.id for one in opt.trials.told] == [2, 1]
+    undone = opt.undo()
+    assert (undone.action, undone.again, opt.pending) == ("cancel", third, [third])
+    assert (opt.undo().now.note, opt.undo().now.value) == ("first", 1.0)
+    assert sorted(map(repr, opt.trials.trials)) == sorted(map(repr, began.trials))
+    opt.amend(2, 8.0)
+    opt.amend(2, 2.0)
+    opt.undo(2)  # the result, with all its corrections
+    assert (opt.undo().action, opt.undoable, len(opt.trials)) == ("record", 0, 0)
+    with pytest.raises(InputError, match="nothing to take back"):
+        opt.undo()
+    if opt.study is not None:
+        again = Optimizer({"x": (0.0, 1.0)}, storage=storage_of(opt.study))
+        assert (again.trials, again.undoable) == (opt.trials, 0)
+
+
+def test_a_correction_is_taken_back_in_its_place(opt: Optimizer, tmp_path: Path) -> None:
+    for value in (1.0, 2.0):
+        opt.tell({"x": value / 4}, value)
+    opt.amend(1, 9.0)
+    opt.undo()
+    assert [one.value for one in opt.trials.told] == [1.0, 2.0]
+    opt.undo()
+    opt.undo()
+    assert (len(opt.trials), [one.state for one in opt.trials.set_aside]) == (0, ["withdrawn"] * 2)
+    opt.save(tmp_path / "a.json")
+    assert Optimizer.load(tmp_path / "a.json").trials == opt.trials
+
+
+@pytest.mark.parametrize("source", ["version 1", "optuna"])
+def test_what_has_no_entry_yet_can_be_saved_and_taken_back(source: str, tmp_path: Path) -> None:
+    """Results of before there was a journal, or that came with Optuna's own means, before anything else is written."""
+    path = tmp_path / "a.db"
+    if source == "version 1":
+        shutil.copy(SAVED / "campaign_v1.db", path)
+        opt = Optimizer.load(f"sqlite:///{path}")
+    else:
+        opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+        opt.ask(2)
+        opt.study.tell(0, 5.0)
+        opt.study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    opt.save(tmp_path / "a.json")
+    assert Optimizer.load(tmp_path / "a.json").trials == opt.trials
+    last = opt.trials.told[-1]
+    assert opt.undo().trial == last
+
+
+def test_a_file_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else records while a campaign of a database is saved to a file."""
+    url = f"sqlite:///{tmp_path}/a.db"
+    opt, other = (Optimizer({"x": (0.0, 1.0)}, storage=url, initial=50) for _ in range(2))
+    opt.tell({"x": 0.1}, 1.0)
+    read, values = DatabaseLog.read, [2.0, 3.0, 4.0]
+
+    def late(log: DatabaseLog, after: int) -> list[tuple[int, str]]:
+        if log is opt._record._log and values:
+            other.tell({"x": 0.5}, values.pop())
+        return read(log, after)
+
+    monkeypatch.setattr("tunedprior.studies.entry_log.DatabaseLog.read", late)
+    opt.save(tmp_path / "a.json")
+    assert len(Optimizer.load(tmp_path / "a.json").trials) >= 2
 
 
 def test_a_suggestion_that_is_told_twice(opt: Optimizer) -> None:

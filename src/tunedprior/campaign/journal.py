@@ -111,6 +111,19 @@ def missing_entries(where: str, first: int, last: int) -> str:
     )
 
 
+def changes_standing(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
+    """What people told, corrected, withdrew or cancelled and nobody took back since, in that order."""
+    standing: list[JournalEntry] = []
+    for entry in journal:
+        if entry.action in (RECORD, AMEND, WITHDRAW, CANCEL) or (entry.action == ADOPT and entry.after.state in _TOLD):
+            standing.append(entry)
+        while entry.action == UNDO and (own := [one for one in standing if one.after.id == entry.after.id]):
+            standing.remove(own[-1])
+            if own[-1].before == entry.after:  # of a correction; a result is taken back with all its corrections
+                break
+    return standing
+
+
 class Ledger:
     """The trials that follow from the entries of a journal, as they are read one after the other.
 

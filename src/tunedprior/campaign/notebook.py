@@ -11,7 +11,16 @@ from typing import Any, TypeVar, cast
 import pandas as pd
 
 from tunedprior.campaign.identity import id_of_study
-from tunedprior.campaign.journal import ADOPT, AMEND, CANCEL, RECORD, UNDO, WITHDRAW, journal_table
+from tunedprior.campaign.journal import (
+    ADOPT,
+    AMEND,
+    CANCEL,
+    RECORD,
+    UNDO,
+    WITHDRAW,
+    changes_standing,
+    journal_table,
+)
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
 from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign
@@ -186,27 +195,41 @@ class Notebook:
 
     @locked
     def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> Undone:
-        """Take back a result: the suggestion that it was of is open again, under its number.
+        """Take back what was done last: a result, a correction, a withdrawal or a cancellation, whoever did it.
 
-        A run that nobody suggested is withdrawn. The journal keeps what was taken back.
+        After a result is taken back its suggestion is open again, under its number; a run that nobody suggested is
+        withdrawn. Otherwise the trial is as it was before; once more takes back what was done before that. The journal
+        keeps what was taken back.
 
         Args:
-            trial: Its number in `history`, or the trial; the one that was told last, when left out.
+            trial: Take back the result of this trial instead, with all its corrections: its number in `history`, or
+                the trial.
             who: Who says so, for the journal.
         """
-        last = Trial({})
+        last, action = Trial({}), RECORD
 
         def decide(history: History) -> History:
-            nonlocal last
-            if not history.told:
+            nonlocal last, action
+            if trial is not None:
+                last, action = self._told_as(trial, history), RECORD
+                return _taken_back(last, history)
+            standing = changes_standing(self._record.complete[1])
+            if not standing:
                 raise InputError("Nothing was told yet, so there is nothing to take back.")
-            last = history.told[-1] if trial is None else self._told_as(trial, history)
-            if last.suggested is not None:
-                return history.reopened(last)
-            return history.withdrawn(last, f"{last.note}; taken back" if last.note else "taken back")
+            last, before, action = standing[-1].after, standing[-1].before, standing[-1].action
+            if action in (RECORD, ADOPT) or before is None:
+                action = RECORD
+                return _taken_back(history.told_as(last.id), history)
+            return history.restored(before)
 
-        self._commit(decide, UNDO, who)
-        return Undone(last, None if last.suggested is None else Suggestion(last.suggested, last.id))
+        _, after, _ = self._commit(decide, UNDO, who)
+        return Undone(last, action, next(one for one in after.trials if one.id == last.id))
+
+    @property
+    @locked
+    def undoable(self) -> int:
+        """How many times `undo` can take back what was done last."""
+        return len(changes_standing(self._record.complete[1]))
 
     @locked
     def amend(
@@ -387,6 +410,13 @@ class Notebook:
         if isinstance(trial, Suggestion) and not same_setting(trial.suggested, found.suggested):
             raise InputError(f"Trial {found.id} is not what this suggestion was made for. Give the trial's number.")
         return found
+
+
+def _taken_back(result: Trial, history: History) -> History:
+    """The history without a result: its suggestion is open again, or it is withdrawn if it was of none."""
+    if result.suggested is not None:
+        return history.reopened(result)
+    return history.withdrawn(result, f"{result.note}; taken back" if result.note else "taken back")
 
 
 def _corrected(wrong: Trial, value: Any, failed: bool, aims: Aims) -> dict[str, Any]:

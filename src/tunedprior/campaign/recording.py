@@ -53,12 +53,19 @@ class Undone:
     """What was taken back.
 
     Attributes:
-        trial: The result, as it was.
-        again: Its suggestion, which is pending again under its number; None if it was none.
+        trial: The trial as it was, with the result, correction, withdrawal or cancellation that was taken back.
+        action: Which of them it was: `"record"`, `"amend"`, `"withdraw"` or `"cancel"`.
+        now: The trial as it is now.
     """
 
     trial: Trial
-    again: Suggestion | None
+    action: str
+    now: Trial
+
+    @property
+    def again(self) -> Suggestion | None:
+        """Its suggestion, if it is pending again under its number."""
+        return Suggestion(self.now.setting, self.now.id) if self.now.is_pending else None
 
 
 @dataclass(frozen=True)

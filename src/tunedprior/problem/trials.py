@@ -167,6 +167,18 @@ class History:
         pending = tuple(sorted((*self.pending, again), key=lambda one: one.id))
         return replace(self, told=tuple(other for other in self.told if other is not trial), pending=pending)
 
+    def restored(self, before: Trial) -> "History":
+        """This history with a trial that is pending or told as it was before it was cancelled, corrected or withdrawn.
+
+        A correction is taken back in its place; other results come last.
+        """
+        aside = tuple(one for one in self.set_aside if one.id != before.id)
+        if before.is_pending:
+            return History(self.told, tuple(sorted((*self.pending, before), key=lambda one: one.id)), aside)
+        if len(aside) < len(self.set_aside):
+            return History((*self.told, before), self.pending, aside)
+        return replace(self, told=tuple(before if one.id == before.id else one for one in self.told))
+
     def amended(self, trial: Trial, **changes: Any) -> "History":
         """This history with a result corrected, in its old place; `changes` are fields of `Trial`."""
         corrected = replace(trial, **changes)

@@ -78,14 +78,19 @@ def test_one_run_typed(campaign) -> None:
     assert history.told[2].failed
     campaign("amend", "a.db", "2", "yield=2.5", "heat=30")
     campaign("amend", "a.db", "1", "--failed")
-    assert "Taken back" in campaign("undo", "a.db")
+    said = " ".join(campaign("undo", "a.db").split())
+    assert "Taken back: the correction of trial 1, failed at" in said
+    assert "It is again yield=0.5 at" in said
+    assert "(warm [day])" in said
+    campaign("amend", "a.db", "1", "--failed")
+    assert "Taken back: trial 3, failed at" in campaign("undo", "a.db", "--trial", "3")
     undone = campaign.json("undo", "a.db", "--trial", "1")
     assert [(one["trial"], one["open_again"]) for one in undone["taken_back"]] == [(1, 1)]
     history = Optimizer.load("sqlite:///a.db").trials
     assert [(one.id, one.value, one.setting["heat"]) for one in history.told] == [(2, 2.5, 30)]
     campaign("record", "a.db", "--trial", "1", "yield=7", "--who", "Ada")
     journal = campaign.json("journal", "a.db", "--trial", "1")["journal"]
-    assert [one["action"] for one in journal] == ["suggest", "record", "amend", "undo", "record"]
+    assert [one["action"] for one in journal] == ["suggest", "record", "amend", "undo", "amend", "undo", "record"]
     assert (journal[1]["after"]["note"], journal[2]["before"]["yield"], journal[-1]["who"]) == (
         "warm [day]",
         0.5,

@@ -126,38 +126,50 @@ def amend(
 def undo(
     campaign: Campaign,
     trial: Annotated[
-        int | None, typer.Option("--trial", help="Take back this result, instead of the one recorded last.")
+        int | None, typer.Option("--trial", help="Take back the result of this trial, with its corrections.")
     ] = None,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Take back so many, the last ones.")] = 1,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Take back so many, the last first.")] = 1,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back the result that was recorded last; its suggestion is open again."""
+    """Take back what was done last: a result (its suggestion is open again), correction or cancellation."""
+    from tunedprior.campaign.journal import AMEND, CANCEL, RECORD, WITHDRAW
     from tunedprior.desk.places import reached
     from tunedprior.errors import InputError
-    from tunedprior.problem.trials import in_words
 
+    nouns = {AMEND: "correction", WITHDRAW: "withdrawal", CANCEL: "cancellation"}
     opt = reached(campaign, name)
     if trial is not None and count > 1:
         raise InputError("--trial names one result, and -n counts from the last. Give one of the two.")
-    if count > max(1, len(opt.trials)):
-        raise InputError(f"{count} results are to be taken back, and there are {len(opt.trials)}.")
+    if count > max(1, opt.undoable):
+        raise InputError(f"{count} entries are to be taken back, and there are {opt.undoable}.")
     undone = [opt.undo(trial, who=who) for _ in range(count)]
     lines = []
     for one in undone:
-        told = in_words(_values(one.trial, opt)) or "failed"
+        what = "" if one.action == RECORD else f"the {nouns[one.action]} of "
+        told = "" if one.action == CANCEL else f", {_result(one.trial, opt)}"
+        now = f" It is again {_result(one.now, opt)}." if one.action in (AMEND, WITHDRAW) else ""
         reopened = "" if one.again is None else " Its suggestion is open again."
-        lines.append(f"Taken back: trial {one.trial.id}, {told} at {in_words(one.trial.setting)}.{reopened}")
+        lines.append(f"Taken back: {what}trial {one.trial.id}{told}.{now}{reopened}")
     rows = [
         {
             "trial": one.trial.id,
+            "action": one.action,
             "values": _values(one.trial, opt),
             "open_again": None if one.again is None else one.again.trial,
         }
         for one in undone
     ]
     say({"taken_back": rows}, *map(Text, lines))
+
+
+def _result(trial: Any, opt: Any) -> str:
+    """A result, where it was measured, and what was noted, in words."""
+    from tunedprior.problem.trials import in_words
+
+    note = f" ({trial.note})" if trial.note else ""
+    return f"{in_words(_values(trial, opt)) or 'failed'} at {in_words(trial.setting)}{note}"
 
 
 @contextmanager
