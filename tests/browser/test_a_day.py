@@ -50,9 +50,12 @@ def test_the_morning(person: Any, campaign: Path) -> None:
     card(ada, 2).get_by_role("button", name="The run failed").click()
     ada.page.get_by_text("The run failed. It is learnt").wait_for()
     assert [one.state for one in recorded(campaign).told] == ["complete", "failed"]
+    ada.page.get_by_text("Ada", exact=True).first.wait_for()  # her name is kept
     ada.page.get_by_role("button", name="Take it back").click()
     ada.page.get_by_role("button", name="Record the result").wait_for()  # open again, under its number
     assert [one.id for one in recorded(campaign).pending] == [2]
+    journal = Optimizer.load(f"sqlite:///{campaign}").journal
+    assert [*journal["who"][journal["action"] != "suggest"]] == ["Ada", "Ada", "Ada"]
 
 
 def test_a_wrong_value_is_mended(person: Any, campaign: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_result_is_recorded_while_the_worker_is_blocked(lab, held) -> None:
         addresses = ["/report", "/trials/1/why", "/trials/2/why", "/trials/3/why"] * 50
         asked = [asyncio.create_task(client.get(one)) for one in addresses]
         await until(lambda: held.begun.is_set() and sum(one.done() for one in asked) >= 150)
-        form = Page((await client.get("/run")).text).forms[0].fields
+        form = Page((await client.get("/run")).text).forms[-1].fields
         headers = {"origin": ADDRESS, "sec-fetch-site": "same-origin"}
         told = await client.post("/run", data={**form, "p0": "40", "p1": "0.5", "r0": "7"}, headers=headers)
         assert told.status_code == 303

@@ -119,6 +119,7 @@ def test_whatever_people_write_is_text(lab) -> None:
     pages = [ada.text]
     for path in ("/", "/trials", "/run", f"/trials/{first}", f"/trials/{first}/amend"):
         pages.append(ada.open(path).text)
+        assert ada.form("/name")["who"] == '"><svg onload=alert(4)>'
     for text in pages:
         assert "<script>" not in text
         assert "<svg" not in text

@@ -262,3 +262,42 @@ def test_an_unforeseen_error_is_said_in_words(lab, monkeypatch: pytest.MonkeyPat
     ada.open("/trials")
     assert ada.status == 500
     assert "What was recorded is safe" in ada.page.words
+
+
+def test_a_name_is_typed_once_and_is_in_the_journal_with_every_act(lab) -> None:
+    ada = lab.ada
+    first, second, third = ada.ask(3)
+    ada.open(f"/trials/{first}").send("/name", who=" Ada\x1b[2J\nLovelace ")
+    assert ada.url == f"/trials/{first}"
+    ada.open("/").send("", ada.form(f"/trials/{third}/result"), to=f"/trials/{third}/cancel")
+    for number in (first, second):
+        ada.open(f"/trials/{number}").send(f"/trials/{number}/result", r0="1")
+    ada.open(f"/trials/{second}/amend").send(f"/trials/{second}/amend", r0="2")
+    ada.send(f"/trials/{second}/undo")
+    ada.send(f"/trials/{second}/result", r0="3")
+    ada.open(f"/trials/{first}").send(f"/trials/{first}/withdraw")
+    ada.open("/").send("/name", who="")
+    ada.open(f"/trials/{second}").send(f"/trials/{second}/undo")
+    acts = lab.opened().journal.query("action != 'suggest'")
+    name = "Ada [2J Lovelace"
+    assert [*zip(acts["action"], acts["who"], strict=True)] == [
+        ("cancel", name),
+        ("record", name),
+        ("record", name),
+        ("amend", name),
+        ("undo", name),
+        ("record", name),
+        ("withdraw", name),
+        ("undo", ""),
+    ]
+
+
+def test_a_name_in_a_form_is_kept_for_the_next(lab) -> None:
+    ada, bob = lab.ada, lab.ada
+    first, second = ada.ask(2)
+    ada.send(f"/trials/{first}/result", r0="1", who="Ada")
+    assert ada.form("/name")["who"] == "Ada"
+    assert ada.open("/run").form("/run")["who"] == "Ada"
+    bob.open("/")
+    assert bob.form(f"/trials/{second}/result")["who"] == ""
+    assert bob.open("/run").send("/name", here="//elsewhere.example/x", who="Bob").url == "/elsewhere.example/x"

@@ -18,8 +18,8 @@ from tunedprior.web.typed_numbers import short, typed_count, typed_number
 #: What a form's buttons mean.
 WORKED, FAILED = "worked", "failed"
 _PASS, _FAIL = "pass", "fail"
-# No note needs more, and a request is no place for a book.
-_MOST_LETTERS = {"note": 2000, "who": 80}
+#: No note needs more, and a request is no place for a book.
+MOST_LETTERS = {"note": 2000, "who": 80}
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,12 @@ class ResultForm:
             wrong["r0"] = "A run that failed has no result. Clear what is typed here, or record it as a result."
         elif not failed and not values and not any(name.startswith("r") for name in wrong):
             wrong["r0"] = "Type what was measured here, or say that the run failed."
-        for name, most in _MOST_LETTERS.items():
+        for name, most in MOST_LETTERS.items():
             if len(typed.get(name, "")) > most:
                 wrong[name] = f"This has {len(typed[name])} letters, and there is room for {most}."
         if wrong:
             raise MistypedError(wrong)
-        note, who = (_printable(typed.get(name, "")) for name in ("note", "who"))
+        note, who = (one_line(typed.get(name, "")) for name in ("note", "who"))
         return Entry(as_given(setting, self.space), values, failed, note, who)
 
     def _wanted_of(self, response: Objective) -> str:
@@ -194,7 +194,7 @@ def _choices_of(parameter: Parameter) -> tuple[Choice, ...]:
     return tuple(Choice(str(position), short(one)) for position, one in enumerate(parameter.choices))
 
 
-def _printable(text: str) -> str:
+def one_line(text: str) -> str:
     """Without what has no place in a line, and in some databases none at all."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 

@@ -14,7 +14,9 @@ from tunedprior.errors import InputError, StorageError
 from tunedprior.web import idempotency, views
 from tunedprior.web.background import MOST, Explainer, Thinker
 from tunedprior.web.complaints import ForeignFormError, NotThereError, OvertakenError, RefusedError
+from tunedprior.web.entries import MOST_LETTERS, one_line
 from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY
+from tunedprior.web.names import keep_name, name_in
 from tunedprior.web.shared import SharedCampaign, trial_in, version_of
 from tunedprior.web.showing import Draw, Pages, Typed
 from tunedprior.web.typed_numbers import typed_count
@@ -46,9 +48,12 @@ def refuse_foreign(request: Request, typed: Typed) -> None:
         )
 
 
-def leads_to(path: str) -> RedirectResponse:
-    """To another page, which a reload then shows again."""
-    return RedirectResponse(path, 303)
+def leads_to(path: str, typed: Typed | None = None) -> RedirectResponse:
+    """To another page, which a reload then shows again; the browser keeps the name that is in a form."""
+    reply = RedirectResponse(path, 303)
+    if typed is not None and "who" in typed:
+        keep_name(reply, typed["who"])
+    return reply
 
 
 async def answer_of(question: "Future[bytes]") -> bytes:
@@ -96,7 +101,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             results=views.result_lines(found, campaign.aims),
             change=views.change(found, history, expected, campaign.aims, campaign.old_spans),
             suggested=views.suggested(found, history, expected, campaign.aims) if found.is_pending else None,
-            fields=pages.fields(found),
+            fields=pages.fields(found, me=name_in(request)),
             is_last=bool(history.told) and history.told[-1].id == number,
             who=str(found.extra.get(campaign.who, "")),
             when=views.time_text(campaign.times().get(number)),
@@ -126,11 +131,13 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             return pages.overtaken(request, error, entry)
         except (InputError, StorageError) as error:
             return pages.again(request, "result.html", error, typed, found)
-        return leads_to(f"/trials/{number}")
+        return leads_to(f"/trials/{number}", typed)
 
     @router.get("/run")
     def run(request: Request) -> HTMLResponse:
-        return pages.draw(request, "run.html", campaign.trials, fields=pages.fields(None), message="")
+        return pages.draw(
+            request, "run.html", campaign.trials, fields=pages.fields(None, me=name_in(request)), message=""
+        )
 
     @router.post("/run")
     def tell_unasked(request: Request, typed: Form) -> Response:
@@ -142,7 +149,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             raise
         except (InputError, StorageError) as error:
             return pages.again(request, "run.html", error, typed, None)
-        return leads_to(f"/trials/{told.id}")
+        return leads_to(f"/trials/{told.id}", typed)
 
     @router.get("/trials/{number:int}/amend")
     def amend(request: Request, number: int) -> HTMLResponse:
@@ -150,7 +157,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
         found = trial_in(history, number)
         if found.is_pending or found.set_aside:
             raise OvertakenError(f"Trial {number} has no result that could be corrected.", found)
-        fields, shown = pages.fields(found, found), version_of(found)
+        fields, shown = pages.fields(found, found, me=name_in(request)), version_of(found)
         return pages.draw(request, "amend.html", history, trial=found, fields=fields, shown=shown, message="")
 
     @router.post("/trials/{number:int}/amend")
@@ -164,7 +171,7 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
             return pages.overtaken(request, error, entry)
         except (InputError, StorageError) as error:
             return pages.again(request, "amend.html", error, typed, found, shown=typed.get("shown", ""))
-        return leads_to(f"/trials/{number}")
+        return leads_to(f"/trials/{number}", typed)
 
     @router.post("/trials/{number:int}/{what}")
     def set_aside(request: Request, number: int, what: str, typed: Form) -> Response:
@@ -172,7 +179,13 @@ def router_of(campaign: SharedCampaign, thinker: Thinker, explainer: Explainer, 
         if done is None:
             raise NotThereError("There is no such form.")
         refuse_foreign(request, typed)
-        return leads_to(f"/trials/{done(number).id}")
+        who = one_line(typed.get("who", name_in(request)))[: MOST_LETTERS["who"]]
+        return leads_to(f"/trials/{done(number, who).id}", typed)
+
+    @router.post("/name")
+    def named(request: Request, typed: Form) -> Response:
+        refuse_foreign(request, typed)
+        return leads_to("/" + typed.get("here", "").lstrip("/\\"), typed)
 
     @router.post("/suggestions")
     def ask(request: Request, typed: Form) -> Response:

@@ -186,18 +186,18 @@ class SharedCampaign:
             self._keeper.amend(number, **changes, who=entry.who)
             return self.trial(number)
 
-    def cancel(self, number: int) -> Trial:
+    def cancel(self, number: int, who: str = "") -> Trial:
         """Set aside a suggestion that will not be run; once more changes nothing."""
         with self._lock:
             if self.trial(number).is_pending:
                 with suppress(InputError):  # somebody else was faster, as the next line finds out
-                    self._keeper.cancel(number)
+                    self._keeper.cancel(number, who=who)
             now = self.trial(number)
             if not now.set_aside:
                 raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile, so it was run after all.", now)
             return now
 
-    def undo(self, number: int) -> Trial:
+    def undo(self, number: int, who: str = "") -> Trial:
         """Take back the result that was told last, if it still is this one; the trial that is to be looked at now."""
         with self._lock:
             history = self.trials
@@ -210,17 +210,17 @@ class SharedCampaign:
                     f"Trial {number} is no longer what was told last. Take it back on its own page, if it is wrong.",
                     last,
                 )
-            self._keeper.undo(number)
+            self._keeper.undo(number, who=who)
             return self.trial(number)
 
-    def withdraw(self, number: int) -> Trial:
+    def withdraw(self, number: int, who: str = "") -> Trial:
         """Take back any result; once more changes nothing."""
         with self._lock:
             now = self.trial(number)
             if now.is_pending:
                 raise OvertakenError(f"Nothing was told of trial {number} yet.", now)
             if not now.set_aside:
-                self._keeper.withdraw(number, f"{now.note}; taken back" if now.note else "taken back")
+                self._keeper.withdraw(number, f"{now.note}; taken back" if now.note else "taken back", who=who)
             return self.trial(number)
 
     # -- how it is done --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from tunedprior.web import idempotency, views
 from tunedprior.web.background import MOST, Insight, Thinker, can_draw
 from tunedprior.web.complaints import MistypedError, OvertakenError, status_of
 from tunedprior.web.entries import Entry, Field, ResultForm
+from tunedprior.web.names import name_in
 from tunedprior.web.shared import SharedCampaign, trial_in, version_of
 
 #: Draws a template.
@@ -53,6 +54,8 @@ class Pages:
             is_suggesting=self.thinker.is_suggesting,
             people=sorted({str(one.extra[campaign.who]) for one in history.trials if campaign.who in one.extra}),
             has_report=can_draw(),
+            me="" if request is None else name_in(request),
+            here="/" if request is None or request.method != "GET" else request.url.path,
             **content,
         )
 
@@ -65,7 +68,10 @@ class Pages:
         history, aims = self.campaign.trials, self.campaign.aims
         insight = self.thinker.insight(history)
         cards = [
-            (views.suggested(one, history, self.thinker.expected_of(one.id), aims), self.fields(one))
+            (
+                views.suggested(one, history, self.thinker.expected_of(one.id), aims),
+                self.fields(one, me=name_in(request)),
+            )
             for one in history.pending
         ]
         best = None if aims.has_front else next(iter(views.best_of(history.told, aims)), None)
@@ -103,15 +109,24 @@ class Pages:
         told: Trial | None = None,
         typed: Typed | None = None,
         wrong: Mapping[str, str] | None = None,
+        me: str = "",
     ) -> dict[str, Any]:
-        """The fields of a form: for a suggestion, for a result that is corrected, or for a run of one's own."""
+        """The fields of a form: for a suggestion, for a result that is corrected, or for a run of one's own.
+
+        Args:
+            trial: What it is about; None for a run of one's own.
+            told: The result that is corrected.
+            typed: What was typed into it before.
+            wrong: What is wrong with that, by field.
+            me: The name of who opened the page.
+        """
         wrong = wrong or {}
         kept = typed or {}
         return {
             "parameters": self.form.parameters(None if trial is None else trial.setting, typed, wrong),
             "responses": self.form.responses(told, typed, wrong),
             "note": Field("note", "Note", "", kept.get("note", told.note if told else ""), (), wrong.get("note", "")),
-            "who": Field("who", "Who", "", kept.get("who", ""), (), wrong.get("who", "")),
+            "who": Field("who", "Who", "", kept.get("who", me), (), wrong.get("who", "")),
             "form": form if idempotency.is_form(form := kept.get("form", "")) else idempotency.new_form(),
         }
 
