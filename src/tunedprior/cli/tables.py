@@ -1,11 +1,11 @@
 """Tables in a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
@@ -34,7 +34,7 @@ class WholeWords:
     numeric: Sequence[bool]
     title: str = ""
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """One table, a list, or several tables."""
         widths = self._widths(options.max_width)
         parts = _side_by_side(widths, options.max_width)
