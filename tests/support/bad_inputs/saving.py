@@ -75,13 +75,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
             '\'"id": 2\', \'"id": 1\'), "b.json"))'
         ),
     ),
-    "prior must be one of average, aligned, … ; got ": (
+    "was changed since it was saved: its checksum is not that of its arguments … Undo the change": (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"average"\', \'"avarage"\'), "b.json"))'
         ),
-    ),
-    "acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got ": (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"ei"\', \'"EI"\'), "b.json"))'
