@@ -1,8 +1,11 @@
 """Databases opened so that several people and programs can use one at a time, and studies in them."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -90,6 +93,8 @@ def _file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[s
     unknown = [name for name in address.query if name not in _PARAMETERS]
     if unknown and "uri" not in address.query:
         raise InputError(f"The URL of an SQLite file has no parameter {listed(unknown)}. Leave it out.")
+    if not address.query and not named.startswith((":", "file:")):
+        _make(file)
     is_locked = bool(locked_part(file))
     refuse_unsound(file, patience, not is_locked)
     if is_locked:
@@ -101,6 +106,17 @@ def _file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[s
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
+
+
+def _make(file: Path) -> None:
+    """Make a database where there is no file: whole or not at all, also by two programs at once."""
+    if file.exists() or not os.access(file.absolute().parent, os.W_OK):
+        return
+    with TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent) as folder:
+        new = Path(folder) / "new.db"
+        RDBStorage(sqlalchemy.URL.create("sqlite", database=str(new)).render_as_string()).engine.dispose()
+        with suppress(OSError):  # somebody else was faster, or the file system knows no links: then it is made in place
+            os.link(new, file)
 
 
 def found(storage: BaseStorage, name: str) -> Study | None:
