@@ -55,7 +55,7 @@ from tunedprior.studies.opening import opened
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 # How often a suggestion is made again because somebody else was given the same at the same moment.
-_MOST_ROUNDS = 5
+_MOST_ROUNDS = 100
 
 
 class Optimizer(Viewer):
@@ -273,12 +273,11 @@ class Optimizer(Viewer):
             pool: The candidates, if there are any.
         """
         box, before = self._suggester.surrogate.box, {one.id for one in known.trials}
-        new = [one for one in now.trials if one.id not in before]
-        taken = codes_of_run(settings_of(new), box) if new else None
+        new = settings_of([one for one in now.trials if one.id not in before])
         found: list[Setting] = []
         for setting in settings:
-            at = box.codes([dict(setting)])
-            again = taken is not None and bool(is_near(at, taken, self._suggester.lattice)[0])
+            at, taken = box.codes([dict(setting)]), [*new, *found]
+            again = bool(taken) and bool(is_near(at, codes_of_run(taken, box), self._suggester.lattice)[0])
             found.append(self._suggest(_with_asked(now, found), pool) if again else setting)
         return found
 
