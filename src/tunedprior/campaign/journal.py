@@ -20,6 +20,7 @@ import pandas as pd
 from tunedprior.campaign.loaded import history_of, space_of, trial_of
 from tunedprior.campaign.saved import saved_trial
 from tunedprior.campaign.saved_form import SavedCampaign, SavedEntry, SavedTrial
+from tunedprior.checks import shown
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.space import Space
@@ -72,13 +73,19 @@ def changed_trials(before: History, after: History) -> list[tuple[Trial | None, 
 
 def fields_of(trial: Trial, space: Space) -> dict[str, Any]:
     """The fields of a trial but its number, as JSON has them."""
-    try:
-        text = msgspec.json.encode(saved_trial(trial, space))
-    except UnicodeError as error:
-        raise InputError(f"Trial {trial.id} has text that is no Unicode, so it cannot be kept: {error}.") from error
-    fields: dict[str, Any] = json.loads(text)
+    fields: dict[str, Any] = json.loads(msgspec.json.encode(saved_trial(trial, space)))
     del fields["id"]
     return fields
+
+
+def refuse_text(trials: Iterable[Trial], who: str) -> None:
+    """An `InputError` for text that no file or database can hold: half of a character, as of a damaged file."""
+    for trial in trials:
+        for text in (who, trial.note, *trial.extra, *map(str, trial.extra.values())):
+            try:
+                text.encode()
+            except UnicodeError as error:
+                raise InputError(f"{shown(text)} cannot be kept, as it is no Unicode text: {error}.") from error
 
 
 def decode_entry(text: str, where: str) -> SavedEntry:

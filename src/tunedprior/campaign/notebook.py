@@ -18,8 +18,10 @@ from tunedprior.campaign.journal import (
     RECORD,
     UNDO,
     WITHDRAW,
+    changed_trials,
     changes_standing,
     journal_table,
+    refuse_text,
 )
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
@@ -91,6 +93,7 @@ class Notebook:
         for _ in range(_MOST_CONFLICTS):
             before = self._history
             after = decide(before)
+            refuse_text((trial for _, trial in changed_trials(before, after)), who)
             try:
                 return before, after, self._record.commit(before, after, action, who)
             except ConflictError:
