@@ -137,8 +137,8 @@ class Ledger:
     Args:
         space: What may be set.
         where: What the journal is that of, for messages.
-        may_tie: Whether two programs may have given the same number to an entry each, as nothing kept them from it; the
-            number of the later one is one more then.
+        may_tie: Whether two programs may have given the same number to an entry each, as nothing kept them from it. The
+            first one counts then; the other one does not, nor the rest of what was written with it.
     """
 
     def __init__(self, space: Space, where: str, may_tie: bool = False) -> None:
@@ -151,11 +151,8 @@ class Ledger:
         self._refused: set[str] = set()
         self._checksums: set[str] = set()
         self._previous = ""
-
-    @property
-    def sequence(self) -> int:
-        """The number of the last entry; 0 if there is none."""
-        return self.entries[-1].sequence if self.entries else 0
+        #: The number of the last entry that was read, whether it counts or not; 0 if there is none.
+        self.sequence = 0
 
     def __contains__(self, number: object) -> bool:
         return number in self._trials
@@ -192,20 +189,20 @@ class Ledger:
         """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
         if _checksum(entry) != entry.checksum:
             raise self._damaged(entry.sequence, "its checksum is wrong, so it was changed since it was written")
-        number = self.sequence + 1
+        self.sequence = number = self.sequence + 1
         if entry.sequence > number or (entry.sequence < number and not self._may_tie):
             raise self._damaged(number, "it is missing")
         if entry.previous and entry.previous not in (self._checksums if self._may_tie else (self._previous,)):
             raise self._damaged(number - 1, f"it is not the one that entry {number} was written after")
         self._checksums.add(entry.checksum)
-        self._previous = entry.checksum
-        entry = msgspec.structs.replace(entry, sequence=number)
         before = self._trials.get(entry.trial)
-        if entry.action == RECORD and before is not None and not before.is_pending:
+        is_late = entry.sequence < number and entry.previous not in ("", self._previous)
+        if is_late or (entry.action == RECORD and before is not None and not before.is_pending):
             # Only where a storage cannot refuse one of two who write at the same moment: the first one counts.
             self._refused.add(entry.act)
-            self.entries.append(self._entry(entry, before, before))
             return
+        self._previous = entry.checksum
+        entry = msgspec.structs.replace(entry, sequence=len(self.entries) + 1)
         fields = {**self._fields.get(entry.trial, {}), **entry.changes}
         try:
             saved = msgspec.convert({**fields, "id": entry.trial}, SavedTrial)
