@@ -3,7 +3,7 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -259,6 +259,35 @@ def test_a_file_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(Optimizer.load(tmp_path / "a.json").trials) >= 2
 
 
+HALF = "caf\ud800"
+
+
+@pytest.mark.parametrize(
+    "tell",
+    [
+        lambda opt: opt.tell({"x": 0.1}, 2.0, note=HALF),
+        lambda opt: opt.tell({"x": 0.1}, 2.0, who=HALF),
+        lambda opt: opt.tell({"x": 0.1, "lot": HALF}, 2.0),
+        lambda opt: opt.amend(1, note=HALF),
+        lambda opt: opt.withdraw(1, HALF),
+        lambda opt: opt.undo(who=HALF),
+    ],
+    ids=["note", "who", "cell", "amend", "withdraw", "undo"],
+)
+def test_text_that_cannot_be_kept_is_refused_when_it_is_told(
+    tell: Callable[[Optimizer], object], opt: Optimizer, tmp_path: Path
+) -> None:
+    """And not when the campaign is saved, with all that was told by then."""
+    opt.tell({"x": 0.2}, 1.0)
+    before = opt.trials
+    with pytest.raises(InputError, match=r"cannot be kept, as it is no Unicode text"):
+        tell(opt)
+    assert opt.trials == before
+    opt.tell({"x": 0.3}, 3.0)
+    opt.save(tmp_path / "a.json")
+    assert Optimizer.load(tmp_path / "a.json").trials == opt.trials
+
+
 def test_a_suggestion_that_is_told_twice(opt: Optimizer) -> None:
     setting = opt.ask()
     opt.tell(setting, 1.0)
@@ -300,6 +329,26 @@ def test_a_changed_entry_is_noticed(tmp_path: Path) -> None:
     for left in [END, *(key for key, _ in entries(path))]:
         change(path, "DELETE FROM study_system_attributes WHERE key = ?", left)
     with pytest.raises(FileFormatError, match="it has no entry of trial 1, which has a result"):
+        _ = Optimizer.load(f"sqlite:///{path}").trials
+
+
+ENDS = ["xyz", "null", "{}", "[]", '{"entries": "x", "digest": "a"}', '{"entries": 1e400, "digest": "a"}']
+
+
+@pytest.mark.parametrize(
+    ("key", "content"), [*((END, one) for one in ENDS), (END, '{"entries": 2}'), (f"{PREFIX}abc", '"x"')]
+)
+def test_a_damaged_end_is_noticed(key: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    opt.tell(opt.ask(), 1.0)
+    if key == END:
+        change(path, "UPDATE study_system_attributes SET value_json = ? WHERE key = ?", content, key)
+    else:
+        change(path, "INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (1, ?, ?)", key, content)
+    with pytest.raises(FileFormatError, match=r"'campaign' is damaged: .*Go on from a copy"):
+        opt.tell({"x": 0.5}, 2.0)
+    with pytest.raises(FileFormatError, match="is damaged"):
         _ = Optimizer.load(f"sqlite:///{path}").trials
 
 
@@ -389,45 +438,80 @@ def test_a_saved_journal_has_an_end_too(tmp_path: Path) -> None:
         Optimizer.load(tmp_path / "a.json")
 
 
-def test_two_programs_that_append_at_once_where_no_storage_refuses_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Optuna's journal files: both entries are there, in the order in which they were written, for everybody."""
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["TwoPrograms"]:
+    with monkeypatch.context() as patch:
+        yield TwoPrograms(tmp_path / "a.log", patch)
 
-    def opened() -> Optimizer:
-        backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "a.log"))
+
+class TwoPrograms:
+    """Two programs with a campaign in one of Optuna's journal files, where no storage refuses what comes too late."""
+
+    def __init__(self, path: Path, patch: pytest.MonkeyPatch) -> None:
+        self._path, self._patch, self._looked = path, patch, AttributeLog._entries
+        self.one = self.opened()
+        self.settings = self.one.ask(3)
+        self.one.tell(self.settings[0], 1.0)
+        self.other = self.opened()
+
+    def opened(self) -> Optimizer:
+        backend = optuna.storages.journal.JournalFileBackend(str(self._path))
         return Optimizer({"x": (0.0, 1.0)}, storage=optuna.storages.JournalStorage(backend), initial=50)
 
-    one = opened()
-    settings = one.ask(3)
-    one.tell(settings[0], 1.0)
-    other, looked = opened(), AttributeLog._entries
-
-    def acts_between(act: Callable[[Optimizer], object]) -> None:
+    def acts_between(self, act: Callable[[Optimizer], object], times: int = 1) -> None:
         """Have the other program write between the moment when the first one looked and that when it writes."""
-        left = [act]
+        left = [act] * times
 
         def late(log: AttributeLog) -> object:
-            found = looked(log)
-            if log is one._record._log and log._lock.locked() and left:
+            found = self._looked(log)
+            if log is self.one._record._log and log._lock.locked() and left:
                 log._lock.release()  # the other program has a lock of its own
-                left.pop()(other)
+                left.pop()(self.other)
                 log._lock.acquire()
             return found
 
-        monkeypatch.setattr(AttributeLog, "_entries", late)
+        self._patch.setattr(AttributeLog, "_entries", late)
 
-    acts_between(lambda opt: opt.amend(1, note="theirs"))
+
+def test_two_programs_that_append_at_once_where_no_storage_refuses_it(two: TwoPrograms) -> None:
+    """Both changes are there, in the order in which they were written, for everybody."""
+    one, settings = two.one, two.settings
+    two.acts_between(lambda opt: opt.amend(1, note="theirs"))
     one.amend(1, 5.0)
-    acts_between(lambda opt: opt.tell(settings[1], 6.0, who="Ben"))
+    two.acts_between(lambda opt: opt.tell(settings[1], 6.0, who="Ben"))
     with pytest.raises(InputError, match="Trial 2 was told already"):
         one.tell(settings[1], 7.0)
     one.tell(settings[2], 8.0)
-    monkeypatch.undo()
-    again = opened()
-    assert again.trials == one.trials == other.trials
+    again = two.opened()
+    assert again.trials == one.trials == two.other.trials
     assert [(told.value, told.note) for told in again.trials.told] == [(5.0, "theirs"), (6.0, ""), (8.0, "")]
     assert again.journal["sequence"].tolist() == list(range(1, len(again.journal) + 1))
+
+
+def test_what_comes_too_late_is_refused_as_a_whole_where_no_storage_does_it(two: TwoPrograms, tmp_path: Path) -> None:
+    one, (_, second, third) = two.one, two.settings
+    two.acts_between(lambda opt: opt.tell(second, 6.0))
+    sheet = pd.DataFrame([{**second, "trial": 2, "y": 7.0}, {"x": 0.123, "trial": None, "y": 8.0}], dtype=object)
+    with pytest.raises(InputError, match="nothing was:"):
+        one.record(sheet)
+    two.acts_between(lambda opt: opt.undo(1))
+    with pytest.raises(InputError, match="Nothing was told of trial 1 yet"):
+        one.amend(1, 5.0)
+    two.acts_between(lambda opt: opt.tell(third, 9.0))
+    with pytest.raises(InputError, match="Only a pending setting can be cancelled"):
+        one.cancel(third)
+    again = two.opened()
+    assert again.trials == one.trials == two.other.trials
+    assert [one.value for one in again.trials.told] == [6.0, 9.0]
+    again.save(tmp_path / "a.json")
+    assert Optimizer.load(tmp_path / "a.json").trials == again.trials
+
+
+def test_a_batch_that_is_chosen_anew_has_no_setting_twice(two: TwoPrograms) -> None:
+    """Another program is faster each time, and is given the first of them."""
+    two.acts_between(lambda opt: opt.ask(), times=8)
+    asked = two.one.ask(3)
+    assert len({one["x"] for one in (*asked, *two.one.pending)}) == len(two.one.pending) == 13
 
 
 def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:

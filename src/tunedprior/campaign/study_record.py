@@ -44,6 +44,7 @@ from tunedprior.problem.trials import History, Trial
 from tunedprior.studies.access import id_of, storage_of
 from tunedprior.studies.entry_log import (
     ConflictError,
+    DamagedError,
     DatabaseLog,
     ReorderedError,
     ReplacedError,
@@ -120,7 +121,12 @@ class StudyRecord:
         return [one for one in told if (known := self._ledger.trial(one.id)) is None or known.is_pending]
 
     def _read(self) -> History:
-        frozen = self.study.get_trials(deepcopy=False)
+        try:
+            frozen = self.study.get_trials(deepcopy=False)
+        except KeyError as error:
+            raise StorageError(
+                f"The campaign {self.study.study_name!r} is no longer in its storage: somebody deleted it."
+            ) from error
         self._read_entries()  # after the trials: of what is in both, entries are the newer
         others = [one for one in frozen if self._is_known_by_optuna_alone(one)]
         corrections = self._corrections() if any(one.state.is_finished() for one in others) else {}
@@ -152,6 +158,10 @@ class StudyRecord:
             raise FileFormatError(
                 f"The journal of {self._where} is damaged at entry {error.args[0]}: it is not the one that was written "
                 "last. Go on from a copy of before."
+            ) from error
+        except DamagedError as error:
+            raise FileFormatError(
+                f"The journal of {self._where} is damaged: {error}. Go on from a copy of before."
             ) from error
 
     def _is_known_by_optuna_alone(self, frozen: FrozenTrial) -> bool:

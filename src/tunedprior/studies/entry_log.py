@@ -24,6 +24,7 @@ PREFIX = "tunedprior:entry:"
 #: The key of the log's end.
 END = "tunedprior:journal"
 _DIGITS = 10
+_NO_END = object()  # of a log that was written before its end was kept
 _ATTRIBUTES = sqlalchemy.table(
     "study_system_attributes",
     sqlalchemy.column("study_id", sqlalchemy.Integer),
@@ -53,6 +54,10 @@ class TruncatedError(Exception):
         self.first, self.last = first, last
 
 
+class DamagedError(Exception):
+    """What the log consists of is none of what was written; the argument says what."""
+
+
 class ReplacedError(Exception):
     """The entry that was appended last is no longer what it was; its number is the argument."""
 
@@ -64,7 +69,7 @@ class EntryLog(Protocol):
     def read(self, after: int) -> list[tuple[int, str]]:
         """Entries with a sequence number above `after`, in order.
 
-        A `TruncatedError` or a `ReplacedError` says that the end is not what was appended.
+        A `TruncatedError`, a `ReplacedError` or a `DamagedError` says that it is not what was appended.
         """
         ...
 
@@ -78,20 +83,25 @@ class EntryLog(Protocol):
 
 def log_of(study: Study) -> EntryLog:
     """The log of a study: in a database one of two who append at the same moment is refused by the database itself."""
-    engine = engine_of(study)
-    return AttributeLog(study) if engine is None else DatabaseLog(engine, id_of(study))
+    return AttributeLog(study) if engine_of(study) is None else DatabaseLog(study)
 
 
 class DatabaseLog:
     """A log in a database: (study, key) is unique there, so that a sequence number is given once.
 
     Args:
-        engine: The database.
-        study_id: By which it knows the study.
+        study: The study.
     """
 
-    def __init__(self, engine: sqlalchemy.Engine, study_id: int) -> None:
-        self._engine, self._study_id = engine, study_id
+    def __init__(self, study: Study) -> None:
+        self._study, self._study_id = study, id_of(study)
+
+    @property
+    def _engine(self) -> sqlalchemy.Engine:
+        """The study's, which makes a new one in another process."""
+        engine = engine_of(self._study)
+        assert engine is not None
+        return engine
 
     def read(self, after: int) -> list[tuple[int, str]]:
         """Entries with a sequence number above `after`, in order."""
@@ -103,9 +113,13 @@ class DatabaseLog:
             )
         )
         with self._engine.connect() as connection:
-            found = {key: json.loads(text) for key, text in connection.execute(chosen).all()}
-        end = found.pop(END, None)
-        entries = sorted((_sequence(key), str(text)) for key, text in found.items())
+            rows = connection.execute(chosen).all()
+        try:
+            found = {key: json.loads(text) for key, text in rows}
+            end = found.pop(END, _NO_END)
+            entries = sorted((_sequence(key), str(text)) for key, text in found.items())
+        except (ValueError, TypeError) as error:
+            raise DamagedError(str(error)) from error
         _compare_end(end, entries, after)
         return entries
 
@@ -181,7 +195,7 @@ class AttributeLog:
         attributes = study_attributes(self._study)
         found = [(key, str(text)) for key, text in attributes.items() if key.startswith(PREFIX)]
         keeps_order = isinstance(storage_of(self._study), InMemoryStorage | JournalStorage)
-        return found if keeps_order else sorted(found), attributes.get(END)
+        return found if keeps_order else sorted(found), attributes.get(END, _NO_END)
 
 
 def _end(last: int, texts: Sequence[str]) -> dict[str, object]:
@@ -198,9 +212,12 @@ def _compare_end(end: object, entries: Sequence[tuple[int, str]], after: int) ->
 
     There may be more of them: a program that knows of no end, or that was killed before it wrote it, appended them.
     """
-    if not isinstance(end, dict):
+    if end is _NO_END:
         return  # of before there was one
-    length, there = int(end["entries"]), entries[-1][0] if entries else after
+    length = end.get("entries") if isinstance(end, dict) else None
+    if not isinstance(end, dict) or not isinstance(length, int) or not isinstance(end.get("digest"), str):
+        raise DamagedError("what is kept of its end makes no sense")
+    there = entries[-1][0] if entries else after
     if there < length:
         raise TruncatedError(there + 1, length)
     # Where two programs may append at once, the text that came last need not be that with its number.
@@ -214,4 +231,7 @@ def _key(sequence: int) -> str:
 
 
 def _sequence(key: str) -> int:
-    return int(key.removeprefix(PREFIX)[:_DIGITS])
+    try:
+        return int(key.removeprefix(PREFIX)[:_DIGITS])
+    except ValueError:
+        raise DamagedError(f"{key!r} is the key of no entry") from None
