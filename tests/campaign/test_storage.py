@@ -1,6 +1,8 @@
 """A campaign in a database is the campaign that it would be in memory, and open to several people at once."""
 
+import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tunedprior import Optimizer, Target
-from tunedprior.errors import FileFormatError, InputError, OldDataWarning
+from tunedprior.errors import FileFormatError, InputError, OldDataWarning, StorageError
 from tunedprior.studies.entry_log import DatabaseLog
 
 pytestmark = pytest.mark.usefixtures("short_search")
@@ -238,3 +240,45 @@ def test_a_campaign_can_move(url: str, tmp_path: Path) -> None:
     same(memory, stored)
     stored.save(tmp_path / "campaign.json")
     same(memory, Optimizer.load(tmp_path / "campaign.json"))
+
+
+def test_a_history_is_taken_over_with_its_numbers(url: str) -> None:
+    """So that a sheet that was printed before still fits; a number that is missing stays free."""
+    memory = Optimizer({"x": (0.0, 1.0)}, seed=3, initial=50)
+    settings = memory.ask(6)
+    for number in (5, 1, 3):
+        memory.tell(settings[number], float(number))
+    memory.withdraw(2)
+    stored = Optimizer({"x": (0.0, 1.0)}, seed=3, initial=50, storage=url)
+    stored.resume(memory.history[memory.history["trial"] != 3])
+    assert [[one.id for one in group] for group in (stored.trials.told, stored.trials.pending)] == [[6, 4], [1, 5]]
+    assert stored.trials.set_aside[0].id == 2
+    assert stored.ask().trial == 7
+    assert Optimizer.load(url).trials == stored.trials
+
+
+def test_a_campaign_in_a_database_can_be_copied_to_another_process(url: str) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
+    opt.tell({"x": 0.1}, 1.0)
+    other = pickle.loads(pickle.dumps(opt))
+    other.tell({"x": 0.2}, 2.0)
+    assert [one.value for one in opt.trials.told] == [1.0, 2.0]
+
+
+def test_a_campaign_that_was_deleted_meanwhile(url: str) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
+    opt.tell({"x": 0.1}, 1.0)
+    optuna.delete_study(study_name=opt.study.study_name, storage=url)
+    for act in (lambda: opt.trials, lambda: opt.tell({"x": 0.2}, 2.0), opt.ask):
+        with pytest.raises(StorageError, match="'campaign' is no longer in its storage"):
+            act()
+
+
+def test_many_make_one_database_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(lambda _: Optimizer({"x": (0.0, 1.0)}, storage=url), range(6)))
+    for opt in made:
+        opt.tell({"x": 0.5}, 1.0)
+    assert len(Optimizer.load(url).trials) == 6
+    assert [one.name for one in tmp_path.iterdir()] == ["new.db"]

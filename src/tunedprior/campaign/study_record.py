@@ -54,6 +54,8 @@ from tunedprior.studies.entry_log import (
 
 # How a campaign of before the journal kept corrections: as attributes of the study.
 _CORRECTION = "tunedprior correction of trial "
+# How many numbers are left out at once, as each is a trial of Optuna's.
+_MOST_SKIPPED = 1000
 # What a storage that does not do its work raises.
 _FAILURES = (StorageInternalError, SQLAlchemyError, OSError)
 
@@ -206,7 +208,7 @@ class StudyRecord:
             if self._mark is not None:
                 self._mark()
                 self._mark = None
-            numbers = self._reserve([trial for old, trial in changes if old is None])
+            numbers = self._reserve([trial for old, trial in changes if old is None], action == ADOPT)
         except _FAILURES as error:
             raise _not_recorded(error) from error
         changed = [trial if old else replace(trial, id=numbers[trial.id]) for old, trial in changes]
@@ -218,15 +220,18 @@ class StudyRecord:
         self._update_optuna()
         return numbers
 
-    def _reserve(self, trials: Sequence[Trial]) -> Numbers:
-        """Numbers for new trials, which nobody sees before there is an entry of them."""
+    def _reserve(self, trials: Sequence[Trial], as_they_are: bool) -> Numbers:
+        """Numbers for new trials, which nobody sees before there is an entry of them; their own, if that can be."""
         storage, numbers = storage_of(self.study), dict[int, int]()
-        for trial in trials:
-            if self._reserved:
-                numbers[trial.id] = self._reserved.pop(0)
-                continue
-            made = storage.create_new_trial(id_of(self.study), reservation(trial, self._space, self._aims))
-            numbers[trial.id] = storage.get_trial(made).number + 1
+        for trial in sorted(trials, key=lambda one: one.id):
+            number = self._reserved.pop(0) if self._reserved else 0
+            while not number:
+                made = storage.create_new_trial(id_of(self.study), reservation(trial, self._space, self._aims))
+                number = storage.get_trial(made).number + 1
+                if as_they_are and number < trial.id <= number + _MOST_SKIPPED:
+                    storage.set_trial_state_values(made, TrialState.FAIL)
+                    number = 0
+            numbers[trial.id] = number
         return numbers
 
     def _append(self, changed: Sequence[Trial], action: str, who: str) -> None:
