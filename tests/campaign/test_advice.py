@@ -1,6 +1,7 @@
 """What to use, whether to repeat, and when to stop."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -158,9 +159,36 @@ def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float,
 
 def test_a_result_beyond_its_limits_is_taken_and_said() -> None:
     opt = Optimizer({"x": (0.0, 10.0)}, limits=(0, 100))
-    with pytest.warns(OddResultWarning, match=r"y is beyond its limits \(0 to 100\): 101 \(trial 1\)"):
+    with pytest.warns(OddResultWarning, match=r"y is beyond its limits \(0 <= y <= 100\): 101 \(trial 1\)"):
         opt.tell({"x": 1.0}, 101.0)
     assert opt.best.value == 101.0
+
+
+def test_limits_that_results_contradict_change_nothing_that_is_said() -> None:
+    """Of a yield in percent, limits of a fraction would make all settings equally good."""
+    found = []
+    for limits in (None, (0, 1)):
+        opt = Optimizer({"x": (0.0, 10.0)}, limits=limits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OddResultWarning)
+            opt.tell([{"x": x} for x in (1.0, 3.0, 5.0, 7.0, 9.0)], [60.0, 80.0, 97.0, 70.0, 40.0])
+        found.append((opt.recommend().setting, opt.recommend().mean, opt.predict([{"x": 6.0}])["mean"].item()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("options", [{"limits": (0, 100)}, {"target": "yield (%)"}])
+def test_limits_hold_for_all_that_is_said(options) -> None:
+    opt = Optimizer({"x": (0.0, 10.0)}, noise_std=0.5, **options)
+    opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [10.0, 40.0, 70.0, 99.0])
+    assert opt.predict([{"x": x} for x in (4.5, 5.0, 6.0)])["mean"].max() == 100.0
+    left, best = opt.remaining(), opt.recommend()
+    assert 0 <= left.bound <= 100.0 - best.mean
+    assert opt.explain({"x": 5.0}).gain <= 100.0 - 99.0
+
+
+def test_a_logarithm_has_limits_above_0() -> None:
+    with pytest.raises(InputError, match="upper limit must be; got 0"):
+        Optimizer({"x": (0.0, 10.0)}, limits="<= 0", log=True)
 
 
 @pytest.mark.parametrize("limits", [(100, 0), "pass", 5, "about 3", {"z": (0, 1)}, (0, float("nan"))])

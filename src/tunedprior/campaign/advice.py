@@ -11,24 +11,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.acquisition.composed import ComposedAcquisition, Wanted
-from tunedprior.acquisition.posterior import misjudged, moments
+from tunedprior.acquisition.posterior import moments
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.acquisition import MixtureAcquisition, Moments, upper_confidence_bound
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.campaign.composing import Composing, probability_met
-from tunedprior.campaign.fitted import Fitted, Part
+from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.pool import Pool
+from tunedprior.campaign.prediction import interval
 from tunedprior.campaign.samples import NUM_SAMPLES, in_units, sampled
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
 from tunedprior.numerics.isolation import LARGE, child_seed, computing
 from tunedprior.problem.aims import Aims
-from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import in_words, settings_of
 
-_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
 # How sure it is to be that a setting is no worse than the one measured best, and what difference does not count.
 _SURE, _SLIGHT = 0.9, 1e-9
 _COMPARED = 64  # settings, with the one measured best
@@ -106,14 +106,13 @@ def recommended(suggester: Suggester, fitted: Fitted, seed: int, pool: Pool | No
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
         probability = float(probability_met(fitted, aims, codes[chosen : chosen + 1]))
         rows = {
-            one.target: interval(
-                fitted.parts[one.target], one, codes[chosen : chosen + 1], one.limits_by(fitted.history.told)
-            )
+            one.target: interval(fitted.parts[one.target], one, codes[chosen : chosen + 1])[:, 0].tolist()
             for one in aims.responses
             if one.target in fitted.parts and not one.labels
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
-    return Recommendation(settings[chosen], *rows[fitted.main], probability, table)
+    mean, low, high = rows[fitted.main]
+    return Recommendation(settings[chosen], mean, low, high, probability, table)
 
 
 def _no_worse(
@@ -136,23 +135,6 @@ def _no_worse(
         total += weight * in_units(one, part, drawn)
     found[some] = torch.as_tensor((total[:, 1:] >= total[:, :1] - _SLIGHT * np.ptp(total)).mean(0))
     return found
-
-
-def interval(
-    part: Part, response: Objective, codes: Float[Tensor, "1 k"], limits: tuple[float, float]
-) -> tuple[float, float, float]:
-    """Mean, and the ends of a 95 % interval of the response at a setting, in its units and within its limits."""
-    mean, variance = moments(part.model, codes)
-    spread = _INTERVAL * misjudged(part.model) * variance.sqrt()
-    told = part.observations
-    middle, low, high = (
-        float(response.sign * (told.shift + told.scale * one)) for one in (mean, mean - spread, mean + spread)
-    )
-    low, high = min(low, high), max(low, high)
-    found = np.array([middle, low, high])
-    with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
-        middle, low, high = (np.exp(found) if response.log else found).clip(*limits).tolist()
-    return middle, low, high
 
 
 def expected_worth(aims: Aims, fitted: Fitted, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:

@@ -15,12 +15,11 @@ from torch import Tensor
 from tunedprior.acquisition.posterior import moments
 from tunedprior.average.mixture import MixtureOfProcesses, slots
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.advice import interval
 from tunedprior.campaign.chances import Chances, chances_at
 from tunedprior.campaign.composing import probability_met
 from tunedprior.campaign.design import is_designed, place
 from tunedprior.campaign.fitted import Fitted, Part
-from tunedprior.campaign.prediction import response_at
+from tunedprior.campaign.prediction import DEVIATIONS, interval, response_at
 from tunedprior.campaign.reason_words import in_brief, in_sentences
 from tunedprior.campaign.shadow import Shadow, shadow_of
 from tunedprior.campaign.suggester import Suggester
@@ -36,7 +35,6 @@ from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import History, Trial, in_words, settings_of
 
-_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
 _NEAREST = 3  # results
 
 
@@ -210,13 +208,12 @@ class Asked:
             if part is None or one.labels:
                 continue
             codes = codes_of_run([setting], self.suggester.surrogate.box)
-            measured, limits = response_at(part, one, codes).iloc[0], one.limits_by(self.history.told)
-            spread = _INTERVAL * measured["measured_std"]
+            measured = response_at(part, one, codes).iloc[0]
+            spread = DEVIATIONS * measured["measured_std"]
             best = one.best(told)
             value = float("nan") if best is None else one.value_of(best)
-            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*limits).tolist()
-            with torch.no_grad():
-                rows.append([one.target, *interval(part, one, codes, limits), *ends, value])
+            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*part.limits).tolist()
+            rows.append([one.target, *interval(part, one, codes)[:, 0].tolist(), *ends, value])
         columns = ["response", "mean", "low", "high", "measured_low", "measured_high", "best"]
         return pd.DataFrame(rows, columns=columns)
 

@@ -1,7 +1,7 @@
 """Models of everything that was told: one for each response, and where there is reason, of failures and of cost."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, log
 from typing import Any
 
@@ -17,6 +17,7 @@ from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
+from tunedprior.problem.goals import NO_LIMITS
 from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
@@ -34,11 +35,13 @@ class Part:
         observations: What it was fitted to.
         model: The model.
         cache: What makes the next model faster (see `CachingSurrogate`).
+        limits: What the response cannot be below and above (`Objective.limits_by`).
     """
 
     observations: Observations
     model: Model
     cache: Any = None
+    limits: tuple[float, float] = NO_LIMITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,8 @@ class Fitting:
             observations = self.aims.observations(one, told, box, failures and one.is_main)
             if len(observations):
                 old = None if before is None else before.parts.get(one.target)
-                parts[one.target] = self._part(self.surrogates[one.target], observations, seed, old)
+                part = self._part(self.surrogates[one.target], observations, seed, old)
+                parts[one.target] = replace(part, limits=one.limits_by(history.told))
         works, cost = None, None
         if self.learns_failures and any(trial.failed for trial in told):
             old = None if before is None else before.works

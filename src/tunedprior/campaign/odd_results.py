@@ -13,7 +13,7 @@ from tunedprior.checks import listed, warn
 from tunedprior.errors import OddResultWarning
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.box import Box
-from tunedprior.problem.goals import MINIMIZE
+from tunedprior.problem.goals import MINIMIZE, Requirement
 from tunedprior.problem.objective import LEAST, MOST, Objective
 from tunedprior.problem.suspicions import isolated, sentinels
 from tunedprior.problem.trials import Trial
@@ -100,12 +100,12 @@ def _beyond_limits(new: Sequence[Trial], aims: Aims) -> list[str]:
     """A sentence for each response that is beyond the limits that were given."""
     said = []
     for one in aims.objectives:
-        low, high = one.limits
-        beyond = [trial for trial in one.told(new) if not low <= one.value_of(trial) <= high]
+        within = Requirement(one.target, *one.limits)
+        beyond = [trial for trial in one.told(new) if not within.is_met(one.value_of(trial))]
         if beyond:
             values = listed(f"{one.value_of(trial):g} (trial {trial.id})" for trial in beyond)
             said.append(
-                f"{one.target} is beyond its limits ({low:g} to {high:g}): {values}. It is taken as measured. If it is "
+                f"{one.target} is beyond its limits ({within}): {values}. It is taken as measured. If it is "
                 "a slip, amend the trial or take it back."
             )
     return said

@@ -26,7 +26,7 @@ from tunedprior.problem.aims import Aims
 from tunedprior.problem.goals import NO_LIMITS, Target
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import Trial, in_words, settings_of
+from tunedprior.problem.trials import in_words, settings_of
 
 _EVERYWHERE = 384  # settings all over the space, among which the best may be
 _QUANTILE = 0.95
@@ -96,12 +96,12 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         raise InputError("remaining is for a single objective, with prior='average'. Use recommend.")
     if aims.requirements and aims.best(suggester.usable(fitted.history.told)) is None:
         raise InputError("Nothing that was tried meets what is required yet, so whatever does is a gain. Go on.")
-    best = recommended(suggester, fitted, seed, pool).setting
+    best = recommended(suggester, fitted, seed, pool)
     tried = settings_of(suggester.usable(fitted.history.told))
     offered = suggester.space.sobol(_EVERYWHERE, child_seed(seed, len(fitted.history), 7))
     if pool is not None:
         offered = list(pool.settings)
-    settings = [best, *_different([*tried[-_EVERYWHERE:], *offered], best)]
+    settings = [best.setting, *_different([*tried[-_EVERYWHERE:], *offered], best.setting)]
     with computing(len(fitted.history) >= LARGE), torch.no_grad():
         codes = codes_of_run(settings, fitted.box)
         if pool is None and not suggester.space.constraints:
@@ -111,11 +111,11 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         codes = codes[met]
         samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
     utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
-    limit, is_declared = _limit(aims.main, suggester.usable(fitted.history.told))
+    limit, is_declared = _limit(aims.main, fitted)
     most = limit * aims.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
     # Nor more than lies between what is expected of the recommended setting and the limit.
-    within = (utilities.clip(max=most).max(-1) - utilities[:, 0]).clip(0.0, max(0.0, most - utilities[:, 0].mean()))
+    within = (utilities.clip(max=most).max(-1) - utilities[:, 0]).clip(0.0, max(0.0, most - aims.main.sign * best.mean))
     bound, bound_within = (float(np.quantile(one, _QUANTILE)) for one in (gains, within))
     caveat = ""
     if is_declared:
@@ -126,7 +126,7 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
     return Remaining(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
 
 
-def _limit(response: Objective, trials: Sequence[Trial]) -> tuple[float, bool]:
+def _limit(response: Objective, fitted: Fitted) -> tuple[float, bool]:
     """The best that a response can be, and whether that was given or declared by its name; infinite without a limit.
 
     A yield between 0 and 100 may be one in grams, so that a name without a unit suggests a limit and declares none.
@@ -134,10 +134,10 @@ def _limit(response: Objective, trials: Sequence[Trial]) -> tuple[float, bool]:
     none = response.sign * inf
     if isinstance(response.direction, Target):
         return none, False
-    low, high = response.limits_by(trials)
+    low, high = fitted.parts[response.target].limits
     if (low, high) != NO_LIMITS:
         return (high if response.sign > 0 else low), True
-    told = np.array([response.value_of(trial) for trial in response.told(trials)])
+    told = np.array([response.value_of(trial) for trial in response.told(fitted.history.told)])
     words = set(_WORD.findall(name_and_unit(response.target)[0].casefold()))
     if not words & _SUGGESTED or not ((told >= 0) & (told <= _PERCENT)).all():
         return none, False

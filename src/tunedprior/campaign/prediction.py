@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
+from numpy import ndarray
 from torch import Tensor
 
 from tunedprior.acquisition.posterior import misjudged, moments
@@ -15,6 +16,9 @@ from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, computing
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective
+
+#: The standard deviations within which 95 of 100 lie.
+DEVIATIONS = 1.959963984540054
 
 
 def predicted(fitted: Fitted, codes: Float[Tensor, "n k"], aims: Aims) -> pd.DataFrame:
@@ -37,6 +41,18 @@ def predicted(fitted: Fitted, codes: Float[Tensor, "n k"], aims: Aims) -> pd.Dat
     return table
 
 
+def interval(part: Part, response: Objective, codes: Float[Tensor, "n k"]) -> Float64[ndarray, "3 n"]:
+    """Mean, and the ends of a 95 % interval of the response at settings, in its units and within its limits."""
+    told = part.observations
+    with computing(len(told) >= LARGE), torch.no_grad():
+        mean, variance = moments(part.model, codes)
+        spread = DEVIATIONS * misjudged(part.model) * variance.clamp_min(0.0).sqrt()
+    turned = torch.stack([mean, mean - response.sign * spread, mean + response.sign * spread]).numpy()
+    found = response.sign * (told.shift + told.scale * turned)
+    with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
+        return (np.exp(found) if response.log else found).clip(*part.limits)
+
+
 def response_at(part: Part, response: Objective, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of one response, in its units.
 
@@ -56,7 +72,7 @@ def response_at(part: Part, response: Objective, codes: Float[Tensor, "n k"]) ->
             wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
             narrow = np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
             middle, spread, measured_spread = np.exp(middle + spread**2 / 2), narrow, wide
-    return pd.DataFrame({"mean": middle.clip(*response.limits), "std": spread, "measured_std": measured_spread})
+    return pd.DataFrame({"mean": middle.clip(*part.limits), "std": spread, "measured_std": measured_spread})
 
 
 def predicted_beforehand(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> pd.DataFrame:

@@ -37,7 +37,7 @@ def sampled(model: MixtureOfProcesses, codes: Float[Tensor, "n k"], seed: int) -
 def in_units(response: Objective, part: Part, samples: Float[Tensor, "s n"]) -> Float64[ndarray, "s n"]:
     """Utilities of samples, in units of the response."""
     y = response.sign * (part.observations.shift + part.observations.scale * samples.numpy())
-    return _utilities(response, (np.exp(y) if response.log else y).clip(*response.limits))
+    return _utilities(response, (np.exp(y) if response.log else y).clip(*part.limits))
 
 
 def _utilities(response: Objective, y: Float64[ndarray, "s n"]) -> Float64[ndarray, "s n"]:

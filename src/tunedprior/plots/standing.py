@@ -7,24 +7,21 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 
-from tunedprior.acquisition.posterior import misjudged, moments
 from tunedprior.campaign.advice import Recommendation, recommended
 from tunedprior.campaign.fitted import Fitted
 from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.prediction import interval
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import refuse_other_types
 from tunedprior.errors import InputError
-from tunedprior.numerics.isolation import LARGE, computing, quietly
+from tunedprior.numerics.isolation import quietly
 from tunedprior.plots.pictures import Numbers
 from tunedprior.problem.aims import Aims
 from tunedprior.problem.objective import Objective, codes_of_run
 from tunedprior.problem.parameters import Parameter
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import History, Trial
-
-_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
 
 
 @dataclass(frozen=True)
@@ -89,19 +86,8 @@ class Standing:
 
     def expected(self, response: Objective, settings: Sequence[Setting]) -> Expected:
         """What the model expects of a response at settings, in its units."""
-        part = self.fitted.parts[response.target]
-        with computing(len(self.history) >= LARGE), torch.no_grad():
-            mean, variance = moments(part.model, codes_of_run(settings, self.fitted.box))
-            spread = _INTERVAL * misjudged(part.model) * variance.clamp_min(0.0).sqrt()
-        told = part.observations
-        turned = np.stack([mean.numpy(), (mean - spread).numpy(), (mean + spread).numpy()])
-        middle, *ends = response.sign * (told.shift + told.scale * turned)
-        low, high = np.minimum(*ends), np.maximum(*ends)
-        if response.log:
-            with np.errstate(over="ignore"):
-                middle, low, high = np.exp(middle), np.exp(low), np.exp(high)
-        middle, low, high = (one.clip(*response.limits_by(self.history.told)) for one in (middle, low, high))
-        return Expected(tuple(middle.tolist()), tuple(low.tolist()), tuple(high.tolist()))
+        codes = codes_of_run(settings, self.fitted.box)
+        return Expected(*map(tuple, interval(self.fitted.parts[response.target], response, codes).tolist()))
 
     @cached_property
     def recommendation(self) -> Recommendation:

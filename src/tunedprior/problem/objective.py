@@ -72,6 +72,10 @@ class Objective:
             raise InputError(
                 f"A response on a logarithmic scale is above 0, so its target must be; got {self.direction}."
             )
+        if self.log and self.limits[1] <= 0:
+            raise InputError(
+                f"A response on a logarithmic scale is above 0, so its upper limit must be; got {self.limits[1]:g}."
+            )
 
     @property
     def sign(self) -> float:
@@ -103,17 +107,18 @@ class Objective:
         return low / observations.scale, high / observations.scale
 
     def limits_by(self, trials: Sequence[Trial]) -> tuple[float, float]:
-        """The limits that were given, or that its name declares and no result is beyond.
+        """The limits that were given, widened to results beyond; or those of its name, unless a result is beyond.
 
         A percentage is called %, percent or the like, and is from 0 to 100; a fraction is called so, and is from 0 to
         1.
         """
+        values = [self.value_of(trial) for trial in self.told(trials)]
         if self.limits != NO_LIMITS:
-            return self.limits
+            low, high = self.limits
+            return min([low, *values]), max([high, *values])
         name, unit = name_and_unit(self.target)
         words = set(_WORD.findall(name.casefold()))
         most = 100.0 if unit == "%" or words & _PERCENTAGES else 1.0 if words & _FRACTIONS else inf
-        values = [self.value_of(trial) for trial in self.told(trials)]
         declared = most < inf and not self.labels and all(0 <= value <= most for value in values)
         return (0.0, most) if declared else NO_LIMITS
 

@@ -16,11 +16,13 @@ from importlib.util import find_spec
 from threading import Condition, RLock, Thread
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 from optuna.study import Study
 
 from tunedprior.campaign.advice import Recommendation
 from tunedprior.campaign.optimizer import Optimizer
+from tunedprior.campaign.prediction import DEVIATIONS
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.problem.trials import History, settings_of
 from tunedprior.report import report_html
@@ -28,7 +30,6 @@ from tunedprior.web import idempotency
 from tunedprior.web.complaints import BusyError, NotThereError
 from tunedprior.web.shared import version_of
 
-_INTERVAL = 1.959963984540054  # standard deviations: 95 of 100 lie within
 # Seconds to wait for another server that thinks about the same form, and for what is being worked on at the end.
 _MOST_SECONDS = 120.0
 _ELSEWHERE = "This was asked for elsewhere, and nothing came of it. Ask again."
@@ -370,7 +371,9 @@ def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insigh
         with suppress(InputError):  # there may be nothing to predict from yet: every run failed
             if history.pending:
                 table = optimizer.predict(settings_of(history.pending))
-                expected = {one.id: _expected(table.iloc[row], optimizer) for row, one in enumerate(history.pending)}
+                expected = {
+                    one.id: _expected(table.iloc[row], optimizer, history) for row, one in enumerate(history.pending)
+                }
         with suppress(InputError):  # the same, or there is a front
             insight = replace(insight, recommended=optimizer.recommend())
     with suppress(InputError):  # there is no old data
@@ -381,12 +384,13 @@ def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insigh
     return expected, insight
 
 
-def _expected(row: "pd.Series[Any]", optimizer: Optimizer) -> tuple[Expected, ...]:
+def _expected(row: "pd.Series[Any]", optimizer: Optimizer, history: History) -> tuple[Expected, ...]:
     """Of each response that is a number, from a row of what `predict` gives."""
     found = []
     for one in optimizer.suggester.aims.responses:
         at = row[one.target] if isinstance(row.index, pd.MultiIndex) and one.target in row.index else row
         if not one.labels and "mean" in at.index:
-            mean, spread = float(at["mean"]), _INTERVAL * float(at["measured_std"])
-            found.append(Expected(one.target, mean, mean - spread, mean + spread))
+            mean, spread = float(at["mean"]), DEVIATIONS * float(at["measured_std"])
+            low, high = np.clip([mean - spread, mean + spread], *one.limits_by(history.told)).tolist()
+            found.append(Expected(one.target, mean, low, high))
     return tuple(found)
