@@ -37,3 +37,9 @@ def test_tables_side_by_side_share_their_first_column() -> None:
 
 def test_sentences_are_indented_as_a_whole() -> None:
     assert drawn(bullets(["one two three", "four"]), 12) == ["  • one two ", "    three   ", "  • four    "]
+
+
+def test_a_title_is_as_wide_as_the_terminal() -> None:
+    title = "To use, by all results together (95 % interval)"
+    for row in ({"flow": 0.5}, dict.fromkeys(NAMES, 0.5)):
+        assert drawn(table_of([row], title), 80)[0].rstrip() == title

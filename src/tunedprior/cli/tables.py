@@ -36,14 +36,15 @@ class WholeWords:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """One table, a list, or several tables."""
+        if self.title:  # by itself: a table's own is no wider than the table
+            yield Text(printable(self.title), style="bold")
         widths = self._widths(options.max_width)
         parts = _side_by_side(widths, options.max_width)
         if len(parts) > 1 and len(self.rows) == 1:
-            yield facts(dict(zip(self.names, self.rows[0], strict=True)), self.title)
+            yield facts(dict(zip(self.names, self.rows[0], strict=True)))
             return
-        for number, columns in enumerate(parts):
-            title = self.title if number == 0 else ""
-            table = Table(title=title or None, title_justify="left", title_style="bold")
+        for columns in parts:
+            table = Table()
             for k in columns:
                 table.add_column(
                     _cell(self.names[k]),
@@ -89,9 +90,9 @@ def table_of(rows: Iterable[Mapping[str, Any]], title: str = "") -> WholeWords:
     return WholeWords(names, [[in_short(row.get(name)) for name in names] for row in rows], numeric, title)
 
 
-def facts(lines: Mapping[str, str], title: str = "") -> Table:
+def facts(lines: Mapping[str, str]) -> Table:
     """One line for each: what it is about, and what there is to say."""
-    table = Table(title=title or None, show_header=False, box=None, title_justify="left", title_style="bold")
+    table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for about, said in lines.items():
