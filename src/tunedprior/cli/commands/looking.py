@@ -137,12 +137,13 @@ def _relation(row: dict[Any, Any]) -> dict[str, Any]:
 def _way(positive: float) -> str:
     """Which way the new response runs with the old one, by the probability that both rise together.
 
-    >>> _way(0.89), _way(0.02), _way(0.6), _way(float("nan"))
-    ('rise (89 %)', 'fall (98 %)', 'open', '')
+    >>> _way(0.89), _way(0.02), _way(0.6), _way(float("nan")), _way(1.0)
+    ('rise (89 %)', 'fall (98 %)', 'open', '', 'rise (over 99 %)')
     """
     from tunedprior.insight.trust import LIKELY  # as the sentences have it
+    from tunedprior.lessons.shown import percent
 
     if positive != positive:
         return ""
     way, sure = ("rise", positive) if positive > 0.5 else ("fall", 1 - positive)
-    return "open" if sure < LIKELY else f"{way} ({100 * sure:.0f} %)"
+    return "open" if sure < LIKELY else f"{way} ({percent(min(sure, 0.999))})"
