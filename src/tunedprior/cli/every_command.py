@@ -1,5 +1,6 @@
 """All commands as one application, and what becomes of their errors."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +51,7 @@ class _Commands(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """Shows flags without a type: `--json`, and not `--json <bool>`."""
+    """Shows types as people know them: `--json`, and not `--json <bool>`; `--old <str>`, and not `<list[str]>`."""
 
     def get_params(self, ctx: Any) -> Any:
         """The arguments and options, `--help` among them."""
@@ -58,6 +59,8 @@ class _Command(TyperCommand):
         for one in found:
             if getattr(one, "is_flag", False):
                 one.metavar = ""
+            elif hasattr(one, "bare_type"):
+                one.bare_type = partial(str, one.bare_type().removeprefix("list[").removesuffix("]"))
         return found
 
 

@@ -1,11 +1,15 @@
 """What people type as `name=value`."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
+from tunedprior.checks import listed
 from tunedprior.errors import InputError
 from tunedprior.files.names import are_alike
+from tunedprior.problem.cells import as_value_of
+from tunedprior.problem.parameters import Parameter
 
 _COMMA = re.compile(r"[-+]?\d*,\d+")
 # 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
@@ -41,6 +45,21 @@ def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
         if name in found:
             raise InputError(f"{name!r} is there twice. Write it once.")
         found[name] = _with_point(value, name)
+    return found
+
+
+def typed_setting(values: Mapping[str, str], parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """What was typed as the values of these parameters; an `InputError` names each that has none."""
+    parameters = list(parameters)
+    missing = [one.name for one in parameters if one.name not in values]
+    if missing:
+        raise InputError(f"Say what {listed(missing)} {'is' if len(missing) == 1 else 'are'} too, as name=value.")
+    found: dict[str, Any] = {}
+    for one in parameters:
+        try:
+            found[one.name] = as_value_of(one, values[one.name])
+        except InputError as error:
+            raise InputError(f"{one.name} {str(error).rstrip('.')}.") from error
     return found
 
 

@@ -128,7 +128,13 @@ def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("status", "space.yaml"), "is no campaign"),
         (("amend", "a.db", "1", "yield=2"), "Nothing was told of trial 1 yet"),
         (("undo", "a.db"), "nothing to take back"),
-        (("explain", "a.db", "heat=25"), "is blank"),
+        (("explain", "a.db", "heat=25"), "Say what flow, gas are too, as name=value"),
+        (("explain", "a.db", "heat=hot", "flow=1", "gas=air"), "heat is 'hot', which is no number"),
+        (("explain", "a.db", "heat=25", "--trial", "1"), "Give one of the two"),
+        (("record", "a.db"), "Say what came of it: yield=…, or --failed; or give the file"),
+        (("record", "a.db", "--trial", "1", "heat=25"), "Say what came of it: yield=…, or --failed"),
+        (("amend", "a.db", "1"), "Say what is right, as name=value: yield, heat, flow, gas; or --note"),
+        (("amend", "a.db", "1", "heat=hot"), "heat is 'hot', which is no number"),
         (("cancel", "a.db", "5"), "Only a pending setting can be cancelled"),
         (("best", "a.db"), "There is no result yet"),
         (("trust", "a.db"), "takes old data"),
@@ -328,6 +334,7 @@ def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     assert "The run cannot be taken, and nothing was recorded: heat is 26.0" in said
     assert "row 0" not in said
     assert "<bool>" not in campaign("record", "--help")
+    assert "list[" not in campaign("record", "--help") + campaign("new", "--help")
     said = campaign("explain", "a.db")
     assert said.count("heat=") == 1
     assert "• It is one of a design" in said
@@ -343,3 +350,12 @@ def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
     assert "All of it: tunedprior explain a.db --all" in said
     assert "The nearest result is trial" in everything
     assert "The nearest result is trial" not in said
+    setting = ("heat=25", "flow=0.5", "gas=air")
+    assert "tunedprior explain a.db heat=25 flow=0.5 gas=air --all" in campaign("explain", "a.db", *setting)
+
+
+def test_what_holds_for_several_suggestions_is_said_once_and_not_of_one_alone(campaign) -> None:
+    campaign("suggest", "a.db", "-n", "2")
+    said = campaign("explain", "a.db", "--all")
+    assert said.count("Nothing was told yet") == 1
+    assert said.index("Trial 2: ") < said.index("Each of them") < said.index("Nothing was told yet")

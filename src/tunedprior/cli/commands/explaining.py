@@ -9,7 +9,7 @@ from rich.text import Text
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
 from tunedprior.cli.tables import bullets
-from tunedprior.desk.shell_words import campaign_words
+from tunedprior.desk.shell_words import campaign_words, quoted
 
 
 def explain(
@@ -30,35 +30,39 @@ def explain(
 ) -> None:
     """Say why each open suggestion was made, in short, or what the old data taught."""
     from tunedprior.desk.places import reached
-    from tunedprior.desk.typed_values import typed
-    from tunedprior.problem.cells import as_value_of
+    from tunedprior.desk.typed_values import typed, typed_setting
+    from tunedprior.errors import InputError
     from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name, only_look=True)
     asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)
     if setting:
-        cells = typed(setting, opt.space.names)
-        asked = [{one.name: as_value_of(one, cells.get(one.name)) for one in opt.space.parameters}]
+        if trial is not None:
+            raise InputError("--trial names one setting, and name=value another. Give one of the two.")
+        asked = [typed_setting(typed(setting, opt.space.names), opt.space.parameters)]
     shown: list[RenderableType] = []
     data: dict[str, Any] = {"suggestions": []}
     if old_data:
         taught = opt.explain()
         data["old_data"] = taught.to_dict()
         shown += [Text("What the old data taught", style="bold"), bullets(taught.sentences)]
-    said: set[str] = set()
-    for one in asked:
-        why = opt.explain(one, candidates)
-        data["suggestions"].append(why.to_dict())
+    found = [opt.explain(one, candidates) for one in asked]
+    data["suggestions"] = [why.to_dict() for why in found]
+    sentences = [(why.sentences if everything else why.summary)[1:] for why in found]
+    of_all = [one for one in sentences[0] if all(one in each for each in sentences)] if len(found) > 1 else []
+    for why, said in zip(found, sentences, strict=True):
         number = "" if why.trial is None else f"Trial {why.trial}: "
         at = in_words(why.setting)
-        origin, *others = why.sentences if everything else why.summary
-        new = [sentence for sentence in others if sentence not in said]  # what holds for all is said once
-        own = _without_setting(origin, why.trial, at)  # the line above has it
+        own = _without_setting(why.sentences[0], why.trial, at)  # the line above has it
+        new = [one for one in said if one not in of_all]
         shown += [Text(f"{number}{at}", style="bold"), bullets([own, *new])]
-        said |= set(new)
+    if of_all:
+        shown += [Text("Each of them", style="bold"), bullets(of_all)]
     if asked and not everything:
-        words = " ".join([campaign_words(campaign, name), *([f"--trial {trial}"] if trial is not None else [])])
-        shown.append(Text(f"All of it: tunedprior explain {words} --all"))
+        options = {"--trial": trial, "--candidates": candidates}
+        words = [campaign_words(campaign, name), *map(quoted, setting)]
+        words += [f"{option} {quoted(str(value))}" for option, value in options.items() if value is not None]
+        shown.append(Text(f"All of it: tunedprior explain {' '.join(words)} --all"))
     if not asked and not old_data:
         shown.append(
             Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign_words(campaign, name)}")

@@ -88,16 +88,17 @@ def amend(
 ) -> None:
     """Correct a result that was recorded; what is not named stays."""
     from tunedprior.desk.places import reached
-    from tunedprior.desk.typed_values import typed
-    from tunedprior.errors import OddResultWarning
-    from tunedprior.problem.cells import as_number, as_value_of
+    from tunedprior.desk.typed_values import typed, typed_setting
+    from tunedprior.errors import InputError, OddResultWarning
+    from tunedprior.problem.cells import as_number
     from tunedprior.problem.trials import in_words
 
     opt = reached(campaign, name)
     responses = {one.target: one for one in opt.suggester.aims.responses}
     given = typed(values, [*opt.space.names, *responses])
-    parameters = {one.name: one for one in opt.space.parameters}
-    setting = {one: as_value_of(parameters[one], cell) for one, cell in given.items() if one in parameters}
+    if not (given or failed or note):
+        raise InputError(f"Say what is right, as name=value: {', '.join([*responses, *opt.space.names])}; or --note.")
+    setting = typed_setting(given, [one for one in opt.space.parameters if one.name in given])
     told: Any = {
         one: cell if responses[one].labels else as_number(cell) for one, cell in given.items() if one in responses
     }
@@ -189,10 +190,15 @@ def _of_one_run() -> Iterator[None]:
 def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
     """One run as a row of a table of results."""
     from tunedprior.desk.typed_values import typed
+    from tunedprior.errors import InputError
     from tunedprior.problem.history_table import Columns
 
     columns = Columns.of(opt.space, opt.suggester.aims)
     row: dict[str, Any] = dict(typed(pairs, [*columns.parameters, columns.response, *columns.others.values()]))
+    responses = [columns.response, *columns.others.values()]
+    if not failed and not any(name in row for name in responses):
+        which = " or ".join(f"{name}=…" for name in responses)
+        raise InputError(f"Say what came of it: {which}, or --failed; or give the file that holds the results.")
     if trial is not None:
         row[columns.trial] = trial
     if failed:
