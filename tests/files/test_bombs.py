@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.hostile.bombs import BOMBS, xls, xlsx
+from benchmarks.studies.hostile.bombs import BOMBS, ods, xls, xlsx
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.files import packed, read_table
 
@@ -43,6 +43,17 @@ def test_a_bomb_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     path.write_bytes(BOMBS[name]())
     assert path.stat().st_size < 8_000_000
     with pytest.raises(TunedPriorError, match=name):
+        read_table(path, ["x", "y"], "Old data")
+
+
+@pytest.mark.parametrize("spaces", ["2000000000", "a"])
+def test_spaces_that_are_counted_and_not_written(tmp_path: Path, spaces: str) -> None:
+    path = tmp_path / "a.ods"
+    cell = (
+        f'<table:table-cell office:value-type="string"><text:p>x<text:s text:c="{spaces}"/></text:p></table:table-cell>'
+    )
+    path.write_bytes(ods(f"<table:table-row>{cell}</table:table-row>"))
+    with pytest.raises(InputError, match=r"'a\.ods' holds more than 256 MiB"):
         read_table(path, ["x", "y"], "Old data")
 
 

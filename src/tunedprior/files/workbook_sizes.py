@@ -149,13 +149,15 @@ def _extents_of_ods(content: bytes, origin: str) -> list[_Extent]:
             found.append(_Extent())
             state.update(row=0)
         elif kind == "table-row":
-            state.update(column=0, reach=0, text=0, rows=_repeats(attributes, "rows"))
+            state.update(column=0, reach=0, text=0, rows=_number(attributes, "number-rows-repeated"))
         elif kind in ("table-cell", "covered-table-cell"):
-            state["cells"] = _repeats(attributes, "columns")
+            state["cells"] = _number(attributes, "number-columns-repeated")
             state["column"] += state["cells"]
             if any("value" in one or "formula" in one for one in attributes):
                 state["reach"] = state["column"]
                 state["text"] += state["cells"] * sum(map(len, attributes.values()))
+        elif kind == "s":  # so many spaces
+            state["text"] += state["cells"] * _number(attributes, ":c")
 
     def text(written: str) -> None:
         if written.strip() and state["cells"]:
@@ -184,8 +186,9 @@ def _extents_of_ods(content: bytes, origin: str) -> list[_Extent]:
     return found
 
 
-def _repeats(attributes: dict[str, str], what: str) -> int:
-    written = next((one for name, one in attributes.items() if name.endswith(f"number-{what}-repeated")), "1")
+def _number(attributes: dict[str, str], ending: str) -> int:
+    """How often something is there, by the attribute with this ending."""
+    written = next((one for name, one in attributes.items() if name.endswith(ending)), "1")
     return int(written) if written.isdecimal() and len(written) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
