@@ -59,6 +59,7 @@ def test_a_logarithmic_range_is_a_continuum() -> None:
         ((1.0, 2.0, 0.1, "log"), r"must be \(low, high\)"),
         ((1.0, 2.0, "log", 0), "the number of significant digits, 1 to 15; got"),
         ((1.0, 2.0, "log", 2.5), "the number of significant digits"),
+        ((0.0123, 0.0124, "log", 2), "with 2 significant digits low and high are the same"),
         ((1.0, 2.0, "log", 3, 3), r"must be \(low, high\)"),
     ],
 )

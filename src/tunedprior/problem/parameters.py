@@ -342,6 +342,11 @@ def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> 
             f"Parameter {name!r}: after 'log' there is the number of significant digits, 1 to {_MOST_DIGITS}; got "
             f"{shown(given)}."
         )
+    if digits is not None and low < high and float(f"{low:.{digits}g}") == float(f"{high:.{digits}g}"):
+        raise InputError(
+            f"Parameter {name!r}: with {digits} significant digits low and high are the same; got {shown(given)}. "
+            "Give more digits, or leave them out."
+        )
     return Numeric(name, low, high, log=True, digits=digits)
 
 
