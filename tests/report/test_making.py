@@ -88,8 +88,11 @@ def test_what_is_known_is_on_the_page() -> None:
     assert page.of("h1") == ["Lab & friends"]
     assert said["Wanted"] == "minimize y"
     assert said["Results"] == "4, 1 of them failed runs"
-    assert said["Best so far"].startswith("y 0.7 at a=")
-    assert f"{opt.recommend().mean:.4g}" in said["Expected there"]
+    lead, others = " ".join(page.of("p")[2:5]), [*page.of("p")[5:], *said, *said.values()]
+    for once in ("Best so far", "y 0.7 (trial ", ", at a=", "Recommended: a=", "Left to gain"):
+        assert once in lead
+        assert not [text for text in others if once in text]
+    assert f"y {opt.recommend().mean:.4g} expected, 95 % interval" in lead
     assert "A run there works" in said
     cells = page.of("td")
     assert "<i>burst</i>" in cells

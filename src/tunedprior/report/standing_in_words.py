@@ -9,7 +9,7 @@ import pandas as pd
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.outlook import remaining
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import in_brief, in_short, tidied
+from tunedprior.plots.along_inputs import in_brief, tidied
 from tunedprior.plots.old_lessons import HOW_TO_READ, learnt_picture
 from tunedprior.plots.pictures import Picture
 from tunedprior.plots.standing import Standing
@@ -22,7 +22,7 @@ _LISTED = 500  # trials in the table of all; of more, the latest
 
 
 def where_it_stands(standing: Standing, draw: Callable[[], Picture]) -> Callable[[Part], Part]:
-    """Three sentences and the picture of progress, then what is wanted, found, recommended and left to gain.
+    """What is found, recommended and left to gain, the picture of progress, and then what these do not say.
 
     Args:
         standing: The campaign.
@@ -40,13 +40,14 @@ def where_it_stands(standing: Standing, draw: Callable[[], Picture]) -> Callable
         facts.append(("Results", told))
         if history.pending:
             facts.append(("Under way", f"{len(history.pending)}"))
-        facts += _best(standing)
+        if aims.has_front:
+            facts.append(
+                ("Best trade-offs", ", ".join(f"trial {one.id}" for one in aims.front(history.told)) or "none")
+            )
         lead = [_best_in_brief(standing)] if history.told else []
         sentences = [] if progress.picture is None else list(progress.picture.sentences)
         with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
             found = standing.recommendation
-            facts.append(("Recommended", in_short(found.setting, standing.space)))
-            facts.append(("Expected there", _interval(aims.main.target, found.mean, found.low, found.high)))
             if found.probability < 1:
                 works = "Meets what is required" if aims.requirements else "A run there works"
                 facts.append((works, f"with probability {found.probability:.2g}"))
@@ -60,7 +61,6 @@ def where_it_stands(standing: Standing, draw: Callable[[], Picture]) -> Callable
             left = remaining(standing.suggester, standing.fitted, standing.seed, 0.0)
             gain = f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}"
             gain += f" ({left.caveat})" if left.caveat else ""
-            facts.append(("Left to gain", gain))
             lead.append(f"Left to gain: {gain}.")
         return replace(
             part,
@@ -83,22 +83,10 @@ def _best_in_brief(standing: Standing) -> str:
         return f"Best trade-offs so far: {count or 'none'} {of_all}."
     best = aims.best(told)
     if best is None:
-        return f"None {of_all} is one that counts yet."
+        lacking = "meets what is required" if aims.requirements else "is one that counts"
+        return f"None {of_all} {lacking} yet."
     values = ", ".join(f"{one.target} {_value(one, best)}" for one in aims.responses)
-    return f"Best so far: {values} (trial {best.id}, {of_all})."
-
-
-def _best(standing: Standing) -> list[tuple[str, str]]:
-    aims, told = standing.aims, standing.history.told
-    if aims.has_front:
-        front = aims.front(told)
-        return [("Best trade-offs", ", ".join(f"trial {one.id}" for one in front) or "none yet")]
-    best = aims.best(told)
-    if best is None:
-        lacking = " that meets what is required" if aims.requirements and told else ""
-        return [("Best so far", f"none yet{lacking}")]
-    values = ", ".join(f"{one.target} {_value(one, best)}" for one in aims.responses)
-    return [("Best so far", f"{values} at {in_short(best.setting, standing.space)} (trial {best.id})")]
+    return f"Best so far: {values} (trial {best.id}, {of_all}), at {in_brief(best.setting, standing.space)}."
 
 
 def _value(response: Objective, trial: Trial) -> str:
@@ -106,10 +94,6 @@ def _value(response: Objective, trial: Trial) -> str:
     return (
         "not measured" if value != value else {1.0: "pass", -1.0: "fail"}[value] if response.labels else f"{value:.6g}"
     )
-
-
-def _interval(name: str, mean: float, low: float, high: float) -> str:
-    return f"{name} {mean:.4g} (95 % interval {low:.4g} to {high:.4g})"
 
 
 def what_next(opt: Optimizer, standing: Standing) -> Callable[[Part], Part]:
