@@ -5,6 +5,8 @@ import math
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -17,6 +19,7 @@ from botorch.acquisition import UpperConfidenceBound
 from support.builders import MIXED, SPACE, mixed, smooth
 from support.cases import table
 from tunedprior import Optimizer, pretrain
+from tunedprior.campaign.known_file import KnownFile
 from tunedprior.campaign.saved_form import SavedNumeric
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning, TunedPriorError
 from tunedprior.kernels import SquaredExponential
@@ -376,3 +379,31 @@ def test_a_file_of_another_kind_is_not_replaced(tmp_path) -> None:
     with pytest.raises(InputError, match="neither saved nor loaded"):
         Optimizer(SPACE).save(path)
     assert path.read_text() == "my notebook"
+
+
+def test_two_who_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is refused, as the first one's results are in the file by then."""
+    path = tmp_path / "a.json"
+    Optimizer({"x": (0.0, 1.0)}).save(path)
+    both = [Optimizer.load(path) for _ in range(2)]
+    for value, opt in enumerate(both):
+        opt.tell({"x": 0.5}, float(value))
+    check = KnownFile.refuse_unknown
+
+    def slowly(self: KnownFile, *arguments: object) -> None:
+        check(self, *arguments)
+        time.sleep(0.3)
+
+    def saved(opt: Optimizer) -> str:
+        try:
+            opt.save(path)
+        except InputError as error:
+            return str(error)
+        return "saved"
+
+    monkeypatch.setattr(KnownFile, "refuse_unknown", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        said = sorted(pool.map(saved, both))
+    assert (said[1], "was changed since" in said[0]) == ("saved", True)
+    assert len(Optimizer.load(path).trials) == 1
+    assert list(tmp_path.iterdir()) == [path]

@@ -37,7 +37,7 @@ from tunedprior.campaign.telling import Suggestion, pending_trial
 from tunedprior.campaign.viewer import Viewer
 from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
 from tunedprior.errors import InputError, StorageError
-from tunedprior.files import write_atomically
+from tunedprior.files import turn_to_write, write_atomically
 from tunedprior.insight.trust import TrustSoFar
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
@@ -318,17 +318,18 @@ class Optimizer(Viewer):
         history, entries = self._record.complete
         journal = Ledger(self.space, repr(str(path))).entries_for(entries)
         content = encoded(self._suggester, self._seed, self._made_with, history, journal, path)
-        self._file.refuse_unknown(path, overwrite)
         saved = KnownFile.of(path, content)
-        try:
-            write_atomically(path, content)
-        except OSError as error:
-            with suppress(OSError):
-                self._file = saved if KnownFile.of(path) == saved else self._file
-            raise StorageError(
-                f"Saving {str(path)!r} failed ({error.strerror or error}). The file holds what it held before, or all "
-                "of it; nothing in memory was changed. Save it again, or to another place."
-            ) from error
+        with turn_to_write(path):
+            self._file.refuse_unknown(path, overwrite)
+            try:
+                write_atomically(path, content)
+            except OSError as error:
+                with suppress(OSError):
+                    self._file = saved if KnownFile.of(path) == saved else self._file
+                raise StorageError(
+                    f"Saving {str(path)!r} failed ({error.strerror or error}). The file holds what it held before, or "
+                    "all of it; nothing in memory was changed. Save it again, or to another place."
+                ) from error
         self._file = saved
 
     @classmethod

@@ -3,7 +3,9 @@
 import os
 import secrets
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any
@@ -12,6 +14,8 @@ from tunedprior.checks import shown
 from tunedprior.errors import InputError
 
 _LONGEST = 255  # characters in the name of a file, on every usual system
+# Seconds to wait for somebody who writes in the same folder, and between looks.
+_PATIENCE, _PAUSE = 10.0, 0.01
 
 
 def name_of_file(path: Any) -> str:
@@ -59,6 +63,32 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
             beside.unlink()
         raise
     _synchronise(target.parent)
+
+
+@contextmanager
+def turn_to_write(path: str | PathLike[str]) -> Iterator[None]:
+    """In here nobody else who asks for a turn writes in the folder of `path`, where the system and the drive can do so.
+
+    Whoever ends gives the turn back; one that is held up for long is passed over.
+    """
+    descriptor = None
+    with suppress(ImportError, OSError):  # Windows has no such locks, and some network drives have none
+        import fcntl
+
+        descriptor = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with suppress(OSError):
+                os.close(descriptor)
 
 
 def _synchronise(folder: Path) -> None:
