@@ -94,7 +94,8 @@ def _file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[s
     if unknown and "uri" not in address.query:
         raise InputError(f"The URL of an SQLite file has no parameter {listed(unknown)}. Leave it out.")
     if not address.query and not named.startswith((":", "file:")):
-        _make(file)
+        with suppress(OSError, SQLAlchemyError):  # somebody else was faster, or there are no links: it is made in place
+            _make(file)
     is_locked = bool(locked_part(file))
     refuse_unsound(file, patience, not is_locked)
     if is_locked:
@@ -112,11 +113,11 @@ def _make(file: Path) -> None:
     """Make a database where there is no file: whole or not at all, also by two programs at once."""
     if file.exists() or not os.access(file.absolute().parent, os.W_OK):
         return
-    with TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent) as folder:
+    beside = TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent, ignore_cleanup_errors=True)
+    with beside as folder:
         new = Path(folder) / "new.db"
         RDBStorage(sqlalchemy.URL.create("sqlite", database=str(new)).render_as_string()).engine.dispose()
-        with suppress(OSError):  # somebody else was faster, or the file system knows no links: then it is made in place
-            os.link(new, file)
+        os.link(new, file)
 
 
 def found(storage: BaseStorage, name: str) -> Study | None:
