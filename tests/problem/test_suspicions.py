@@ -90,3 +90,7 @@ def test_isolated_responses() -> None:
 def test_one_value_far_off_is_not_another_unit() -> None:
     values = np.append(np.linspace(10, 1000, 60), 93_000.0)
     assert other_units(values, Numeric("pressure", 10.0, 1000.0)) is None
+
+
+def test_numbers_of_an_infinite_range_have_no_sentinels() -> None:
+    assert not sentinels(np.array([1.7e308, -1.7e308, 0.1, -999.0])).any()

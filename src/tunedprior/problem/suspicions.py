@@ -149,8 +149,9 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     others = values[~marked & np.isfinite(values)]
     if not marked.any() or len(others) == 0:
         return np.zeros(len(values), dtype=bool)
-    reach = max(float(np.ptp(others)), 1.0)
-    apart = (values < others.min() - reach) | (values > others.max() + reach)
+    with np.errstate(over="ignore"):  # beyond an infinite range there is nothing
+        reach = max(float(np.ptp(others)), 1.0)
+        apart = (values < others.min() - reach) | (values > others.max() + reach)
     if others.min() >= 0:  # nothing else is below 0
         apart |= values < 0
     found: Bool[ndarray, " n"] = marked & apart
