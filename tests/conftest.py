@@ -1,4 +1,4 @@
-"""Shape annotations are checked while the tests run, and property tests try the same cases every time."""
+"""Shape annotations of numerical packages are checked in tests, and property tests try the same cases every time."""
 
 import inspect
 import os
@@ -16,7 +16,7 @@ import support.typecheck
 assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
 if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # other people's long suites of tests, which are not about our types
     jaxtyping.jaxtyped = support.typecheck.jaxtyped
-    jaxtyping.install_import_hook("tunedprior", "support.typecheck.checker")
+    jaxtyping.install_import_hook(support.typecheck.NUMERICAL, "support.typecheck.checker")
 
 from botorch.acquisition.multi_objective import logei  # noqa: E402
 

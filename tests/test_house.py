@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import runpy
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,3 +109,12 @@ def test_tests_mirror_the_source() -> None:
     packages = {path.parent.relative_to(ROOT) for path in ROOT.rglob("__init__.py")}
     others = {Path("benchmarks"), Path("nets"), Path("browser")}
     assert {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - others == packages
+
+
+def test_modules_are_read_for_examples_where_they_have_some(tmp_path: Path) -> None:
+    """pytest would import every module, and BayBE with one of them, to find that there are none."""
+    ignores = runpy.run_path(str(TESTS.parent / "src" / "conftest.py"))["pytest_ignore_collect"]
+    (tmp_path / "with.py").write_text('"""\n>>> 1\n1\n"""\n', encoding="utf-8")
+    (tmp_path / "without.py").write_text('"""None."""\n', encoding="utf-8")
+    assert [path.name for path in sorted(tmp_path.iterdir()) if ignores(path)] == ["without.py"]
+    assert not ignores(tmp_path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float
 from torch import Tensor
 
-from support.typecheck import checker, jaxtyped
+from support.typecheck import NUMERICAL, checker, jaxtyped
 from tunedprior.numerics import linalg
 from tunedprior.problem.parameters import Numeric
 
@@ -89,3 +90,8 @@ def test_the_package_is_checked() -> None:
         linalg.cholesky(torch.ones(2, 3))
     with pytest.raises(BeartypeCallHintViolation):
         Numeric.scale(Numeric("x", 0.0, 1.0), "half")
+
+
+def test_what_is_checked_is_there() -> None:
+    """A package that is renamed must not go unchecked."""
+    assert [name for name in NUMERICAL if find_spec(name) is None] == []

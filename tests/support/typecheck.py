@@ -17,6 +17,15 @@ import jaxtyping
 from beartype import BeartypeConf, beartype
 from jaxtyping._decorator import jaxtyped as jaxtyped_by_jaxtyping  # `jaxtyping.jaxtyped` is ours once it is installed
 
+#: Packages whose arrays have axes. Elsewhere mypy alone looks: checking everything doubles what importing it takes.
+NUMERICAL = [
+    f"tunedprior.{name}"
+    for name in (
+        *("acquisition", "algorithm1", "average", "beliefs", "insight", "kernels", "lessons"),
+        *("machines", "models", "numerics", "problem"),
+    )
+]
+
 checker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 _memory = jaxtyped_by_jaxtyping("context")
