@@ -160,6 +160,19 @@ def test_own_runs_recorded_twice(opt: Optimizer) -> None:
         opt.record(rows)
 
 
+def test_a_sheet_without_numbers_recorded_twice(opt: Optimizer) -> None:
+    rows = sheet(opt, 1.5, 2.5).drop(columns="trial")
+    assert [trial.id for trial in opt.record(rows).trials] == [1, 2]
+    with pytest.raises(InputError, match=r"2 rows .*\n  row 0: trial 1 is recorded already, with the same result"):
+        opt.record(rows)
+    opt.amend(2, note="stirred by hand")
+    assert opt.record(rows, skip_recorded=True).skipped == (1, 2)
+    again = rows.assign(note="a replicate")
+    assert [(trial.id, trial.asked) for trial in opt.record(again).trials] == [(3, False), (4, False)]
+    with pytest.raises(InputError, match=r"trial 3 is recorded already.*needs a note of its own \(in the column 'note'"):
+        opt.record(again)
+
+
 def test_a_sheet_that_nobody_filled_in(opt: Optimizer) -> None:
     with pytest.raises(InputError, match=r"has no result yet\. Fill in y"):
         opt.record(sheet(opt, None, None))

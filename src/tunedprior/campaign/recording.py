@@ -237,7 +237,8 @@ class ResultSheet:
         if _same_result(there, trial):
             return (
                 f"trial {there.id} is recorded already, with the same result. Remove the row, or pass over what is "
-                "recorded (--skip-recorded). Another run that gave the same needs a note of its own (--note)"
+                "recorded (--skip-recorded). Another run that gave the same needs a note of its own "
+                f"(in the column {self.columns.note!r}, or with --note)"
             )
         if not same_setting(there.setting, trial.setting):
             return f"trial {there.id} is recorded already, at {in_words(there.setting)}. Is the number right?"
@@ -251,11 +252,14 @@ class ResultSheet:
         return there if there is not None and _same_result(there, trial) else None
 
     def _told_as(self, trial: Trial) -> Trial | None:
-        """The result that was recorded of this row: that of its number, or an equal one if it has none."""
+        """The result that was recorded of this row: that of its number, or an equal one if it has none.
+
+        An equal one may have been suggested: a row without a number that was near a suggestion was taken as a run of it.
+        """
         if trial.id:
             return next((one for one in self.history.told if one.id == trial.id), None)
-        own = (one for one in self.history.told if not one.asked and one.note == trial.note)
-        return next((one for one in own if _same_result(one, trial)), None)
+        alike = (one for one in self.history.told if trial.note in ("", one.note))
+        return next((one for one in alike if _same_result(one, trial)), None)
 
     def _not_offered(self, trial: Trial) -> str:
         try:
