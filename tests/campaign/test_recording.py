@@ -169,7 +169,7 @@ def test_a_sheet_without_numbers_recorded_twice(opt: Optimizer) -> None:
     assert opt.record(rows, skip_recorded=True).skipped == (1, 2)
     again = rows.assign(note="a replicate")
     assert [(trial.id, trial.asked) for trial in opt.record(again).trials] == [(3, False), (4, False)]
-    with pytest.raises(InputError, match=r"trial 3 is recorded already.*needs a note of its own \(in the column 'note'"):
+    with pytest.raises(InputError, match=r"trial 3 is recorded already.*a note of its own \(in the column 'note'"):
         opt.record(again)
 
 

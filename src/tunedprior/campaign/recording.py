@@ -254,7 +254,7 @@ class ResultSheet:
     def _told_as(self, trial: Trial) -> Trial | None:
         """The result that was recorded of this row: that of its number, or an equal one if it has none.
 
-        An equal one may have been suggested: a row without a number that was near a suggestion was taken as a run of it.
+        An equal one may have been suggested: a row without a number that is near a suggestion is taken as a run of it.
         """
         if trial.id:
             return next((one for one in self.history.told if one.id == trial.id), None)
