@@ -34,7 +34,7 @@ class WholeWords:
     numeric: Sequence[bool]
     title: str = ""
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         """One table, a list, or several tables."""
         if self.title:  # by itself: a table's own is no wider than the table
             yield Text(printable(self.title), style="bold")
