@@ -113,19 +113,22 @@ def told_of(
     names: Sequence[str],
     aims: Aims,
     constraints: Mapping[str, str],
+    distributions: Mapping[str, BaseDistribution],
     before: Sequence[Trial] = (),
 ) -> tuple[Trial, ...]:
     """Results of trials, in order, that have all of these parameters.
 
-    A run that failed counts as such if that was told. If its worker fell silent, nothing is known of its setting. A
-    pruned trial counts with the last value that was reported, or with the median of all complete before it if that is
-    worse; without any it failed.
+    A run that failed counts as such if that was told. If its worker fell silent, nothing is known of its setting. One
+    that failed before it asked for the last of these parameters has what was chosen for the others. A pruned trial
+    counts with the last value that was reported, or with the median of all complete before it if that is worse; without
+    any it failed.
 
     Args:
         trials: In the order in which they finished.
         names: The parameters.
         aims: What the study is after.
         constraints: What the response of each constraint is called.
+        distributions: Those of the parameters now, for values that were chosen and not asked for.
         before: What was found for the same names, aims and constraints: it stays, as finished trials do.
     """
     complete: list[float] = []
@@ -139,17 +142,31 @@ def told_of(
         if one is not None:
             found.append(one)
             continue
-        if (trial.state == TrialState.FAIL and FAILED not in trial.system_attrs) or not _has(trial.params, names):
+        known_of = {**distributions, **trial.distributions}
+        setting = _setting_told(trial, names, known_of)
+        if setting is None:
             continue
-        setting = {name: trial.params[name] for name in names}
         more = dict(zip([each.target for each in aims.objectives[1:]], values[1:], strict=True))
         more |= {constraints[key]: value for key, value in constraints_in(trial).items() if key in constraints}
         measured = {name: value for name, value in more.items() if isfinite(value)}
         asked = CHOSEN in trial.system_attrs
-        substitute = asked and is_substitute(trial, names, trial.distributions)
+        substitute = asked and is_substitute(trial, names, known_of)
         suggested = dict(setting) if asked else None
         found.append(Trial(setting, values[0], suggested, trial.number + 1, more=measured, substitute=substitute))
     return tuple(found)
+
+
+def _setting_told(
+    trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]
+) -> dict[str, Any] | None:
+    """The setting that the trial's outcome belongs to; None if it tells nothing of these parameters."""
+    if trial.state == TrialState.FAIL and FAILED not in trial.system_attrs:
+        return None
+    if _has(trial.params, names):
+        return {name: trial.params[name] for name in names}
+    if trial.state != TrialState.FAIL or not any(name in trial.params for name in names):
+        return None
+    return next(iter(settings_in([trial], names, distributions)), None)
 
 
 def _values(trial: FrozenTrial, aims: Aims, complete: Sequence[float]) -> list[float]:

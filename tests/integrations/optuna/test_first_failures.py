@@ -60,3 +60,28 @@ def test_groups_with_failures(complete: str, failed: str, groups: str) -> None:
     trials = [trial_of(names, TrialState.FAIL) for names in failed.split()]
     trials += [trial_of(names, TrialState.COMPLETE) for names in complete.split()]
     assert groups_of(trials, {}) == [tuple(names) for names in groups.split()]
+
+
+@pytest.mark.filterwarnings("ignore:.*averaged over")
+def test_what_failed_before_it_asked_for_all_that_is_given_is_not_suggested_again(old: pd.DataFrame) -> None:
+    study = optuna.create_study(sampler=TunedPriorSampler(old, target="loss", seed=4, search_space=SPACE))
+    study.optimize(lambda trial: float("nan") * trial.suggest_float("heat", 20.0, 90.0), 7)
+    assert len({round(trial.params["heat"], 1) for trial in study.trials}) == 7
+
+
+def test_a_run_that_stopped_early_failed_at_what_was_chosen_for_it(old: pd.DataFrame) -> None:
+    study = optuna.create_study(sampler=TunedPriorSampler(old, target="loss", seed=4, search_space=SPACE))
+    study.optimize(lambda trial: response(suggested(trial)), 1)
+    study.optimize(lambda trial: float("nan") * trial.suggest_float("heat", 20.0, 90.0), 2)
+    told = study.sampler.optimizer(study).trials.told
+    assert [trial.state for trial in told] == ["complete", "failed", "failed"]
+    assert [trial.setting["heat"] for trial in told] == [trial.params["heat"] for trial in study.trials]
+    assert {tuple(trial.setting) for trial in told} == {tuple(sorted(SPACE))}
+
+
+def test_failures_alone_split_what_is_given_and_a_result_joins_it_again() -> None:
+    given = dict.fromkeys("ab", FloatDistribution(0.0, 1.0))
+    failures = [trial_of("a", TrialState.FAIL)] * 3
+    assert groups_of(failures[:2], given) == [("a", "b")]
+    assert groups_of(failures, given) == [("a",), ("b",)]
+    assert groups_of([*failures, trial_of("ab", TrialState.COMPLETE)], given) == [("a", "b")]

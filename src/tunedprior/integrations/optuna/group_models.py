@@ -85,7 +85,8 @@ class GroupModel:
         constraints = {key: constraint_name(key, taken) for key in keys}
         aims = aims_of_study(study, objectives, list(constraints.values()), noise_std)
         same = before is not None and (before.suggester.space, before.suggester.aims) == (space, aims)
-        told = told_of(finished, space.names, aims, constraints, before.told if same and before is not None else ())
+        known = before.told if same and before is not None else ()
+        told = told_of(finished, space.names, aims, constraints, distributions, known)
         beyond = [trial.setting for trial in told if not _lies_within(trial.setting, space)]
         ends = _ends(beyond, space)
         made_for = (space, aims, ends)

@@ -6,6 +6,8 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 Distributions = Mapping[str, BaseDistribution]
+# Where nothing but so many failures is known, what they asked for is all that is asked for.
+_ENOUGH_FAILURES = 3
 
 
 def latest(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
@@ -23,14 +25,17 @@ def groups_of(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple
     In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
 
     A trial that failed may have stopped before it asked for everything, so it only tells of parameters that no other
-    has, and of these it tells nothing if another that failed had more.
+    has, and of these it tells nothing if another that failed had more. Where several failed and nothing else is known,
+    what they had is a group of its own among what is given.
     """
-    sets = {False: {frozenset(given)}, True: set[frozenset[str]]()}
+    sets = {False: set[frozenset[str]](), True: set[frozenset[str]]()}
     for trial in trials:
         sets[trial.state == TrialState.FAIL].add(frozenset(trial.distributions))
-    failed = {names.difference(*sets[False]) for names in sets[True]}
+    known = {*sets[False], frozenset(given)}
+    nothing_else = not sets[False] and len(trials) >= _ENOUGH_FAILURES
+    failed = {names.difference(*(sets[False] if nothing_else else known)) for names in sets[True]}
     longest = [names for names in failed if not any(names < other for other in failed)]
-    return partition([*sets[False], *longest])
+    return partition([*known, *longest])
 
 
 def partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
