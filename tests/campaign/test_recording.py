@@ -79,7 +79,12 @@ WRONG = [
     ({"heat": "20.05.2026"}, r"row 0: heat is a date \(20\.05\.2026\): .*; write it again as a number"),
     *(
         ({"y": cell}, f"row 0: y is '{cell}', which is no number: write a number, failed, or leave it blank")
-        for cell in ("20 %", "<0.5", "n.a.", "-")
+        for cell in ("<0.5", "n.a.", "-")
+    ),
+    ({"y": "20 %"}, r"row 0: y is '20 %', which may be 20 or 0\.2: write the number alone, in a cell without %"),
+    (
+        {"y": "10,500"},
+        r"row 0: y is '10,500', whose comma may be a decimal or a thousands separator: write 10\.500 or ",
     ),
     ({"trial": "Summe", "flow": None}, "row 0: trial is 'Summe', which is no trial's number: remove the row if it is"),
 ]
@@ -113,6 +118,41 @@ def test_a_workbook_with_decimal_commas_as_text_and_an_error(opt: Optimizer, tmp
     table.to_excel(path, index=False)
     opt.record(path, as_run=True)
     assert [(trial.value, trial.setting["flow"]) for trial in opt.trials.told] == [(20.5, 0.5)]
+
+
+@pytest.mark.parametrize("shown", ["0%", "0.0 %", "[Red]0.00%;-0%"])
+def test_numbers_that_a_sheet_shows_as_per_cent(opt: Optimizer, tmp_path: Path, shown: str) -> None:
+    table = sheet(opt, 0.1, 20.0).assign(purity=0.5)
+    with pd.ExcelWriter(tmp_path / "next.xlsx") as writer:
+        table.to_excel(writer, index=False)
+        for place in ("E2", "F2"):
+            writer.sheets["Sheet1"][place].number_format = shown
+    with pytest.raises(InputError, match=r"1 row .*\n  row 2: y is '10%', which may be 10 or 0\.1: write the number"):
+        opt.record(tmp_path / "next.xlsx")
+    table.to_excel(tmp_path / "next.xlsx", index=False)
+    opt.record(tmp_path / "next.xlsx")
+    with pd.ExcelWriter(tmp_path / "history.xlsx") as writer:
+        opt.history.to_excel(writer, index=False)
+        writer.sheets["Sheet1"]["D2"].number_format = shown
+    with pytest.raises(InputError, match=r"row 2: y is '10%', which may be 10 or 0\.1"):
+        Optimizer(SPACE).resume(tmp_path / "history.xlsx")
+
+
+def test_results_in_two_sheets(opt: Optimizer, tmp_path: Path) -> None:
+    table = sheet(opt, 1.5, 2.5)
+    blank = table.assign(y=None)
+    total = pd.DataFrame({"what": ["mean"], "y": [2.0]})
+    path = tmp_path / "next.xlsx"
+    for other in (table.assign(y=77.0), table.assign(y=77.0).drop(columns="trial")):
+        with pd.ExcelWriter(path) as writer:
+            for name, one in {"blank": blank, "mine": table, "total": total, "hers": other}.items():
+                one.to_excel(writer, sheet_name=name, index=False)
+        with pytest.raises(InputError, match=r"several sheets for results, and there are some in .*'hers'"):
+            opt.record(path)
+    with pd.ExcelWriter(path) as writer:
+        for name, one in {"mine": table, "blank": blank, "total": total}.items():
+            one.to_excel(writer, sheet_name=name, index=False)
+    assert [trial.value for trial in opt.record(path).trials] == [1.5, 2.5]
 
 
 def test_what_was_run_off_the_grid_is_taken_on_request(opt: Optimizer) -> None:

@@ -47,6 +47,23 @@ def test_both_ways_at_once_are_refused(tmp_path: Path) -> None:
         sheet_of(tmp_path, ["t", "y"], ["1,5", "2.5"])
 
 
+def test_cells_that_are_shown_as_per_cent(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["y [%]", "t"], [0.1, 20], ["12%", 30], [25.0, 40]):
+        book.active.append(row)
+    for row, shown in enumerate(("0.0%", "0.0%", '0.0" %"'), 2):
+        book.active[f"A{row}"].number_format = shown
+    book.save(tmp_path / "x.xlsx")
+    found = read_table(tmp_path / "x.xlsx", ["t", "y"], "Old data")
+    assert found.percentages == {"y": [0]}
+    assert found.table["y"].tolist() == [0.1, "12%", 25]
+    assert found.as_shown(["y", "t"]).table["y"].tolist() == ["10%", "12%", 25]
+    (said,) = (one for one in found.said if "per cent" in one)
+    assert said.startswith(
+        "Cells of 'y' are shown as per cent, and their numbers are taken as they are stored: 0.1 for"
+    )
+
+
 TITLES = [["Reactor B, spring 2024", None, None], [None, None, None], [None, None, 2024]]
 ROWS = [["T [°C]", "gas", "Yield"], [20, "air", 0.5], [30, "N2", 0.75]]
 

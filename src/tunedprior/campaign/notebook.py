@@ -25,7 +25,7 @@ from tunedprior.campaign.journal import (
 )
 from tunedprior.campaign.measured import Measured, measured_of
 from tunedprior.campaign.odd_results import warn_of_odd_results
-from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign
+from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign, refuse_other_sheets
 from tunedprior.campaign.records import Numbers, Record
 from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
@@ -180,8 +180,10 @@ class Notebook:
             own: Whether rows without a trial's number are taken, as runs that nobody suggested.
             who: Who says so, for the journal.
         """
-        names = (*self._columns.names, self._columns.campaign)
-        read = of_campaign(read_table(results, names, "The table of results"), self._columns.campaign, self.id)
+        columns = self._columns
+        read = read_table(results, (columns.campaign, *columns.names), "The table of results")
+        refuse_other_sheets(read, columns)
+        read = of_campaign(read.as_shown((columns.response, *columns.others.values())), columns.campaign, self.id)
         suggester = self._suggester
         recorded = Recorded(())
 
@@ -330,10 +332,12 @@ class Notebook:
             codes_of_run(settings_of(history.trials), self._suggester.surrogate.box)  # refuses what lies outside
         else:
             box = self._suggester.own_box
-            read = read_table(history, self._columns.names, "The history")
+            columns = self._columns
+            responses = (columns.response, *columns.others.values())
+            read = read_table(history, columns.names, "The history").as_shown(responses)
             history = from_table(
                 read.table,
-                self._columns,
+                columns,
                 self._suggester.space,
                 read.where,
                 self._direction,

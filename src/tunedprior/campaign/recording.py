@@ -281,6 +281,22 @@ class ResultSheet:
         return f"{violated[0]} does not hold. {remedy}" if violated else ""
 
 
+def refuse_other_sheets(given: ReadTable, columns: Columns) -> None:
+    """An `InputError` if a sheet of the workbook that was not read has results too, of trials or of settings."""
+    responses = {columns.response, *columns.others.values()}
+    others = [
+        sheet
+        for sheet, filled in given.unread.items()
+        if responses & set(filled) and (columns.trial in filled or set(columns.parameters) <= set(filled))
+    ]
+    if others:
+        raise InputError(
+            f"{_WHAT} ({given.origin}) has several sheets for results, and there are some in "
+            f"{listed(map(repr, others))}, beside the sheet that is read. Nothing was recorded. Save the sheet that is "
+            "meant as a file of its own."
+        )
+
+
 def of_campaign(given: ReadTable, name: str, own_id: str) -> ReadTable:
     """The table without the column of this name, which says which campaign it was written for.
 

@@ -7,22 +7,12 @@ from typing import Any
 
 from tunedprior.checks import listed
 from tunedprior.errors import InputError
+from tunedprior.files.cells import two_readings
 from tunedprior.files.names import are_alike
 from tunedprior.problem.cells import as_value_of
 from tunedprior.problem.parameters import Parameter
 
 _COMMA = re.compile(r"[-+]?\d*,\d+")
-# 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
-_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
-
-
-def two_readings(text: str) -> tuple[str, str] | None:
-    """A number that may be meant in two ways: with a decimal point, and without the comma; None for any other text.
-
-    >>> two_readings("1,234"), two_readings("0,123")
-    (('1.234', '1234'), None)
-    """
-    return (text.replace(",", "."), text.replace(",", "")) if _EITHER.fullmatch(text) else None
 
 
 def typed(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:

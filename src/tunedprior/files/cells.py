@@ -25,6 +25,8 @@ _ERROR = re.compile(r"#[^\s#]{2,14}[!?]|#N/A|#N/?[VD]", re.IGNORECASE)
 DATE = re.compile(r"\s*(\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4})([ T]\d\d?:\d\d.*)?\s*")
 
 
+# 1,234 is 1.234 to some and 1234 to others; 0,123 and 1,23 are one thing only.
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
 #: What spreadsheets take for the beginning of a formula, or pass over before they look for one.
 _STARTS = r"=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 _WOULD_RUN = re.compile(rf"'*[{_STARTS}]")
@@ -32,6 +34,15 @@ _WOULD_RUN = re.compile(rf"'*[{_STARTS}]")
 _WOULD_RUN_AFTER = re.compile(rf"([;\t\r\n])(?='*[{_STARTS}])")
 _GUARDED_AFTER = re.compile(rf"([;\t\r\n])'(?='*[{_STARTS}])")
 _SIGNED_NUMBER = re.compile(r"[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def two_readings(text: str) -> tuple[str, str] | None:
+    """A number that may be meant in two ways: with a decimal point, and without the comma; None for any other text.
+
+    >>> two_readings("1,234"), two_readings("0,123")
+    (('1.234', '1234'), None)
+    """
+    return (text.replace(",", "."), text.replace(",", "")) if _EITHER.fullmatch(text) else None
 
 
 def would_run(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Tables in Excel, OpenDocument and Parquet files, with the optional dependencies of tunedprior[files]."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from io import BytesIO
 from typing import Any
@@ -9,13 +10,14 @@ import pandas as pd
 
 from tunedprior.checks import listed
 from tunedprior.errors import FileFormatError, InputError
+from tunedprior.files.cells import is_blank
 from tunedprior.files.content import ReadTable
 from tunedprior.files.decimals import with_points_in_text
 from tunedprior.files.dialect import header_place
 from tunedprior.files.grid import assembled
 from tunedprior.files.names import matched
 from tunedprior.files.packed import MOST_TEXT, refuse_large, refuse_many
-from tunedprior.files.workbook_gaps import broken_cells
+from tunedprior.files.workbook_gaps import broken_cells, percentage_cells
 
 # Bytes and entries of what a Parquet file says of itself.
 _MOST_OF_FOOTER = 2**24
@@ -42,7 +44,7 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         raise FileFormatError(
             f"{origin!r} is not an Excel file that can be read, or is protected or damaged ({error}). Save it again."
         ) from error
-    broken = broken_cells(data)
+    broken, percentages = broken_cells(data), percentage_cells(data)
     for name, cells in broken.items():
         for (row, column), text in cells.items():
             if name in sheets and row < len(sheets[name]) and column < len(sheets[name][row]):
@@ -56,13 +58,48 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
     (rows, labels), place = tables[best], places[best]
     others = [name for name, (cells, _) in tables.items() if name != best and len(cells) > 1]
     said = [_unread(best, others)] if others else []
+    unread = {name: _filled_columns(tables[name][0][places[name] :], names) for name in others}
     if place:
         said.append(f"Rows before the header (row {labels[place]}) are skipped.")
     after = slice(place + 1, None)
     read = assembled(
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
     )
-    return with_points_in_text(read, names, what)
+    read = replace(with_points_in_text(read, names, what), unread=unread)
+    titles = ["" if cell is None else str(cell).strip() for cell in rows[place]]
+    return _with_percentages(read, titles, matched(titles, names), percentages.get(best, frozenset()))
+
+
+def _with_percentages(
+    read: ReadTable, titles: list[str], found: dict[int, str], cells: Collection[tuple[int, int]]
+) -> ReadTable:
+    """What was read, with which of its numbers are shown as per cent, and a sentence that says so."""
+    columns = {column for _, column in cells}
+    percentages: dict[str, list[int]] = {}
+    for k, title in enumerate(titles):
+        name = found.get(k, title)
+        if k not in columns or name not in read.table or titles.index(title) != k:
+            continue
+        rows = [row for row, label in enumerate(read.labels) if (label - 1, k) in cells]
+        numbers = read.table[name]
+        percentages[name] = [row for row in rows if isinstance(numbers[row], int | float)]
+    percentages = {name: rows for name, rows in percentages.items() if rows}
+    if not percentages:
+        return read
+    name, rows = next(iter(percentages.items()))
+    seen = read.table[name][rows[0]]
+    said = (
+        f"Cells of {listed(map(repr, percentages))} are shown as per cent, and their numbers are taken as they are "
+        f"stored: {seen:g} for {100 * seen:g}% in {read.where(rows[0])}. If per cent are meant, multiply by 100 and "
+        "show them as plain numbers."
+    )
+    return replace(read, percentages=percentages, said=(*read.said, said))
+
+
+def _filled_columns(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> frozenset[str]:
+    """The hoped-for columns of a sheet, its header first, in which there is anything."""
+    found = matched(["" if cell is None else str(cell) for cell in rows[0]], names)
+    return frozenset(name for k, name in found.items() if any(not is_blank(row[k]) for row in rows[1:]))
 
 
 def _unread(best: str, others: list[str]) -> str:

@@ -1,6 +1,7 @@
-"""Cells of Excel sheets that hold no value, and are not blank either: errors, and formulas that nobody computed.
+"""What the reader of workbooks does not say of cells, looked up in the file itself.
 
-The reader of workbooks gives both as blank, so they are looked up in the file itself.
+Cells that hold no value and are not blank either: errors, and formulas that nobody computed. And numbers that are
+shown as something else: 0.1 as 10%.
 """
 
 import re
@@ -18,6 +19,12 @@ _CELL = re.compile(r"<(?:\w+:)?c\s([^>]*?)(?<!/)>(.*?)</(?:\w+:)?c>", re.DOTALL)
 _VALUE = re.compile(r"<(?:\w+:)?v(?:\s[^>]*)?>([^<]+)</(?:\w+:)?v>")
 _FORMULA = re.compile(r"<(?:\w+:)?f(?:\s[^>]*?)?(?:/>|>([^<]*)</(?:\w+:)?f>)")
 _PLACE = re.compile(r"([A-Z]+)(\d+)")
+_FORMATS = re.compile(r"<(?:\w+:)?numFmt\s([^>]*?)/?>")
+_STYLES = re.compile(r"<(?:\w+:)?cellXfs[\s>].*?</(?:\w+:)?cellXfs>", re.DOTALL)
+_STYLE = re.compile(r"<(?:\w+:)?xf\s([^>]*?)/?>")
+_STYLED = re.compile(r"<(?:\w+:)?c\s([^>]*?)>")
+_NOT_SHOWN_SO = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # text, single signs and colours within a format
+_PERCENT = frozenset(["9", "10"])  # the formats 0% and 0.00%, which every workbook has
 
 
 def broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
@@ -30,6 +37,44 @@ def broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
             return {name: _broken(_text(packed, path)) for name, path in _sheets(packed).items()}
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):  # old Excel, OpenDocument, binary workbooks
         return {}
+
+
+def percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
+    """For each sheet of an .xlsx file, the cells whose number is shown as per cent, by row and column from 0."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as packed:
+            styles = _percentage_styles(_text(packed, "xl/styles.xml"))
+            if not styles:
+                return {}
+            return {name: _styled(_text(packed, path), styles) for name, path in _sheets(packed).items()}
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+        return {}
+
+
+def _percentage_styles(text: str) -> frozenset[str]:
+    """The numbers of the styles that show per cent."""
+    formats = map(_attributes, _FORMATS.findall(text))
+    codes = {one["numFmtId"]: one.get("formatCode", "") for one in formats}
+    percent = _PERCENT | {number for number, code in codes.items() if "%" in _NOT_SHOWN_SO.sub("", code)}
+    styles = _STYLES.search(text)
+    found = map(_attributes, _STYLE.findall(styles[0] if styles else ""))
+    return frozenset(str(k) for k, one in enumerate(found) if one.get("numFmtId") in percent)
+
+
+def _styled(sheet: str, styles: frozenset[str]) -> frozenset[tuple[int, int]]:
+    """The cells with one of these styles that hold a number."""
+    cells = map(_attributes, _STYLED.findall(sheet))
+    places = [
+        _PLACE.fullmatch(one.get("r", "")) for one in cells if one.get("s") in styles and one.get("t", "n") == "n"
+    ]
+    return frozenset(_row_and_column(place) for place in places if place is not None)
+
+
+def _row_and_column(place: re.Match[str]) -> tuple[int, int]:
+    column = 0
+    for letter in place[1]:
+        column = 26 * column + ord(letter) - ord("A") + 1
+    return int(place[2]) - 1, column - 1
 
 
 def _sheets(packed: zipfile.ZipFile) -> dict[str, str]:
@@ -69,8 +114,5 @@ def _broken(sheet: str) -> dict[tuple[int, int], str]:
             text = "=" + unescape(formula[1] or "…")
         else:
             continue
-        column = 0
-        for letter in place[1]:
-            column = 26 * column + ord(letter) - ord("A") + 1
-        found[int(place[2]) - 1, column - 1] = text
+        found[_row_and_column(place)] = text
     return found

@@ -1,13 +1,14 @@
 """What people write into the cells of a table: numbers, flags, and nothing."""
 
 import numbers
+import re
 from decimal import Decimal
 from math import inf, isfinite
 from typing import Any
 
 from tunedprior.checks import shown
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_spreadsheet_error, why_no_number
+from tunedprior.files.cells import is_spreadsheet_error, two_readings, why_no_number
 from tunedprior.problem.parameters import BLANKS, Categorical, Parameter, is_missing
 
 #: How people write true and false, in small letters.
@@ -19,6 +20,8 @@ PASSED = frozenset({"pass", "passed", "ok", "good", "yes", "true", "success", "i
 NOT_PASSED = frozenset(
     {"fail", "failed", "nok", "not ok", "bad", "no", "false", "failure", "n.i.o.", "nein", "schlecht", "non"}
 )
+
+_PERCENT = re.compile(r"\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+))\s*%\s*", re.ASCII)
 
 
 def is_blank(cell: Any) -> bool:
@@ -37,7 +40,7 @@ def as_number(cell: Any) -> float:
         try:
             number = float(cell if "_" not in cell else "")  # 1_000 is Python, and not a number in a table
         except ValueError:
-            raise InputError(f"is {shown(cell)}, which is no number") from None
+            raise InputError(f"is {shown(cell)}, {_reading_of(cell)}") from None
     elif isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool):
         try:
             number = float(cell)
@@ -48,6 +51,20 @@ def as_number(cell: Any) -> float:
     if not isfinite(number):
         raise InputError(f"is {cell if isinstance(cell, str) else shown(cell)}, which is not finite")
     return number
+
+
+def _reading_of(text: str) -> str:
+    """What text that is no number may be, and what to do where that is known."""
+    percent = _PERCENT.fullmatch(text)
+    if percent:
+        number = float(percent[1].replace(",", "."))
+        either_way = f"{number:.15g} or {number / 100:.15g}"
+        return f"which may be {either_way}: write the number alone, in a cell without % in its format"
+    either = two_readings(text.strip())
+    if either is not None:
+        meant = " or ".join(either)
+        return f"whose comma may be a decimal or a thousands separator: write {meant}, whichever is meant"
+    return "which is no number"
 
 
 def as_result(cell: Any, choices: str = "a number, failed, or leave it blank") -> float:

@@ -3,8 +3,8 @@
 import re
 
 from tunedprior.checks import shown
-from tunedprior.desk.typed_values import two_readings
 from tunedprior.errors import InputError
+from tunedprior.files.cells import two_readings
 
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[., '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?", re.ASCII)
