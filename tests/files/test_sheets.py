@@ -115,3 +115,61 @@ def test_errors_and_formulas_without_values_are_not_blank(tmp_path: Path) -> Non
     assert found.table["y"].tolist() == ["#DIV/0!", "=A2&B2", 3]
     assert found.table["t"].tolist()[:2] == [1, "#N/A"]
     assert found.table["t"].isna().tolist() == [False, False, True]
+
+
+def merged_sheet(path: Path, titles: int = 1) -> Path:
+    """Catalysts that are merged down, a solvent and an acid that are merged across, and a merged title."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for _ in range(titles):
+        sheet.append(["Reactor B, spring"])
+    sheet.append(["catalyst", "solvent", "acid", "T", "y"])
+    for row in [["A", "none", None, 20, 1], [None, "x", "y", 30, 2], [None, "x", "z", 40, 3], ["B", "w", None, 50, 4]]:
+        sheet.append(row)
+    for first, last in ((f"A{titles + 2}", f"A{titles + 4}"), (f"B{titles + 2}", f"C{titles + 2}")):
+        sheet.merge_cells(f"{first}:{last}")
+    if titles:
+        sheet.merge_cells("A1:E1")
+    sheet.append(["since then with the new pump"])
+    sheet.merge_cells(f"A{titles + 6}:E{titles + 6}")
+    book.save(path / "x.xlsx")
+    return path / "x.xlsx"
+
+
+@pytest.mark.parametrize("names", [[], ["catalyst", "solvent", "acid", "T", "y"]])
+@pytest.mark.parametrize("titles", [0, 1])
+def test_merged_cells_have_the_value_of_the_first(tmp_path: Path, titles: int, names: list[str]) -> None:
+    found = read_table(merged_sheet(tmp_path, titles), names, "Old data")
+    assert found.table["catalyst"].tolist() == ["A", "A", "A", "B", "since then with the new pump"]
+    assert found.table["acid"].tolist() == ["none", "y", "z", None, None]
+    assert found.table["T"].tolist()[:4] == [20, 30, 40, 50]
+    assert "Merged cells have the value of the first of them: 'catalyst' (2), 'acid' (1)." in found.said
+
+
+def test_merged_cells_of_blank_rows_make_no_rows(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [["gas", "y"], ["air", 1], [None, None], [None, 3]]:
+        book.active.append(row)
+    book.active.merge_cells("A2:A1000000")
+    book.save(tmp_path / "x.xlsx")
+    found = read_table(tmp_path / "x.xlsx", ["gas", "y"], "Old data")
+    assert (found.table["gas"].tolist(), found.where(1)) == (["air", "air"], "row 4")
+
+
+def test_merged_cells_count_as_often_as_they_are_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = merged_sheet(tmp_path)
+    monkeypatch.setattr("tunedprior.files.sheets.MOST_TEXT", 4)
+    with pytest.raises(InputError, match="holds more than"):
+        read_table(path, [], "Old data")
+
+
+def test_merged_cells_are_shown_as_the_first_one(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [["x", "y"], [1, 0.1], [2, None], [3, None]]:
+        book.active.append(row)
+    book.active["B2"].number_format = "0%"
+    book.active.merge_cells("B2:B4")
+    book.save(tmp_path / "x.xlsx")
+    found = read_table(tmp_path / "x.xlsx", ["x", "y"], "Old data")
+    assert found.table["y"].tolist() == [0.1, 0.1, 0.1]
+    assert found.percentages == {"y": [0, 1, 2]}

@@ -1,5 +1,6 @@
 """Tables in Excel, OpenDocument and Parquet files, with the optional dependencies of tunedprior[files]."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
@@ -17,7 +18,7 @@ from tunedprior.files.dialect import header_place
 from tunedprior.files.grid import assembled
 from tunedprior.files.names import matched
 from tunedprior.files.packed import MOST_TEXT, refuse_large, refuse_many
-from tunedprior.files.workbook_gaps import broken_cells, percentage_cells
+from tunedprior.files.workbook_gaps import Merged, broken_cells, merged_cells, percentage_cells
 
 # Bytes and entries of what a Parquet file says of itself.
 _MOST_OF_FOOTER = 2**24
@@ -61,13 +62,55 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
     unread = {name: _filled_columns(tables[name][0][places[name] :], names) for name in others}
     if place:
         said.append(f"Rows before the header (row {labels[place]}) are skipped.")
+    filled = _fill_merged(rows, labels, place, merged_cells(data).get(best, ()), origin)
+    said += _said_of_merged(filled, rows[place])
+    shown = percentages.get(best, frozenset())
+    shown |= {cell for cell, first in filled.items() if first in shown}
     after = slice(place + 1, None)
     read = assembled(
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
     )
     read = replace(with_points_in_text(read, names, what), unread=unread)
     titles = ["" if cell is None else str(cell).strip() for cell in rows[place]]
-    return _with_percentages(read, titles, matched(titles, names), percentages.get(best, frozenset()))
+    return _with_percentages(read, titles, matched(titles, names), shown)
+
+
+def _fill_merged(
+    rows: list[list[Any]], labels: Sequence[int], header: int, merged: Sequence[Merged], origin: str
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Give merged cells below the header the value of the first of them: each cell that is filled, and its first.
+
+    Cells that are merged across the whole table are a title among the rows, and stay as they are. Rows that hold
+    nothing else are not there, and do not come back.
+    """
+    width, names = len(rows[header]), sum(cell is not None for cell in rows[header])
+    places = {label - 1: k for k, label in enumerate(labels) if k > header}
+    filled = {}
+    size = seen = 0
+    for one in merged:
+        first = places.get(one.first_row)
+        columns = range(one.first_column, min(one.last_column + 1, width))
+        if first is None or not columns or (len(columns) > 1 and len(columns) >= names):
+            continue
+        value = rows[first][one.first_column]
+        for k in range(first, len(rows)):
+            if value is None or labels[k] - 1 > one.last_row:
+                break
+            seen += len(columns)
+            refuse_many(seen, 1, origin)  # in a crafted file they may lie upon each other
+            for column in columns:
+                size += len(value) if isinstance(value, str) else 0
+                refuse_large(size, origin, MOST_TEXT)
+                if rows[k][column] is None:
+                    rows[k][column] = value
+                    filled[labels[k] - 1, column] = one.first_row, one.first_column
+    return filled
+
+
+def _said_of_merged(filled: Collection[tuple[int, int]], header: Sequence[Any]) -> list[str]:
+    count = Counter(column for _, column in filled)
+    names = listed(f"{str(header[column] or '').strip()!r} ({count[column]})" for column in sorted(count))
+    return [f"Merged cells have the value of the first of them: {names}."] if filled else []
 
 
 def _with_percentages(

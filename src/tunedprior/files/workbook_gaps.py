@@ -1,11 +1,13 @@
 """What the reader of workbooks does not say of cells, looked up in the file itself.
 
-Cells that hold no value and are not blank either: errors, and formulas that nobody computed. And numbers that are
-shown as something else: 0.1 as 10%.
+Cells that hold no value and are not blank either: errors, and formulas that nobody computed. Numbers that are
+shown as something else: 0.1 as 10%. And cells that are merged, of which all but the first are read as blank.
 """
 
 import re
 import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 from io import BytesIO
 from posixpath import join, normpath
@@ -18,13 +20,24 @@ _RELATION = re.compile(r"<(?:\w+:)?Relationship\s([^>]*?)/?>")
 _CELL = re.compile(r"<(?:\w+:)?c\s([^>]*?)(?<!/)>(.*?)</(?:\w+:)?c>", re.DOTALL)
 _VALUE = re.compile(r"<(?:\w+:)?v(?:\s[^>]*)?>([^<]+)</(?:\w+:)?v>")
 _FORMULA = re.compile(r"<(?:\w+:)?f(?:\s[^>]*?)?(?:/>|>([^<]*)</(?:\w+:)?f>)")
-_PLACE = re.compile(r"([A-Z]+)(\d+)")
+_PLACE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_MERGED = re.compile(r"<(?:\w+:)?mergeCell\s([^>]*?)/?>")
 _FORMATS = re.compile(r"<(?:\w+:)?numFmt\s([^>]*?)/?>")
 _STYLES = re.compile(r"<(?:\w+:)?cellXfs[\s>].*?</(?:\w+:)?cellXfs>", re.DOTALL)
 _STYLE = re.compile(r"<(?:\w+:)?xf\s([^>]*?)/?>")
 _STYLED = re.compile(r"<(?:\w+:)?c\s([^>]*?)>")
 _NOT_SHOWN_SO = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')  # text, single signs and colours within a format
 _PERCENT = frozenset(["9", "10"])  # the formats 0% and 0.00%, which every workbook has
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Cells that are shown as one, which has the value of the first: rows and columns from 0, both ends included."""
+
+    first_row: int
+    first_column: int
+    last_row: int
+    last_column: int
 
 
 def broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
@@ -49,6 +62,23 @@ def percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
             return {name: _styled(_text(packed, path), styles) for name, path in _sheets(packed).items()}
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):
         return {}
+
+
+def merged_cells(data: bytes) -> dict[str, tuple[Merged, ...]]:
+    """For each sheet of an .xlsx file, the cells that are merged."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as packed:
+            return {name: tuple(_merged(_text(packed, path))) for name, path in _sheets(packed).items()}
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+        return {}
+
+
+def _merged(sheet: str) -> Iterator[Merged]:
+    for attributes in map(_attributes, _MERGED.findall(sheet)):
+        first, _, last = attributes.get("ref", "").partition(":")
+        one, other = _PLACE.fullmatch(first), _PLACE.fullmatch(last)
+        if one is not None and other is not None:
+            yield Merged(*_row_and_column(one), *_row_and_column(other))
 
 
 def _percentage_styles(text: str) -> frozenset[str]:
