@@ -90,7 +90,7 @@ def test_what_is_cancelled_is_remembered() -> None:
     assert opt.ask().trial == 3
     with pytest.raises(InputError, match="is not among them"):
         opt.cancel(first)
-    with pytest.raises(InputError, match="Trial 1 is cancelled already"):
+    with pytest.raises(InputError, match="Trial 1 was cancelled and has no result"):
         opt.amend(1, 2.0)
 
 

@@ -362,3 +362,36 @@ def test_a_header_with_a_unit_after_a_space() -> None:
     opt = Optimizer({"x": (0.0, 1.0)}, target="yield")
     opt.record([{"x": 0.5, "Yield %": 20.0}])
     assert opt.best.value == 20.0
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a database"])
+def test_a_cancelled_suggestion_that_was_run_after_all(kept: bool, tmp_path: Path) -> None:
+    opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db") if kept else Optimizer(SPACE, seed=0)
+    asked = opt.ask(n=4)
+    table = pd.DataFrame([{"trial": one.trial, **one, "y": None} for one in asked])
+    opt.cancel(asked)
+    with pytest.raises(InputError, match="no result yet"):
+        opt.record(table)
+    table.loc[1, "y"] = 2.0
+    assert [trial.id for trial in opt.record(table).trials] == [2]
+    assert opt.record([{"trial": 3, "y": 3.0}]).open == ()
+    opt.tell(asked[0], 1.0)
+    opt.tell(dict(asked[3]), 4.0, trial=4)
+    for trials in (opt.trials, Optimizer.load(f"sqlite:///{tmp_path}/a.db").trials if kept else opt.trials):
+        assert {one.id: (one.value, one.asked) for one in trials.told} == {k: (float(k), True) for k in (1, 2, 3, 4)}
+        assert trials.set_aside == trials.pending == ()
+    assert opt.undo().again == asked[3]
+    assert [trial.id for trial in opt.trials.pending] == [4]
+    if not kept:
+        opt.save(tmp_path / "a.json")
+        assert Optimizer.load(tmp_path / "a.json").trials == opt.trials
+
+
+def test_what_a_sheet_says_of_cancelled_suggestions(opt: Optimizer) -> None:
+    opt.cancel(opt.ask(n=2)[0])
+    opt.record(opt.history.assign(y=[2.0, None]))  # the first row is of the one that is open
+    assert [trial.state for trial in opt.trials.trials] == ["complete", "cancelled"]
+    opt.ask()
+    rows = opt.history.assign(state=["cancelled"] * 3, y=None)
+    with pytest.raises(InputError, match=r"says cancelled, and trial 2 is not\. Cancel it by its number"):
+        opt.record(rows)

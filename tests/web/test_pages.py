@@ -96,7 +96,11 @@ def test_a_suggestion_that_will_not_be_run(lab) -> None:
         assert ada.status == 200
         assert "cancelled" in ada.page.words
     assert [one.state for one in lab.record.trials.trials] == ["cancelled"]
-    assert "This form" not in ada.send("", {**form, "r0": "1"}, to=f"/trials/{number}/result").page.words
+    assert "If it was run after all" in ada.page.words
+    ada.send(f"/trials/{number}/result", r0="1")
+    assert (ada.status, ada.url) == (200, f"/trials/{number}")
+    assert [(one.id, one.value) for one in lab.record.trials.trials] == [(number, 1.0)]
+    ada.send("", {**form, "r0": "2"}, to=f"/trials/{number}/result")
     assert ada.status == 409
 
 

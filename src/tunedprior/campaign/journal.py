@@ -197,7 +197,7 @@ class Ledger:
         self._checksums.add(entry.checksum)
         before = self._trials.get(entry.trial)
         is_late = entry.sequence < number and entry.previous not in ("", self._previous)
-        if is_late or (entry.action == RECORD and before is not None and not before.is_pending):
+        if is_late or (entry.action == RECORD and before is not None and not before.is_awaited):
             # Only where a storage cannot refuse one of two who write at the same moment: the first one counts.
             self._refused.add(entry.act)
             return

@@ -23,7 +23,7 @@ from tunedprior.problem.history_table import Columns
 from tunedprior.problem.objective import codes_of_run
 from tunedprior.problem.parameters import Numeric, Parameter, is_missing
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import History, Trial, in_words, same_setting
+from tunedprior.problem.trials import CANCELLED, History, Trial, in_words, same_setting
 
 _SAY_AS_RUN = " (--as-run)"
 _WHAT = "The table of results"
@@ -96,6 +96,7 @@ class ResultSheet:
         self._refuse_other_files(given)
         table = self._completed(given.table)
         rows = trials_by_row(table, self.columns, self.space, given.where, direction, self._wrong, _WHAT)
+        rows = {number: trial for number, trial in rows.items() if not self._stays_cancelled(trial)}
         told = {number: trial for number, trial in rows.items() if not trial.is_pending}
         new = [trial for trial in told.values() if self._recorded_as(trial) is None]
         skipped = [found.id for trial in told.values() if (found := self._recorded_as(trial)) is not None]
@@ -127,7 +128,7 @@ class ResultSheet:
         if columns.trial not in table.columns:
             table[columns.trial] = None
         missing = [name for name in columns.parameters if name not in table.columns]
-        pending = {trial.id: trial for trial in self.history.pending}
+        pending = {trial.id: trial for trial in self.history.awaited}
         numbers = [_whole(cell) for cell in table[columns.trial]]
         if missing and not all(number in pending for number in numbers):
             for cell, number in zip(table[columns.trial], numbers, strict=True):
@@ -145,8 +146,8 @@ class ResultSheet:
                 )
             if unknown:
                 raise InputError(
-                    f"No open suggestion has the number {listed(unknown)}; there are {listed(pending) or 'none'}. For "
-                    f"other runs, {_WHAT.lower()} needs {listed(missing)} too."
+                    f"No open suggestion has the number {listed(unknown)}; there are {listed(self._open) or 'none'}. "
+                    f"For other runs, {_WHAT.lower()} needs {listed(missing)} too."
                 )
             raise InputError(
                 f"{_WHAT} needs the columns {listed(columns.parameters)}, or the number of an open suggestion in the "
@@ -182,6 +183,21 @@ class ResultSheet:
                 problems[row] = wrong
         return problems
 
+    @property
+    def _known(self) -> dict[int, Trial]:
+        """The trials that a row may be of, by number."""
+        return {one.id: one for one in (*self.history.awaited, *self.history.told)}
+
+    @property
+    def _open(self) -> list[int]:
+        """The numbers of open suggestions."""
+        return [trial.id for trial in self.history.pending]
+
+    def _stays_cancelled(self, trial: Trial) -> bool:
+        """Whether the row is of a suggestion that was cancelled, and says nothing new of it."""
+        nothing = trial.is_pending or trial.set_aside == CANCELLED
+        return nothing and any(one.id == trial.id for one in self.history.cancelled_ones)
+
     def _not_suggested(self, trial: Trial) -> str:
         if trial.id or self.own:
             return ""
@@ -189,8 +205,7 @@ class ResultSheet:
 
     def _of_another(self, trial: Trial) -> str:
         """Whether the row has the number of one trial and the settings of another, as when one column was sorted."""
-        known = {one.id: one for one in (*self.history.pending, *self.history.told)}
-        named = known.get(trial.id)
+        named = self._known.get(trial.id)
         if named is None or any(same_setting(one, trial.setting) for one in (named.setting, named.suggested)):
             return ""
         for one in self.history.pending:
@@ -200,8 +215,7 @@ class ResultSheet:
 
     def _far_from_suggested(self, trial: Trial) -> str:
         """Whether the row is hardly a run of its suggestion: it may be of another campaign, which counts from 1 too."""
-        known = {one.id: one for one in (*self.history.pending, *self.history.told)}
-        named = known.get(trial.id)
+        named = self._known.get(trial.id)
         if self.as_run or named is None or named.suggested is None:
             return ""
         near = (named.suggested, named.setting)  # what is recorded may have been run far away, and been said to be
@@ -220,13 +234,14 @@ class ResultSheet:
 
     def _not_open(self, trial: Trial) -> str:
         """Why nothing can be told of the trial's number."""
-        if not trial.id or any(one.id == trial.id for one in (*self.history.pending, *self.history.told)):
+        if trial.set_aside == CANCELLED and not self._stays_cancelled(trial):
+            return f"says {CANCELLED}, and trial {trial.id} is not. Cancel it by its number, and remove the row"
+        if not trial.id or trial.id in self._known:
             return ""
         aside = next((one for one in self.history.set_aside if one.id == trial.id), None)
         if aside is not None:
             return f"trial {trial.id} is {aside.state}. Clear its number to record it as a run of your own"
-        pending = [str(one.id) for one in self.history.pending]
-        return f"there is no trial {trial.id} in this campaign; open are {listed(pending) or 'none'}"
+        return f"there is no trial {trial.id} in this campaign; open are {listed(self._open) or 'none'}"
 
     def _recorded_before(self, trial: Trial) -> str:
         if trial.is_pending:

@@ -40,15 +40,10 @@ class Suggestion(dict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Suggestion, (dict(self), self.trial, self.suggested)
 
-    def trial_in(self, history: History) -> Trial | None:
-        """The pending trial that this was suggested for, whatever was changed in it since."""
+    def trial_in(self, trials: Sequence[Trial]) -> Trial | None:
+        """The one of these trials that this was suggested for, whatever was changed in it since."""
         return next(
-            (
-                trial
-                for trial in history.pending
-                if trial.id == self.trial and same_setting(trial.suggested, self.suggested)
-            ),
-            None,
+            (one for one in trials if one.id == self.trial and same_setting(one.suggested, self.suggested)), None
         )
 
 
@@ -60,8 +55,8 @@ class Run:
         settings: A table with the parameters' columns, and possibly more.
         measured: What came of each.
         suggestions: What `ask` returned, for settings that are that; None for others.
-        numbers: The numbers of pending trials that the settings are said to be; None where nothing is said.
-        must_be_pending: Whether a number that is not that of a pending trial is an error.
+        numbers: The numbers of suggestions that the settings are said to be; None where nothing is said.
+        must_be_pending: Whether a number that is not that of a pending or cancelled trial is an error.
         extras: The user's own columns.
         notes: What was noted of each.
         noise: The noise of each response in each run, by name, where it was told.
@@ -166,16 +161,17 @@ class Run:
         return history
 
     def _named(self, row: int, history: History) -> Trial | None:
-        """The pending trial that the row names, or whose suggestion it is."""
+        """The trial that the row names, or whose suggestion it is: a pending one, or one that was cancelled."""
         number, suggestion = self.numbers[row], self.suggestions[row]
         if number is None:
-            return None if suggestion is None else suggestion.trial_in(history)
-        pending = {trial.id: trial for trial in history.pending}
-        if self.must_be_pending and number not in pending:
+            return None if suggestion is None else suggestion.trial_in(history.awaited)
+        awaited = {trial.id: trial for trial in history.awaited}
+        if self.must_be_pending and number not in awaited:
+            pending = listed(trial.id for trial in history.pending)
             raise InputError(
-                f"trial must be the number of a pending one ({listed(pending) or 'there is none'}); got {number!r}."
+                f"trial must be the number of a pending one ({pending or 'there is none'}); got {number!r}."
             )
-        return pending.get(number)
+        return awaited.get(number)
 
     def _alike(self, row: int, setting: Setting, codes: torch.Tensor, history: History, box: Box) -> Trial | None:
         """The pending trial with the same setting; for settings that `ask` did not return also one within 5 %."""
@@ -198,7 +194,7 @@ def pending_trial(setting: Any, history: History, space: Space, what: str) -> Tr
     pending = {trial.id: trial for trial in history.pending}
     found = None
     if isinstance(setting, Suggestion):
-        found = setting.trial_in(history)
+        found = setting.trial_in(history.pending)
     elif isinstance(setting, Trial | int | np.integer):
         found = pending.get(number_of(setting))
     if found is None and isinstance(setting, Mapping | pd.Series) and all(name in setting for name in space.names):
@@ -219,7 +215,7 @@ def trial_meant(setting: Any, history: History, space: Space) -> Trial | None:
     if isinstance(setting, Trial | int | np.integer) and not isinstance(setting, bool):
         number = number_of(setting)
         return next((one for one in history.pending if one.id == number), None) or history.told_as(number)
-    if isinstance(setting, Suggestion) and (found := setting.trial_in(history)) is not None:
+    if isinstance(setting, Suggestion) and (found := setting.trial_in(history.pending)) is not None:
         return found
     table = as_table(setting, space.names)
     if len(table) != 1:

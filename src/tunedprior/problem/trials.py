@@ -14,6 +14,8 @@ COMPLETE, FAILED, PENDING = "complete", "failed", "pending"
 #: Why a trial was set aside: it was never run, or its result is not to be believed.
 CANCELLED, WITHDRAWN = "cancelled", "withdrawn"
 
+_RECORD = "tunedprior record CAMPAIGN --trial {} name=value"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
@@ -60,6 +62,11 @@ class Trial:
     def asked(self) -> bool:
         """Whether it was a suggestion."""
         return self.suggested is not None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a result may come of it: it is pending, or was cancelled and may be run after all."""
+        return self.is_pending or self.set_aside == CANCELLED
 
     @property
     def failed(self) -> bool:
@@ -115,6 +122,11 @@ class History:
         return tuple(trial for trial in self.set_aside if trial.set_aside == CANCELLED)
 
     @property
+    def awaited(self) -> tuple[Trial, ...]:
+        """Suggestions of which a result may come: pending ones, and cancelled ones, which may be run after all."""
+        return tuple(trial for trial in self.trials if trial.is_awaited)
+
+    @property
     def next_id(self) -> int:
         """The number of the next trial; no number is given twice, not even that of a trial that was set aside."""
         return 1 + max((trial.id for trial in self.trials), default=0)
@@ -137,15 +149,17 @@ class History:
         extra: Mapping[str, Any] | None = None,
         **measured: Any,
     ) -> "History":
-        """This history with one more result; `of` is the pending trial it belongs to, None if it was not asked for.
+        """This history with one more result; `of` is the suggestion it belongs to (`awaited`), None if it was of none.
 
         What else was measured is given as fields of `Trial`: `more`, `noise`, `cost`.
         """
         number, suggested = (self.next_id, None) if of is None else (of.id, of.suggested)
         measured["substitute"] = of is not None and of.substitute
         trial = Trial(dict(setting), value, suggested, number, note=note, extra=dict(extra or {}), **measured)
-        return replace(
-            self, told=(*self.told, trial), pending=tuple(other for other in self.pending if other is not of)
+        return History(
+            (*self.told, trial),
+            tuple(other for other in self.pending if other is not of),
+            tuple(other for other in self.set_aside if other is not of),
         )
 
     def cancelled(self, trial: Trial) -> "History":
@@ -190,12 +204,26 @@ class History:
         if number in found:
             return found[number]
         if any(trial.id == number for trial in self.pending):
-            raise InputError(f"Nothing was told of trial {number} yet, so there is nothing to correct. Use tell.")
+            raise InputError(
+                f"Nothing was told of trial {number} yet, so there is nothing to correct. Use tell.",
+                typed=f"Trial {number} has no result yet, so there is nothing to correct. Record it: "
+                f"{_RECORD.format(number)}",
+            )
         aside = next((trial for trial in self.set_aside if trial.id == number), None)
+        if aside is not None and aside.set_aside == CANCELLED:
+            none = f"Trial {number} was cancelled and has no result. If it was run after all, "
+            raise InputError(
+                f"{none}tell its result with trial={number}.", typed=f"{none}record it: {_RECORD.format(number)}"
+            )
         if aside is not None:
-            raise InputError(f"Trial {number} is {aside.state} already. Tell its result again to bring it back.")
-        known = f"There are {listed(found)}" if found else "Nothing was told yet"
-        raise InputError(f"There is no result with the number {number}. {known}.")
+            gone = f"The result of trial {number} was withdrawn. "
+            raise InputError(
+                f"{gone}Tell it again, as a run of its own; or undo, if that was done last.",
+                typed=f"{gone}Record it again, as a run of its own; or undo, if that was done last.",
+            )
+        none = f"There is no result with the number {number}. "
+        known = f"There are {listed(found)}." if found else ""
+        raise InputError(f"{none}{known or 'Nothing was told yet.'}", typed=f"{none}{known or 'There is none yet.'}")
 
 
 def as_given(row: Mapping[Any, Any], space: Space) -> Setting:

@@ -72,19 +72,19 @@ class SharedCampaign:
     # -- what people do --------------------------------------------------------------------------------
 
     def tell(self, number: int, entry: Entry, form: str = "") -> Trial:
-        """Take the result of a suggestion; the same form or the same result once more changes nothing."""
+        """Take the result of a suggestion, or a cancelled one; the same form or result once more changes nothing."""
         with _failing_in_words(), self._lock:
             now = self.trial(number)
-            if now.is_pending and form and self._register.outcome(form) is not None:
+            if now.is_awaited and form and self._register.outcome(form) is not None:
                 return self._unchanged(now, entry)  # it was taken back since
-            if now.is_pending:
+            if now.is_awaited:
                 try:
                     self._keeper.tell(
                         *self._told(entry), failed=entry.failed, trial=number, note=entry.note, who=entry.who
                     )
                 except InputError:
                     now = self.trial(number)
-                    if now.is_pending:
+                    if now.is_awaited:
                         raise
                 else:
                     if form:

@@ -359,3 +359,16 @@ def test_what_holds_for_several_suggestions_is_said_once_and_not_of_one_alone(ca
     said = campaign("explain", "a.db", "--all")
     assert said.count("Nothing was told yet") == 1
     assert said.index("Trial 2: ") < said.index("Each of them") < said.index("Nothing was told yet")
+
+
+def test_the_ways_back_from_what_was_set_aside(campaign) -> None:
+    shell = campaign
+    shell("suggest", "a.db", "-n", "2")
+    said = shell("amend", "a.db", "1", "yield=3", code=Code.REFUSED)
+    assert "Record it: tunedprior record CAMPAIGN --trial 1 name=value" in said
+    shell("cancel", "a.db", "1")
+    said = " ".join(shell("amend", "a.db", "1", "yield=3", code=Code.REFUSED).split())
+    assert (
+        "cancelled and has no result. If it was run after all, record it: tunedprior record CAMPAIGN --trial 1" in said
+    )
+    assert "Recorded trial 1: yield=3" in shell("record", "a.db", "--trial", "1", "yield=3")

@@ -60,7 +60,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "opt.withdraw(1)",
         "opt.withdraw(first)",
     ),
-    "is withdrawn already. Tell its result again to bring it back": (
+    "Trial 1 was cancelled and has no result. If it was run after all, tell its result with trial=1": (
+        "o = Optimizer(SPACE); s = o.ask(); o.cancel(s); o.amend(1, 1.0)",
+        "o = Optimizer(SPACE); s = o.ask(); o.cancel(s); o.withdraw(s)",
+    ),
+    "The result of trial 1 was withdrawn. Tell it again, as a run of its own; or undo": (
         "o = Optimizer(SPACE); o.tell(o.ask(), 1.0); o.withdraw(1); o.withdraw(1)",
     ),
     "is not among them (": (
