@@ -81,7 +81,7 @@ WRONG = [
         ({"y": cell}, f"row 0: y is '{cell}', which is no number: write a number, failed, or leave it blank")
         for cell in ("<0.5", "n.a.", "-")
     ),
-    ({"y": "20 %"}, r"row 0: y is '20 %', which may be 20 or 0\.2: write the number alone, in a cell without %"),
+    ({"y": "20 %"}, r"row 0: y is '20 %', which may be 20 or 0\.2: write the number alone, not shown as per cent"),
     (
         {"y": "10,500"},
         r"row 0: y is '10,500', whose comma may be a decimal or a thousands separator: write 10\.500 or ",

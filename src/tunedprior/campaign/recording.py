@@ -142,12 +142,12 @@ class ResultSheet:
             if told:
                 raise InputError(
                     f"Trial {listed(told)} is recorded already. To correct it, amend it; to record another run of it, "
-                    f"{_WHAT.lower()} needs {listed(missing)} too."
+                    f"give {listed(missing)} too, and no number."
                 )
             if unknown:
                 raise InputError(
                     f"No open suggestion has the number {listed(unknown)}; there are {listed(self._open) or 'none'}. "
-                    f"For other runs, {_WHAT.lower()} needs {listed(missing)} too."
+                    f"For a run of your own give {listed(missing)} too, and no number."
                 )
             raise InputError(
                 f"{_WHAT} needs the columns {listed(columns.parameters)}, or the number of an open suggestion in the "

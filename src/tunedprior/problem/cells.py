@@ -59,7 +59,7 @@ def _reading_of(text: str) -> str:
     if percent:
         number = float(percent[1].replace(",", "."))
         either_way = f"{number:.15g} or {number / 100:.15g}"
-        return f"which may be {either_way}: write the number alone, in a cell without % in its format"
+        return f"which may be {either_way}: write the number alone, not shown as per cent"
     either = two_readings(text.strip())
     if either is not None:
         meant = " or ".join(either)

@@ -133,9 +133,10 @@ class Objective:
     def refuse(self, value: float) -> None:
         """An `InputError` for a response that cannot be."""
         if self.log and value <= 0:
+            wrong = f"{self.target!r} is on a logarithmic scale, so it must be above 0; got {value:g}."
             raise InputError(
-                f"{self.target!r} is on a logarithmic scale, so it must be above 0; got {value:g}. Tell a run that "
-                "gave nothing as failed, or leave it out of log=."
+                f"{wrong} Tell a run that gave nothing as failed, or leave it out of log=.",
+                typed=f"{wrong} Record a run that gave nothing as failed.",
             )
 
     def observations(

@@ -112,7 +112,10 @@ def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("record", "a.db", "heat=25", "yield=2"), "needs the columns heat, flow, gas"),
+        (
+            ("record", "a.db", "heat=25", "yield=2"),
+            "Say what flow, gas are too, as name=value; or which suggestion was run, with --trial (open: 1)",
+        ),
         (
             ("record", "a.db", "heat=26", "flow=0.5", "gas=air", "yield=2"),
             "which the space does not offer; 25 is nearest",
@@ -126,7 +129,7 @@ def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("record", "a.db", "space.yaml", "--note", "x"), "--note are for one run"),
         (("record", "b.db", "yield=2"), "There is no campaign 'b.db'. Begin one with: tunedprior new b.db"),
         (("status", "space.yaml"), "is no campaign"),
-        (("amend", "a.db", "1", "yield=2"), "Nothing was told of trial 1 yet"),
+        (("amend", "a.db", "1", "yield=2"), "Trial 1 has no result yet"),
         (("undo", "a.db"), "nothing to take back"),
         (("explain", "a.db", "heat=25"), "Say what flow, gas are too, as name=value"),
         (("explain", "a.db", "heat=hot", "flow=1", "gas=air"), "heat is 'hot', which is no number"),
@@ -372,3 +375,27 @@ def test_the_ways_back_from_what_was_set_aside(campaign) -> None:
         "cancelled and has no result. If it was run after all, record it: tunedprior record CAMPAIGN --trial 1" in said
     )
     assert "Recorded trial 1: yield=3" in shell("record", "a.db", "--trial", "1", "yield=3")
+
+
+def test_what_is_wrong_with_one_run_is_said_in_the_words_of_the_shell(campaign) -> None:
+    shell = campaign
+    shell("suggest", "a.db")
+    wrong = {
+        (
+            "record",
+            "a.db",
+            "yield=1",
+            "flow=1",
+        ): "Say what heat, gas are too, as name=value; or which suggestion was run, with --trial (open: 1).",
+        ("record", "a.db", "--trial", "7", "yield=1"): "there are 1. For a run of your own give heat, flow, gas too",
+        ("amend", "a.db", "7", "yield=1"): "no result with the number 7. There is none yet.",
+    }
+    for words, expected in wrong.items():
+        assert expected in " ".join(shell(*words, code=Code.REFUSED).split())
+    shell("record", "a.db", "--trial", "1", "yield=1")
+    assert "yield is 'n.d.', which is no number: write a number, or failed." in shell(
+        "amend", "a.db", "1", "yield=n.d.", code=Code.REFUSED
+    )
+    assert "Trial 1 is now: failed at" in shell("amend", "a.db", "1", "yield=failed")
+    said = shell("record", "a.db", "--trial", "1", "yield=1", code=Code.REFUSED)
+    assert "to record another run of it, give heat, flow, gas too, and no number." in said

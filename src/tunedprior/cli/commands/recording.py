@@ -90,8 +90,8 @@ def amend(
     from tunedprior.desk.places import reached
     from tunedprior.desk.typed_values import typed, typed_setting
     from tunedprior.errors import InputError, OddResultWarning
-    from tunedprior.problem.cells import as_number
-    from tunedprior.problem.trials import in_words
+    from tunedprior.problem.history_reading import STATES
+    from tunedprior.problem.trials import FAILED, in_words
 
     opt = reached(campaign, name)
     responses = {one.target: one for one in opt.suggester.aims.responses}
@@ -99,9 +99,11 @@ def amend(
     if not (given or failed or note):
         raise InputError(f"Say what is right, as name=value: {', '.join([*responses, *opt.space.names])}; or --note.")
     setting = typed_setting(given, [one for one in opt.space.parameters if one.name in given])
-    told: Any = {
-        one: cell if responses[one].labels else as_number(cell) for one, cell in given.items() if one in responses
-    }
+    told: Any = {one: given[one] for one in responses if one in given}
+    words = [not responses[one].labels and STATES.get(cell.casefold()) for one, cell in told.items()]
+    if words and all(word == FAILED for word in words):
+        told, failed = {}, True  # the word stands where the value would, as in a sheet
+    told = {one: cell if responses[one].labels else _number(one, cell) for one, cell in told.items()}
     if len(responses) == 1:
         told = next(iter(told.values()), None)
     with warned_of(OddResultWarning) as odd:
@@ -122,6 +124,17 @@ def amend(
     )
     if odd:
         raise typer.Exit(Code.NOTICED)
+
+
+def _number(name: str, cell: str) -> float:
+    """The number that was typed as a response."""
+    from tunedprior.errors import InputError
+    from tunedprior.problem.cells import as_result
+
+    try:
+        return as_result(cell, choices="a number, or failed")
+    except InputError as error:
+        raise InputError(f"{name} {error}.") from error
 
 
 def undo(
@@ -189,6 +202,7 @@ def _of_one_run() -> Iterator[None]:
 
 def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
     """One run as a row of a table of results."""
+    from tunedprior.checks import listed
     from tunedprior.desk.typed_values import typed
     from tunedprior.errors import InputError
     from tunedprior.problem.history_table import Columns
@@ -199,6 +213,12 @@ def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note
     if not failed and not any(name in row for name in responses):
         which = " or ".join(f"{name}=…" for name in responses)
         raise InputError(f"Say what came of it: {which}, or --failed; or give the file that holds the results.")
+    missing = [name for name in columns.parameters if name not in row]
+    if trial is None and missing:
+        raise InputError(
+            f"Say what {listed(missing)} {'is' if len(missing) == 1 else 'are'} too, as name=value; or which "
+            f"suggestion was run, with --trial (open: {listed(one.id for one in opt.trials.pending) or 'none'})."
+        )
     if trial is not None:
         row[columns.trial] = trial
     if failed:
