@@ -116,6 +116,33 @@ def test_a_slipped_decimal_does_not_become_the_range(value: float) -> None:
     assert f"  # Look this up: {found.text}\n  src_flow: " in draft.text
 
 
+HEATS = [30.0, 65.3, 66.7, 110.0, 67.0, 110.0, 30.0, 110.0, 65.3, 110.0, 80.5, 110.0]
+
+
+@pytest.mark.parametrize("name", ["T", "T [°C]"])
+def test_kelvins_among_celsius_do_not_become_the_range(name: str) -> None:
+    heats = [heat + 273.15 if row % 3 == 2 else heat for row, heat in enumerate(HEATS)]
+    draft = drafted(pd.DataFrame({name: heats, "y": range(12)}))
+    (found,) = draft.doubtful
+    assert (found.kind, found.column) == ("part in other units", "T")
+    assert found.rows == ("row 2", "row 5", "row 8", "row 11")
+    assert "'T' is in other units in 4 of 12 rows (row 2, row 5, row 8, row 11): 338.45 to 383.15, K inst" in found.text
+    levels = read_back(draft.text).parameters["T"]
+    assert (min(levels), max(levels)) == (30, 110)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("t [s]", [heat + 273.15 if row % 3 == 2 else heat for row, heat in enumerate(HEATS)]),
+        ("shared", [0.0, 1.0] * 10),
+        ("wait", [1.0, 2, 3, 5, 8, 10, 100, 1000, 10000, 60000] * 3),  # powers of ten are levels
+    ],
+)
+def test_what_settings_span_is_no_mixture(name: str, values: list[float]) -> None:
+    assert drafted({name: values, "x": [*range(1, len(values)), 1], "y": range(len(values))}).doubtful == ()
+
+
 def test_what_stands_for_not_measured_does_not_become_the_range() -> None:
     draft = drafted(with_slip(-9999.0))
     assert [one.kind for one in draft.doubtful] == ["sentinel"]

@@ -1,5 +1,7 @@
 """Numbers that cannot be what they ought to be: other units, in all rows or in some, sentinels, single ones far off."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Bool, Float64
 from numpy import ndarray
@@ -9,7 +11,7 @@ from tunedprior.audit.sheet import Sheet
 from tunedprior.checks import listed
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.suspicions import Units, isolated, other_units, reach_of, sentinels, slips
-from tunedprior.problem.unit_mixtures import far_from_others, mixed_units
+from tunedprior.problem.unit_mixtures import MixedUnits, far_from_others, in_other_units, mixed_units
 
 _FEW = 0.02  # the part of the rows that may be slips; more of them are how old data was
 # A column that overlaps the space as it is must be off by more than this factor to be blamed.
@@ -42,7 +44,7 @@ def odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault], list
         if found is not None:
             rows = np.zeros(len(values), dtype=bool)
             rows[known] = found.rows
-            faults.append(_mixed_fault(sheet, one, rows, found.words))
+            faults.append(_mixed_fault(sheet, one, replace(found, rows=rows)))
             continue
         column_faults, column_notes = _whole(sheet, one, known)
         faults += column_faults
@@ -93,14 +95,10 @@ def _sentinels(sheet: Sheet, name: str) -> list[Fault]:
     return [Fault("sentinel", (name,), where, said, "Leave these cells blank.")]
 
 
-def _mixed_fault(sheet: Sheet, one: Numeric, rows: Bool[ndarray, " n"], words: str) -> Fault:
-    values, where = sheet.measured(one.name), sheet.where(rows)
-    rest = values[np.isfinite(values) & ~rows]
-    said = (
-        f"{one.name!r} is in other units in {int(rows.sum())} of {len(rows)} rows ({places(where)}): "
-        f"{values[rows].min():g} to {values[rows].max():g}, {words}; the others go from {rest.min():g} to "
-        f"{rest.max():g}, as in the space ({one.low:g} to {one.high:g})."
-    )
+def _mixed_fault(sheet: Sheet, one: Numeric, found: MixedUnits) -> Fault:
+    where = sheet.where(found.rows)
+    said = in_other_units(one.name, sheet.measured(one.name), found, places(where))
+    said += f", as in the space ({one.low:g} to {one.high:g})."
     return Fault("part in other units", (one.name,), where, said, "Convert these rows; until then they are left out.")
 
 

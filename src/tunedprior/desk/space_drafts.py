@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import gcd
 from typing import Any
@@ -21,7 +21,7 @@ from tunedprior.files.tables import read_table
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
 from tunedprior.problem.old_data_report import Finding
 from tunedprior.problem.suspicions import sentinels, slips
-from tunedprior.problem.unit_mixtures import far_from_others
+from tunedprior.problem.unit_mixtures import far_from_others, in_other_units, mixed_units
 
 _WHAT = "Old data"
 _REMARKS = frozenset(
@@ -51,6 +51,7 @@ _NEARLY_EMPTY = 0.1  # the part of the rows that is filled in
 _PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
 _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
 _MOST_LEVELS = 8
+_TEMPERATURES = frozenset(["", "°C", "℃", "C", "degC", "deg C", "K", "°K"])  # units of a column that may be one
 _LOG = 1000.0  # a range whose ends are so many times apart may be one to take logarithms of
 _MOST_CHOICES = 60
 _DIGITS = 15
@@ -220,7 +221,7 @@ def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int],
         return _Line(name, "", f"filled in in {len(cells)} of {len(column):,} rows")
     values, wrong = numbers(column)
     if not wrong:
-        values, doubtful = _without_slips(name, values, where)
+        values, doubtful = _without_slips(name, unit, values, where)
         distinct = np.unique([float(_number(value)) for value in values[np.isfinite(values)]])
         if len(distinct) == 1:
             return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
@@ -243,7 +244,7 @@ def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int],
 
 
 def _without_slips(
-    name: str, values: Float64[ndarray, " n"], where: Callable[[int], str]
+    name: str, unit: str, values: Float64[ndarray, " n"], where: Callable[[int], str]
 ) -> tuple[Float64[ndarray, " n"], tuple[Finding, ...]]:
     """A column of numbers without those that are most likely mistakes, and what these are."""
     found = []
@@ -256,6 +257,14 @@ def _without_slips(
     values = np.where(marked, np.nan, values)
     known = np.isfinite(values)
     odd = np.zeros(len(values), dtype=bool)
+    mixed = mixed_units(values[known])
+    # Without a range to compare with, only K and °C tell: factors are what settings span.
+    if mixed is not None and mixed.offset and unit in _TEMPERATURES:
+        odd[known] = mixed.rows
+        rows = tuple(where(int(row)) for row in np.flatnonzero(odd))
+        said = in_other_units(name, values, replace(mixed, rows=odd), listed(rows))
+        found.append(Finding("part in other units", name, rows, f"{said}."))
+        return np.where(odd, np.nan, values), tuple(found)
     odd[known] = slips(values[known])
     if odd.any():
         rows = tuple(where(int(row)) for row in np.flatnonzero(odd))

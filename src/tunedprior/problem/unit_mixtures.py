@@ -71,16 +71,16 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
 
     Args:
         values: The column, without NaN.
-        parameter: What the space says of it; None if the column is not in the space, such as a response. Then the
-            smaller part is the one in other units.
+        parameter: What the space says of it; None if it says nothing, as of a response, or if there is no space yet.
+            Then the smaller part is the one in other units.
     """
     nonzero = values != 0  # 0 is 0 in all units that differ by a factor
     sign = -1.0 if (values[nonzero] < 0).all() else 1.0
     parameter = parameter if sign > 0 else _negative(parameter)
     best: tuple[float, MixedUnits] | None = None
     for offset, factor, words in CONVERSIONS:
-        if (offset and sign < 0) or (parameter is None and 1 / _CLEAR < factor < _CLEAR):
-            continue  # no temperature; a tenth is what responses may well be
+        if (offset and sign < 0) or (parameter is None and not offset and 1 / _CLEAR < factor < _CLEAR):
+            continue  # no temperature; a tenth is what they may well be
         counted = np.arange(len(values)) if offset else np.flatnonzero(nonzero)
         for found in _parts(counted, sign * values, parameter):
             distance = _converted(found, sign * values, offset, factor, parameter)
@@ -90,6 +90,20 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
             rows[found.odd] = True
             best = distance, MixedUnits(rows, words, offset, factor)
     return None if best is None else best[1]
+
+
+def in_other_units(name: str, values: Float64[ndarray, " n"], found: MixedUnits, where: str) -> str:
+    """Words for values in other units, with the place of each; `values` may have NaN, and `found.rows` has all rows.
+
+    >>> mixed = MixedUnits(np.array([False, False, True]), "K instead of °C", 273.15, 1.0)
+    >>> in_other_units("heat", np.array([20.0, 90.0, 300.0]), mixed, "line 4")
+    "'heat' is in other units in 1 of 3 rows (line 4): 300 to 300, K instead of °C; the others go from 20 to 90"
+    """
+    odd, rest = values[found.rows], values[np.isfinite(values) & ~found.rows]
+    return (
+        f"{name!r} is in other units in {int(found.rows.sum())} of {len(values)} rows ({where}): {odd.min():g} to "
+        f"{odd.max():g}, {found.words}; the others go from {rest.min():g} to {rest.max():g}"
+    )
 
 
 def far_from_others(name: str, values: Float64[ndarray, " n"], rows: Bool[ndarray, " n"], where: Sequence[str]) -> str:
@@ -150,6 +164,8 @@ def _converted(
     if found.inside and not (factor >= _CLEAR and min(map(_distinct, (mended, usual))) >= _LEAST_DISTINCT):
         return None
     if parameter is not None and _fit(np.concatenate([mended, usual]), parameter) < _ALL_FITTING:
+        return None
+    if parameter is None and offset and not _reaches(usual, mended):
         return None
     distance = _distance(mended, usual)
     chance = _CRITICAL * np.sqrt(1 / len(mended) + 1 / len(usual))
@@ -217,11 +233,20 @@ def _fit(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
     return float(inside.mean())
 
 
+def _reaches(usual: Float64[ndarray, " n"], mended: Float64[ndarray, " m"]) -> bool:
+    """Whether the usual values have a place for nearly all of the converted ones."""
+    beyond = _BEYOND * np.ptp(usual)
+    inside = (mended >= usual.min() - beyond) & (mended <= usual.max() + beyond)
+    return bool(inside.mean() >= _ALL_FITTING)
+
+
 def _distance(one: Float64[ndarray, " n"], other: Float64[ndarray, " m"]) -> float:
     """Kolmogorov and Smirnov's: how far apart two distributions are, from 0 to 1; rounding does not count."""
     one, other = (np.round(values, 12 - _digits(values)) for values in (one, other))
     every = np.concatenate([one, other])
-    below = [np.searchsorted(np.sort(values), every * (1 + 1e-9) + 1e-300, side="right") for values in (one, other)]
+    below = [
+        np.searchsorted(np.sort(values), every + 1e-9 * np.abs(every) + 1e-300, side="right") for values in (one, other)
+    ]
     return float(np.abs(below[0] / len(one) - below[1] / len(other)).max())
 
 
