@@ -47,6 +47,7 @@ class Audit:
         influences: Which inputs matter in it.
         rehearsal: Campaigns on the old data itself; None if there were none.
         files: What old data and the space file are called in commands.
+        is_in_file: Whether the space file says which response is wanted, and which way.
     """
 
     origin: str
@@ -60,6 +61,7 @@ class Audit:
     influences: Influences | None = None
     rehearsal: Rehearsal | None = None
     files: tuple[str, str] | None = None
+    is_in_file: bool = False
 
     def with_measures(
         self,
@@ -100,7 +102,7 @@ class Audit:
     def next_step(self) -> str:
         """The one thing to do next."""
         files = self.files or (self.origin, "space.yaml")
-        return wording.next_step(self.faults, self.used, *files, self.target, self.direction)
+        return wording.next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:

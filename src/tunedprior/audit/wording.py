@@ -146,17 +146,22 @@ def verdict(
     return "Use it: its settings explain its response."
 
 
-def next_step(faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal) -> str:
-    """The one thing to do next."""
+def next_step(
+    faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal, is_in_file: bool = False
+) -> str:
+    """The one thing to do next; the goal is named unless it is in the space file."""
     if faults:
         return f"{faults[0].remedy} Then audit it again."
     if used == 0:
         return "Add rows with settings and a response, or begin without old data."
+    begin = f"Begin: tunedprior new campaign.db --space {quoted(space)} --old {quoted(old)}"
+    if is_in_file:
+        return begin
     goal = f"--{direction} {quoted(target)}"
     if isinstance(direction, Target):
         ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
         goal = "--target " + quoted(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
-    return f"Begin: tunedprior new campaign.db --space {quoted(space)} --old {quoted(old)} {goal}"
+    return f"{begin} {goal}"
 
 
 def _says_nothing(found: SelfPrediction) -> bool:

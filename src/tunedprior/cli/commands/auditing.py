@@ -52,7 +52,7 @@ def audit(
         found = audit_of(
             old, read.space, target, direction, others=others, rehearse=not quick, seed=seed, advance=advance
         )
-    found = replace(found, files=(old, str(space)))
+    found = replace(found, files=(old, str(space)), is_in_file=read.goals.get(target) == direction)
     say(found.to_dict(), *_shown(found))
     raise typer.Exit(Code.NOTICED if found.faults else Code.FINE)
 
