@@ -188,6 +188,14 @@ def test_some_arguments_may_change_and_some_may_not(tmp_path) -> None:
 # -- files that are none -------------------------------------------------------------------------------
 
 
+def test_a_file_that_was_cut_off_says_so(tmp_path) -> None:
+    path = tmp_path / "campaign.json"
+    campaign().save(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(FileFormatError, match=r"campaign\.json' is damaged: it ends in the middle"):
+        Optimizer.load(path)
+
+
 def test_a_damaged_file_is_refused(tmp_path) -> None:
     path = tmp_path / "campaign.json"
     campaign().save(path)

@@ -70,10 +70,19 @@ def decoded(data: bytes, given: str) -> SavedCampaign:
                 f"{given} has format version {header.version}; this tunedprior reads up to {VERSION}. Update it."
             )
         return msgspec.json.decode(data, type=SavedCampaign)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
+    except msgspec.DecodeError as error:
+        if isinstance(error, msgspec.ValidationError) or "truncated" not in str(error):
+            raise _no_campaign(given, error) from error
         raise FileFormatError(
-            f"{given} is not a campaign that opt.save(path) wrote, or is damaged: {error}."
+            f"{given} is damaged: it ends in the middle, as if it had been cut off when it was copied. Take a whole "
+            "copy of it."
         ) from error
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
+        raise _no_campaign(given, error) from error
+
+
+def _no_campaign(given: str, error: Exception) -> FileFormatError:
+    return FileFormatError(f"{given} is not a campaign that opt.save(path) wrote, or is damaged: {error}.")
 
 
 def arguments_of(
