@@ -1,5 +1,6 @@
 """A campaign in a database is the campaign that it would be in memory, and open to several people at once."""
 
+import logging
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -282,3 +283,22 @@ def test_many_make_one_database_at_once(tmp_path: Path) -> None:
         opt.tell({"x": 0.5}, 1.0)
     assert len(Optimizer.load(url).trials) == 6
     assert [one.name for one in tmp_path.iterdir()] == ["new.db"]
+
+
+def test_optuna_says_nothing_of_its_own_and_goes_on_saying_what_users_asked_for(url: str, tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    listening = Listening()
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    logging.getLogger("optuna").addHandler(listening)
+    try:
+        Optimizer(SPACE, storage=url)
+        assert said == []
+        optuna.create_study(study_name="mine", storage=f"sqlite:///{tmp_path / 'mine.db'}")
+        assert any("mine" in one for one in said)
+    finally:
+        logging.getLogger("optuna").removeHandler(listening)

@@ -1,11 +1,13 @@
 """Databases opened so that several people and programs can use one at a time, and studies in them."""
 
+import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import get_ident
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -131,7 +133,26 @@ def found(storage: BaseStorage, name: str) -> Study | None:
 def found_or_made(storage: BaseStorage, name: str, directions: Sequence[str]) -> Study:
     """The study of this name, made if there is none; two programs that make it at once get the same."""
     wanted: list[Any] = list(directions)
-    return optuna.create_study(storage=storage, study_name=name, directions=wanted, load_if_exists=True)
+    with _without_words_of_storages():
+        return optuna.create_study(storage=storage, study_name=name, directions=wanted, load_if_exists=True)
+
+
+@contextmanager
+def _without_words_of_storages() -> Iterator[None]:
+    """Leave out what Optuna's storages say meanwhile, in this thread: users did not ask for a study."""
+    thread = get_ident()
+
+    def is_of_others(record: logging.LogRecord) -> bool:
+        return record.thread != thread or record.levelno > logging.INFO
+
+    names = [name for name in list(logging.root.manager.loggerDict) if name.startswith("optuna.storages.")]
+    for name in names:
+        logging.getLogger(name).addFilter(is_of_others)
+    try:
+        yield
+    finally:
+        for name in names:
+            logging.getLogger(name).removeFilter(is_of_others)
 
 
 def _with_driver(url: str) -> str:
