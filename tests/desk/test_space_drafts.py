@@ -143,6 +143,28 @@ def test_what_settings_span_is_no_mixture(name: str, values: list[float]) -> Non
     assert drafted({name: values, "x": [*range(1, len(values)), 1], "y": range(len(values))}).doubtful == ()
 
 
+def test_a_second_response_is_no_setting() -> None:
+    draft = drafted({"x": [1.0, 2.0, 4.5], "Yield 2": [3.0, 1.0, 2.0], "yield [%]": [1, 2, 3]})
+    assert draft.left_out == {"Yield 2": "looks like a second response; not used"}
+
+
+@pytest.mark.parametrize("cells", [["30 °C", "65,3 °C", None, "110 °C"], ["30°C", "65.3°C", 70, "110°C"]])
+def test_numbers_with_their_unit_in_the_cells_are_a_range(cells: list[object]) -> None:
+    draft = drafted({"T": cells * 3, "y": range(12)})
+    (found,) = draft.doubtful
+    assert (found.kind, found.column, found.rows[:2]) == ("units in cells", "T", ("row 0", "row 1"))
+    assert "'T' is numbers with the unit °C in the cells" in found.text
+    levels = read_back(draft.text).parameters["T"]
+    assert (min(levels), max(levels)) == (30, 110)
+    assert "# °C; " in draft.text
+
+
+@pytest.mark.parametrize("cells", [["1 g", "1 mg", "2 g"], ["1.5 g", "2,5 g", "3 g"], ["A 1", "B 2", "C 3"]])
+def test_texts_without_one_unit_are_choices(cells: list[str]) -> None:
+    draft = drafted({"T": cells * 3, "y": range(9)})
+    assert (read_back(draft.text).parameters["T"], draft.doubtful) == (cells, ())
+
+
 def test_what_stands_for_not_measured_does_not_become_the_range() -> None:
     draft = drafted(with_slip(-9999.0))
     assert [one.kind for one in draft.doubtful] == ["sentinel"]

@@ -167,3 +167,9 @@ def test_gaps_do_not_hide_what_is_far_outside() -> None:
     data = read(table, r"'temp' is far outside .* in 1 of 24 rows \(6200\): row 5")
     assert kinds(data) == [("far outside", "temp"), ("blank", "temp")]
     assert data.settings["temp"].max() <= 90
+
+
+def test_a_column_with_the_name_of_the_response_and_a_suffix_is_no_setting() -> None:
+    data = read(measured().assign(y_2=1.0, **{"Y (NMR)": range(24), "y rate": range(24)}), "averaged over: y rate")
+    said = [one.text for one in data.report.findings if one.kind == "extra columns"]
+    assert said[:2] == [f"{name!r} looks like a second response; it is not used." for name in ("y_2", "Y (NMR)")]

@@ -16,8 +16,9 @@ from tunedprior.checks import listed, shown
 from tunedprior.desk.likely_responses import counts_rows, likely_direction, likely_response
 from tunedprior.errors import InputError
 from tunedprior.files.cells import DATE, is_blank, numbers
-from tunedprior.files.names import name_and_unit
+from tunedprior.files.names import is_another, name_and_unit
 from tunedprior.files.tables import read_table
+from tunedprior.files.units import is_number, number_and_unit
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
 from tunedprior.problem.old_data_report import Finding
 from tunedprior.problem.suspicions import sentinels, slips
@@ -168,7 +169,13 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
     chosen, why = (target, "") if target is not None else likely_response(read)
     names = _without_units(columns)
-    lines = [_line(*names[name], read.table[name], read.where) for name in columns if name != chosen]
+    lines = [
+        _Line(names[name][0], "", "looks like a second response; not used")
+        if is_another(name, chosen)
+        else _line(*names[name], read.table[name], read.where)
+        for name in columns
+        if name != chosen
+    ]
     kept = tuple(one.name for one in lines if one.description)
     if not kept:
         reasons = listed(f"{one.name!r} ({one.comment})" for one in lines)
@@ -220,6 +227,9 @@ def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int],
     if len(cells) < _NEARLY_EMPTY * len(column):
         return _Line(name, "", f"filled in in {len(cells)} of {len(column):,} rows")
     values, wrong = numbers(column)
+    bare, in_cells, with_units = _without_units_in_cells(name, column, where) if wrong else (column, "", ())
+    if with_units:
+        return replace(_line(name, unit or in_cells, bare, where), doubtful=with_units)
     if not wrong:
         values, doubtful = _without_slips(name, unit, values, where)
         distinct = np.unique([float(_number(value)) for value in values[np.isfinite(values)]])
@@ -241,6 +251,30 @@ def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int],
     if 2 * len(cells) < len(column) or name.strip().casefold() in _REMARKS:
         return _Line(name, "", f"text in {len(cells):,} of {len(column):,} rows, as of remarks")
     return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
+
+
+def _without_units_in_cells(
+    name: str, column: "pd.Series[Any]", where: Callable[[int], str]
+) -> tuple["pd.Series[Any]", str, tuple[Finding, ...]]:
+    """A column of numbers that nearly all have one unit behind them as numbers, the unit, and what to do about it."""
+    parts = [number_and_unit(cell) for cell in column]
+    rows = [row for row, part in enumerate(parts) if part]
+    units = {part[1] for part in parts if part}
+    others = [cell for cell, part in zip(column, parts, strict=True) if not part and not is_blank(cell)]
+    if len(units) != 1 or 2 * len(rows) < len(rows) + len(others) or not all(map(is_number, others)):
+        return column, "", ()
+    texts = [part[0] if part else cell for cell, part in zip(column, parts, strict=True)]
+    bare = pd.Series(texts, dtype=object)
+    if not any("." in str(text) for text in texts):
+        bare = bare.map(lambda text: text.replace(",", ".") if isinstance(text, str) else text)
+    if numbers(bare)[1]:
+        return column, "", ()
+    unit = units.pop()
+    said = (
+        f"{name!r} is numbers with the unit {unit} in the cells ({str(column.iloc[rows[0]]).strip()!r}), which are "
+        "text to a table. Write numbers alone, and the unit into the header, before this is learnt from."
+    )
+    return bare, unit, (Finding("units in cells", name, tuple(map(where, rows)), said),)
 
 
 def _without_slips(

@@ -70,6 +70,18 @@ def name_and_unit(text: str, spaced: bool = True) -> tuple[str, str]:
     return text, ""
 
 
+def is_another(text: str, name: str) -> bool:
+    """Whether a header is a name with a number or with something in brackets after it, as of a second measurement.
+
+    >>> [is_another(text, "yield [%]") for text in ("yield 2", "Yield_2", "yield (NMR)", "yield", "yield rate")]
+    [True, True, True, False, False]
+    """
+    bare = re.escape(name_and_unit(name)[0])
+    apart = r"[\s_.-]*" if len(bare) > 2 else r"[\s_.-]+"  # y2 beside y may be something else
+    suffix = rf"{bare}(?:{apart}\d+|\s*\(.+\)|\s*\[.+\])"
+    return text.strip() != name.strip() and re.fullmatch(suffix, text.strip(), re.IGNORECASE) is not None
+
+
 def are_alike(text: str, name: str, spaced: bool = True) -> bool:
     """Whether a header has this name, but for capitals and a unit; two units must not differ."""
     (one, unit), (other, other_unit) = name_and_unit(text, spaced), name_and_unit(name, spaced)

@@ -75,6 +75,8 @@ _SYMBOLS = frozenset(
 _JOINTS = re.compile(r"[\s/*·×^]+|(?<=[^\W\d_])[-⁻]?[0-9¹²³⁴]+|\*\*")
 _NUMBER = re.compile(r"\s*[+\-−]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 
+_NUMBER_AND_REST = re.compile(r"\s*([+\-−]?(?:\d+[.,]?\d*|[.,]\d+))\s*([^\d\s.,(\[].*?)\s*")
+
 
 def is_unit(cell: object) -> bool:
     """Whether the cell is a unit such as "°C", "ml/min" or "[any text in brackets]"."""
@@ -85,6 +87,16 @@ def is_unit(cell: object) -> bool:
         return True
     parts = [part for part in _JOINTS.split(text) if part]
     return bool(parts) and all(map(_is_symbol, parts))
+
+
+def number_and_unit(cell: object) -> tuple[str, str] | None:
+    """The number in a cell and the unit after it; None if it is anything else, or a number alone.
+
+    >>> number_and_unit("65,3 °C"), number_and_unit("20mg"), number_and_unit("20"), number_and_unit("2 runs")
+    (('65,3', '°C'), ('20', 'mg'), None, None)
+    """
+    found = _NUMBER_AND_REST.fullmatch(cell) if isinstance(cell, str) else None
+    return (found[1], found[2]) if found and is_unit(found[2]) else None
 
 
 def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:

@@ -11,6 +11,7 @@ from numpy import ndarray
 from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.cells import is_blank, is_infinite, numbers
+from tunedprior.files.names import is_another
 from tunedprior.problem.imputation import stand_in
 from tunedprior.problem.old_gaps import OldGaps
 from tunedprior.problem.old_rows import OldRows
@@ -50,6 +51,7 @@ class OldSettings:
             )
         self.absent = tuple(missing)
         self._extra = [name for name in columns if name not in wanted and name not in others]
+        self._second = [name for name in self._extra if is_another(name, target)]
         others = f" (there is {listed(self._extra)}; rename it if it is the same)" if self._extra else ""
         for name in missing:
             said = f"Old data has no column {name!r}{others}: what it says is taken to hold for every {name!r}."
@@ -84,8 +86,11 @@ class OldSettings:
     def note_extra(self) -> None:
         """Say what becomes of columns that the space does not name."""
         table = self._rows.table[self._rows.kept]
-        varying = [name for name in self._extra if _varies(table[name])]
-        constant = [name for name in self._extra if name not in varying]
+        for name in self._second:
+            self._rows.note("extra columns", name, f"{name!r} looks like a second response; it is not used.")
+        extra = [name for name in self._extra if name not in self._second]
+        varying = [name for name in extra if _varies(table[name])]
+        constant = [name for name in extra if name not in varying]
         said = "Columns that the search space does not name are "
         if varying:
             unchanging = f" (constant: {listed(constant)})" if constant else ""

@@ -11,6 +11,8 @@ from tunedprior.cli.arguments import Force
 from tunedprior.cli.output import AsJson, Code, say
 from tunedprior.desk.shell_words import quoted
 
+_WITHOUT = " The range is drafted without it."
+
 
 def space(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
@@ -50,7 +52,8 @@ def space(
     )
     left_out = [Text(f"Left out: {name} ({reason}).", style="yellow") for name, reason in draft.left_out.items()]
     doubtful = [
-        Text(f"Look this up: {one.text} The range is drafted without it.", style="red") for one in draft.doubtful
+        Text(f"Look this up: {one.text}{_WITHOUT * (one.kind != 'units in cells')}", style="red")
+        for one in draft.doubtful
     ]
     why = [Text(draft.why)] if draft.why else []
     following = Text(f"Edit it, then: tunedprior audit {quoted(str(old))} --space {quoted(str(output))}")
