@@ -189,3 +189,23 @@ def test_numbers_that_cannot_be_computed_with_are_said_to_be_once(scale: float, 
     opt.tell({"x": 0.8}, 0.7 * scale)
     assert 0 <= opt.ask()["x"] <= 1
     assert np.isfinite(opt.predict([{"x": 0.5}]).to_numpy()).all()
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(False), [True], pd.Series([True]), {"y": True}])
+def test_true_and_false_among_numbers(value: Any) -> None:
+    opt = told_some()
+    with pytest.warns(OddResultWarning, match="y is a number, and True or False was told: it is kept as 1 or 0"):
+        opt.tell([SETTINGS[7]] if isinstance(value, list | pd.Series) else SETTINGS[7], value)
+    with pytest.warns(OddResultWarning, match="y is a number, and True or False was told"):
+        opt.amend(2, True)
+
+
+def test_a_campaign_told_in_flags_is_no_slip(recwarn: pytest.WarningsRecorder) -> None:
+    opt = Optimizer(SPACE, seed=1)
+    opt.tell(SETTINGS[:3], [True, False, True])
+    opt.tell(SETTINGS[3], float("nan"))
+    opt.amend(2, True)
+    several = Optimizer(SPACE, objectives={"y": "maximize"}, requirements={"pure": "pass"}, seed=1)
+    several.tell(SETTINGS[0], {"y": 0.5, "pure": True})
+    several.tell(SETTINGS[1], float("nan"))
+    assert not [one for one in recwarn if "True or False" in str(one.message)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.campaign.values import as_result, flags_of, told_values
+from tunedprior.campaign.values import as_result, column_of, flags_of, told_values
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.problem.aims import Aims
@@ -46,6 +46,18 @@ def measured_of(value: Any, failed: Any, count: int, aims: Aims) -> list[Measure
             if response.target in one.more:
                 response.refuse(one.more[response.target])
     return found
+
+
+def told_as_flags(value: Any, aims: Aims) -> list[Objective]:
+    """The responses that are numbers and of which True or False is told."""
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return []
+    if len(aims.responses) == 1 and not _is_by_name(value):
+        rows: list[Mapping[Any, Any]] = [{aims.main.target: cell} for cell in column_of(value, "Values")]
+    else:
+        rows = _rows(value, aims)
+    flags = {name for row in rows for name, cell in row.items() if isinstance(cell, bool | np.bool_)}
+    return [one for one in aims.responses if one.target in flags and not one.labels]
 
 
 def noises_of(noise_std: Any, count: int, aims: Aims) -> list[dict[str, float]]:

@@ -23,8 +23,8 @@ from tunedprior.campaign.journal import (
     journal_table,
     refuse_text,
 )
-from tunedprior.campaign.measured import Measured, measured_of
-from tunedprior.campaign.odd_results import warn_of_odd_results
+from tunedprior.campaign.measured import Measured, measured_of, told_as_flags
+from tunedprior.campaign.odd_results import warn_of_flags, warn_of_odd_results
 from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign, refuse_other_sheets
 from tunedprior.campaign.records import Numbers, Record
 from tunedprior.campaign.sources import MadeWith
@@ -159,6 +159,7 @@ class Notebook:
                 "dict(setting).",
                 OddResultWarning,
             )
+        warn_of_flags(after.told, told_as_flags(value, self._suggester.aims), self._suggester)
         warn_of_odd_results(before.told, new, self._suggester)
 
     @locked
@@ -267,6 +268,7 @@ class Notebook:
         _, after, _ = self._commit(decide, AMEND, who)
         if value is not None:
             right = after.told_as(number_of(trial))
+            warn_of_flags(after.told, told_as_flags(value, self._suggester.aims), self._suggester)
             warn_of_odd_results([one for one in after.told if one.id != right.id], [right], self._suggester)
 
     def _corrections(

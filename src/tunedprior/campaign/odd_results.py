@@ -60,6 +60,23 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester
         warn(" ".join(said), OddResultWarning)
 
 
+def warn_of_flags(told: Sequence[Trial], flags: Sequence[Objective], suggester: Suggester) -> None:
+    """Name responses of which True or False was told, where other results or old data are other numbers than 0 and 1.
+
+    A campaign of nothing but passed and failed runs may well be told in flags.
+    """
+    spans = spans_of_old(suggester)
+    for one in flags:
+        known = [one.value_of(trial) for trial in one.told(told)]
+        known += [end for span in spans.get(one.target, ()) for end in span]
+        if not set(known) <= {0.0, 1.0}:
+            warn(
+                f"{one.target} is a number, and True or False was told: it is kept as 1 or 0. If it is a slip, amend "
+                "the trial or take it back; a run that gave nothing is told with failed=True.",
+                OddResultWarning,
+            )
+
+
 def _were_any(response: str, trials: Sequence[Trial], aims: Aims, box: Box) -> bool:
     """Whether results of a response were far worse than all others after any of these trials."""
     return any(response in aims.far_worse(trials[:count], box) for count in range(len(trials), 0, -1))

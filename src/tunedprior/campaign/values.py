@@ -42,7 +42,7 @@ def told_values(value: Any, failed: Any, count: int) -> list[float]:
         return [nan] * count
     if value is None:
         raise InputError("tell needs a value for each setting, or failed=True.")
-    told = [as_result(cell) for cell in _column(value, "Values")]
+    told = [as_result(cell) for cell in column_of(value, "Values")]
     if len(told) != count:
         raise InputError(f"tell needs one value for each of the {count} settings; got {len(told)}.")
     return [nan if flag else number for number, flag in zip(told, flags, strict=True)]
@@ -84,7 +84,7 @@ def as_response(cell: Any) -> float:
     return number
 
 
-def _column(given: Any, what: str) -> list[Any]:
+def column_of(given: Any, what: str) -> list[Any]:
     """The cells of one number, a list, an array, a tensor, a Series, or a table with one column."""
     if isinstance(given, Tensor):
         given = given.detach().cpu()
@@ -111,7 +111,7 @@ def _is_column(one: Any) -> bool:
 
 def flags_of(failed: Any, count: int) -> list[bool]:
     """Whether each of `count` runs failed."""
-    cells = _column(failed, "failed")
+    cells = column_of(failed, "failed")
     for cell in cells:
         if not isinstance(cell, numbers.Real | np.bool_) or cell not in (0, 1):
             raise InputError(f"failed must be True or False; got {type(cell).__name__} {cell!r}.")
