@@ -395,3 +395,20 @@ def test_what_a_sheet_says_of_cancelled_suggestions(opt: Optimizer) -> None:
     rows = opt.history.assign(state=["cancelled"] * 3, y=None)
     with pytest.raises(InputError, match=r"says cancelled, and trial 2 is not\. Cancel it by its number"):
         opt.record(rows)
+
+
+@pytest.mark.filterwarnings("ignore::tunedprior.errors.OldDataWarning")
+def test_a_header_with_another_unit_than_in_old_data(tmp_path: Path) -> None:
+    old = pd.DataFrame({"x": [0.1, 0.5, 0.9, 0.7], "t (s)": [10, 20, 30, 40], "yield [%]": [20.0, 50.0, 90.0, 75.0]})
+    space, url = {"x": (0.0, 1.0), "t": (5, 50)}, f"sqlite:///{tmp_path}/a.db"
+    first = Optimizer(space, old, target="yield", storage=url)
+    first.save(tmp_path / "a.json")
+    for opt in (first, Optimizer.load(url), Optimizer.load(tmp_path / "a.json", old_data=old)):
+        with pytest.raises(InputError, match="has 'yield' in fraction, and old data of this campaign has it in %"):
+            opt.record([{"x": 0.5, "t": 10, "yield [fraction]": 0.2}])
+        with pytest.raises(InputError, match="has 't' in min, and old data of this campaign has it in s"):
+            opt.record([{"x": 0.5, "t [min]": 10, "yield": 20.0}])
+    opt = first
+    opt.record([{"x": 0.5, "t (sec)": 10, "yield (percent)": 20.0}, {"x": 0.6, "t (sec)": 10, "yield (percent)": 20.0}])
+    opt.record([{"x": 0.5, "t": 12, "yield (GC)": 20.0}])
+    assert len(opt.trials.told) == 3

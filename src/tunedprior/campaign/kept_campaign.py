@@ -76,7 +76,7 @@ class KeptCampaign:
     def made_with(self) -> MadeWith:
         """The arguments that its suggester does not tell."""
         own, old = self.saved.arguments, self.saved.old_data
-        sources = tuple(OldSource(one.name, one.path, one.fingerprint) for one in old)
+        sources = tuple(OldSource(one.name, one.path, one.fingerprint, one.units) for one in old)
         return MadeWith(own.prior, own.ard, sources, tuple(own.objects), own.relations, self.saved.id)
 
 

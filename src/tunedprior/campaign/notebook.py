@@ -25,7 +25,14 @@ from tunedprior.campaign.journal import (
 )
 from tunedprior.campaign.measured import Measured, measured_of, told_as_flags
 from tunedprior.campaign.odd_results import warn_of_flags, warn_of_odd_results
-from tunedprior.campaign.recording import Recorded, ResultSheet, Undone, of_campaign, refuse_other_sheets
+from tunedprior.campaign.recording import (
+    Recorded,
+    ResultSheet,
+    Undone,
+    of_campaign,
+    refuse_other_sheets,
+    refuse_other_units,
+)
 from tunedprior.campaign.records import Numbers, Record
 from tunedprior.campaign.sources import MadeWith
 from tunedprior.campaign.suggester import Suggester
@@ -184,6 +191,7 @@ class Notebook:
         columns = self._columns
         read = read_table(results, (columns.campaign, *columns.names), "The table of results")
         refuse_other_sheets(read, columns)
+        refuse_other_units(read, self._made_with.old)
         read = of_campaign(read.as_shown((columns.response, *columns.others.values())), columns.campaign, self.id)
         suggester = self._suggester
         recorded = Recorded(())

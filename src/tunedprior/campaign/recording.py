@@ -5,7 +5,7 @@ a table makes other mistakes than a program that tells: rows that were recorded 
 sheet of another campaign.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +13,12 @@ import pandas as pd
 
 from tunedprior.campaign.identity import id_in
 from tunedprior.campaign.measured import Measured
+from tunedprior.campaign.sources import OldSource
 from tunedprior.campaign.telling import Run, Suggestion
 from tunedprior.checks import MOST_COLUMNS, listed
 from tunedprior.errors import InputError
 from tunedprior.files import ReadTable, is_blank
+from tunedprior.files.units import contradict
 from tunedprior.problem.box import Box
 from tunedprior.problem.history_reading import trials_by_row
 from tunedprior.problem.history_table import Columns
@@ -310,6 +312,18 @@ def refuse_other_sheets(given: ReadTable, columns: Columns) -> None:
             f"{listed(map(repr, others))}, beside the sheet that is read. Nothing was recorded. Save the sheet that is "
             "meant as a file of its own."
         )
+
+
+def refuse_other_units(given: ReadTable, old: Sequence[OldSource]) -> None:
+    """An `InputError` for a header with another unit than the same column has in all old data that names one."""
+    for name, unit in given.units.items():
+        known = dict.fromkeys(one.units[name] for one in old if name in one.units)
+        if known and all(contradict(unit, one) for one in known):
+            raise InputError(
+                f"{_WHAT} ({given.origin}) has {name!r} in {unit}, and old data of this campaign has it in "
+                f"{listed(known)}. Nothing was recorded. Write the numbers in {listed(known)}, and so the header; or "
+                "the name alone, if they are."
+            )
 
 
 def of_campaign(given: ReadTable, name: str, own_id: str) -> ReadTable:

@@ -95,7 +95,7 @@ def encoded_campaign(
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
-    old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint) for one in made.old]
+    old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint, dict(one.units)) for one in made.old]
     trials = [saved_trial(trial, suggester.space) for trial in history.trials]
     content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal), made.id, len(journal))
     try:

@@ -130,12 +130,13 @@ class SavedArguments(_Struct, frozen=True):
     constraints: list[SavedLinear | SavedOnlyWhen | SavedFunction] = []
 
 
-class SavedOld(_Struct, frozen=True):
+class SavedOld(_Struct, frozen=True, omit_defaults=True):
     """An `OldSource`; a path without a root is meant from the folder of this file."""
 
     name: str
     path: str | None
     fingerprint: str
+    units: dict[str, str] = {}  # as in files of before it was there
 
 
 class SavedTrial(_Struct, frozen=True):

@@ -20,11 +20,13 @@ class OldSource:
         name: What the user calls it.
         path: The file it was read from, in full; None if it was no file.
         fingerprint: Of its content; the same for a table and for the file that it is saved as.
+        units: The units in the headers of its columns, by name, where these have any.
     """
 
     name: str
     path: str | None
     fingerprint: str
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ def sources_of(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, Rea
             name,
             str(Path(data).absolute()) if isinstance(data, str | os.PathLike) else None,
             _fingerprint([sets[name] for sets in read.values() if name in sets]),
+            {
+                column: unit
+                for sets in read.values()
+                if isinstance(one := sets.get(name), OldTable)
+                for column, unit in one.units.items()
+            },
         )
         for name, data in given.items()
     )

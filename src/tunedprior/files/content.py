@@ -19,6 +19,7 @@ class ReadTable:
         unit: What the labels count: lines of a file, rows of a table or sheet, trials of a study.
         better: By column, "maximize" or "minimize" where the source says what was wanted of it, as a study does.
         percentages: By column, the rows (from 0) with a number that the sheet shows as per cent: 0.1 as 10%.
+        units: By column, the unit that its header has and its name has not: "%" of "yield [%]", known as "yield".
         unread: By sheet, for those that were not read: which of the hoped-for columns hold something there.
     """
 
@@ -29,6 +30,7 @@ class ReadTable:
     unit: str = "row"
     better: Mapping[str, str] = field(default_factory=dict)
     percentages: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:

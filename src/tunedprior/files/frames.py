@@ -10,7 +10,7 @@ from torch import Tensor
 from tunedprior.checks import listed, shown
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
-from tunedprior.files.names import matched, refuse_duplicates, renamings
+from tunedprior.files.names import matched, refuse_duplicates, renamings, units_of
 
 
 def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -32,7 +32,7 @@ def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str
     said += renamings(columns, found)
     table = frame.reset_index(drop=True).set_axis([found.get(k, str(name)) for k, name in enumerate(columns)], axis=1)
     refuse_duplicates(table.columns.tolist(), what, origin)
-    return ReadTable(table, origin, tuple(said), labels)
+    return ReadTable(table, origin, tuple(said), labels, units=units_of(columns, found))
 
 
 def from_records(rows: Sequence[Mapping[Any, Any]], names: Sequence[str], what: str, origin: str) -> ReadTable:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tunedprior.files.content import ReadTable
-from tunedprior.files.names import matched, refuse_duplicates, renamings
+from tunedprior.files.names import matched, refuse_duplicates, renamings, units_of
 from tunedprior.files.units import is_line_of_units
 
 
@@ -44,7 +44,8 @@ def assembled(
             said.append(f"Column {k + 1} has the name of another, {name!r}; it is taken for '{name} ({count[name]})'.")
             name = f"{name} ({count[name]})"
         kept[name] = pd.Series(cells, dtype=object)
-    return ReadTable(pd.DataFrame(kept, dtype=object), origin, tuple(said), labels, unit)
+    table = pd.DataFrame(kept, dtype=object)
+    return ReadTable(table, origin, tuple(said), labels, unit, units=units_of(titles, found))
 
 
 def _unnamed(position: int, last: bool, cells: Sequence[Any]) -> list[str]:

@@ -42,6 +42,12 @@ def renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
     ]
 
 
+def units_of(columns: Sequence[object], found: dict[int, str]) -> dict[str, str]:
+    """The units in the headers of columns that are known under a name without one."""
+    units = {name: name_and_unit(str(columns[k]))[1] for k, name in found.items() if str(columns[k]).strip() != name}
+    return {name: unit for name, unit in units.items() if unit and not name_and_unit(name)[1]}
+
+
 def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None:
     """An `InputError` if two columns have one name."""
     twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]

@@ -72,6 +72,18 @@ _SYMBOLS = frozenset(
         "days",
     ]
 )
+# Words for a unit, and spellings of one.
+_WORDS = frozenset(["fraction"])
+_SAME = {
+    **dict.fromkeys(("percent", "per cent", "pct", "prozent"), "%"),
+    **dict.fromkeys(("fraction", "frac", "frac.", "anteil"), "fraction"),
+    **dict.fromkeys(("°c", "degc", "deg c", "celsius"), "°C"),
+    **dict.fromkeys(("°f", "degf", "deg f", "fahrenheit"), "°F"),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), "h"),
+}
+_LITRES = re.compile(r"(?<![^\W\d_])([µumcd]?)l(?![^\W\d_])")
 _JOINTS = re.compile(r"[\s/*·×^]+|(?<=[^\W\d_])[-⁻]?[0-9¹²³⁴]+|\*\*")
 _NUMBER = re.compile(r"\s*[+\-−]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 
@@ -97,6 +109,27 @@ def number_and_unit(cell: object) -> tuple[str, str] | None:
     """
     found = _NUMBER_AND_REST.fullmatch(cell) if isinstance(cell, str) else None
     return (found[1], found[2]) if found and is_unit(found[2]) else None
+
+
+def contradict(one: str, other: str) -> bool:
+    """Whether these are two units; text in brackets that is none, such as a method, contradicts nothing.
+
+    >>> contradict("%", "fraction"), contradict("°C", "degC"), contradict("ml/min", "mL/min"), contradict("%", "GC")
+    (True, False, False, False)
+    """
+    one, other = _plain(one), _plain(other)
+    return one != other and all(map(_is_surely_a_unit, (one, other)))
+
+
+def _is_surely_a_unit(text: str) -> bool:
+    """Not GC, which may be a method as well as gigacoulombs."""
+    short_name = len(text) > 1 and text.isalpha() and text.isupper()
+    return text in _WORDS or (is_unit(text) and not short_name)
+
+
+def _plain(text: str) -> str:
+    text = text.strip().strip("[]()").strip()
+    return _SAME.get(text.casefold(), _LITRES.sub(r"\1L", text.replace("μ", "µ")))
 
 
 def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:

@@ -1,7 +1,7 @@
 """Old data, matched to the search space by column name, and what was found in it."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -42,6 +42,7 @@ class OldTable:
             and the response is to be taken as not depending on them.
         places: Where each row stands in its source, such as "line 7"; empty for more rows than can each matter.
         better: "maximize" or "minimize", where the source says what was wanted of the response; empty if not.
+        units: The units in the headers of its columns, by name, where these have any.
     """
 
     settings: pd.DataFrame
@@ -52,6 +53,7 @@ class OldTable:
     absent: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     better: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.settings)
@@ -141,4 +143,4 @@ def read_old_data(
     report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
     places = rows.places(kept) if kept.sum() <= _MOST_PLACES else ()
-    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places, better)
+    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places, better, read.units)
