@@ -71,7 +71,7 @@ def decoded(data: bytes, given: str) -> SavedCampaign:
             )
         return msgspec.json.decode(data, type=SavedCampaign)
     except msgspec.DecodeError as error:
-        if isinstance(error, msgspec.ValidationError) or "truncated" not in str(error):
+        if isinstance(error, msgspec.ValidationError) or "truncated" not in str(error) or not data.strip():
             raise _no_campaign(given, error) from error
         raise FileFormatError(
             f"{given} is damaged: it ends in the middle, as if it had been cut off when it was copied. Take a whole "

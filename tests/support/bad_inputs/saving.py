@@ -38,7 +38,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
         r'Optimizer.load(csv("temp,gas,y\n", "a.json"))',
         r'Optimizer.load(csv(b"\xff\xfe\x00", "a.json"))',
         'Optimizer.load(csv("[" * 100000, "a.json"))',
-        'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text()[:-40], "b.json"))',
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace("complete", '
             '"great"), "b.json"))'
@@ -51,6 +50,9 @@ REFUSED: dict[str, tuple[str, ...]] = {
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"seed": 0\', \'"seed": -5\'), "b.json"))'
         ),
+    ),
+    "is damaged: it ends in the middle … Take a whole copy": (
+        'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text()[:-40], "b.json"))',
     ),
     "does not hold a campaign. Make one with opt.save(path)": (
         'Optimizer.load(csv("{}", "a.json"))',
