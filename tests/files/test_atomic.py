@@ -2,13 +2,14 @@
 
 import os
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.files import write_atomically
+from tunedprior.files import turn_to_write, write_atomically
 
 
 def mode(path: Path) -> int:
@@ -84,3 +85,28 @@ def test_writers_at_once_leave_one_whole_content(tmp_path: Path) -> None:
         [one.result() for one in writing]
     assert seen <= set(contents)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("system", ["with locks of folders", "without"])
+def test_one_at_a_time_has_the_turn(system, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if system == "without":
+        monkeypatch.setattr("tunedprior.files.atomic.fcntl", None)
+    inside, most = [], []
+
+    def write(number: int) -> None:
+        with turn_to_write(tmp_path / "x"):
+            inside.append(number)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.remove(number)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(8)))
+    assert most == [1] * 8
+    assert system == "without" or list(tmp_path.iterdir()) == []
+
+
+def test_whoever_writes_for_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tunedprior.files.atomic._PATIENCE", 0.05)
+    with turn_to_write(tmp_path / "x"), turn_to_write(tmp_path / "x"):
+        pass

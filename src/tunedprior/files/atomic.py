@@ -5,13 +5,20 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any
 
+from filelock import FileLock
+
 from tunedprior.checks import shown
 from tunedprior.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a folder cannot be locked; a file beside is, and goes with the turn
+    fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 255  # characters in the name of a file, on every usual system
 # Seconds to wait for somebody who writes in the same folder, and between looks.
@@ -71,11 +78,18 @@ def turn_to_write(path: str | PathLike[str]) -> Iterator[None]:
 
     Whoever ends gives the turn back; one that is held up for long is passed over.
     """
-    descriptor = None
-    with suppress(ImportError, OSError):  # Windows has no such locks, and some network drives have none
-        import fcntl
+    with ExitStack() as held:
+        with suppress(OSError):  # some network drives have no locks
+            target = Path(os.path.realpath(path))
+            held.enter_context(_lock_folder(target.parent) if fcntl else FileLock(f"{target}.lock", timeout=_PATIENCE))
+        yield
 
-        descriptor = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder itself, so that no file is left beside what people save."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             try:
@@ -83,12 +97,10 @@ def turn_to_write(path: str | PathLike[str]) -> Iterator[None]:
                 break
             except BlockingIOError:
                 time.sleep(_PAUSE)
-    try:
         yield
     finally:
-        if descriptor is not None:
-            with suppress(OSError):
-                os.close(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
 
 
 def _synchronise(folder: Path) -> None:
