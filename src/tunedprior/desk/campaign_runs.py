@@ -17,7 +17,7 @@ from tunedprior.checks import shown
 from tunedprior.desk.places import reached
 from tunedprior.desk.shell_words import printable
 from tunedprior.errors import InputError
-from tunedprior.problem.trials import History, in_words
+from tunedprior.problem.trials import in_words
 
 _LOOK = 0.5  # seconds between two looks at what was done
 
@@ -111,17 +111,22 @@ def _trials(opt: Optimizer, function: Function, total: int, first: Sequence[int]
     """Run the suggestions with these numbers, then new ones, until there are enough; the number of each."""
     for number in first:
         yield _run_one(opt, function, number, errors_fail)
-    while len(_counted(opt.trials)) < total:
+    while len(_counted(opt)) < total:
         number = opt.ask().trial
-        if _counted(opt.trials).index(number) >= total:  # others asked at the same moment, but first
+        if _counted(opt).index(number) >= total:  # others asked at the same moment, but first
             opt.cancel(number)
             break
         yield _run_one(opt, function, number, errors_fail)
 
 
-def _counted(history: History) -> list[int]:
-    """The numbers of trials that are results, or will be."""
-    return sorted(trial.id for trial in (*history.told, *history.pending))
+def _counted(opt: Optimizer) -> list[int]:
+    """The numbers of trials that are results, or will be, in the order in which the journal took them.
+
+    Their numbers are not in that order: two programs may take theirs in one order, and write in the other.
+    """
+    history = opt.trials
+    place = {number: at for at, number in enumerate(opt.journal["trial"].unique())}
+    return sorted((trial.id for trial in (*history.told, *history.pending)), key=lambda number: place.get(number, -1))
 
 
 def _run_one(opt: Optimizer, function: Function, number: int, errors_fail: bool) -> int:
