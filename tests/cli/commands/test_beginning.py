@@ -80,7 +80,7 @@ def test_commands_that_people_are_told_to_type_can_be_typed(shell) -> None:
     drafted = shell("space", "old data.csv", "-o", "a draft.yaml")
     assert "tunedprior audit 'old data.csv' --space 'a draft.yaml'" in drafted
     found = shell.json("audit", "old data.csv", "--space", "my space.yaml", "--quick")
-    begin = "tunedprior new campaign.db --space 'my space.yaml' --old 'old data.csv' --maximize yield"
+    begin = "tunedprior new campaign.db --space 'my space.yaml' --old 'old data.csv'"  # the goal is in the file
     assert found["next_step"] == f"Begin: {begin}"
     for place, name in (("campaign.db", ()), ("my campaign.db", ("--name", "second"))):
         told = shell("new", place, *shlex.split(begin)[3:], *name)

@@ -37,12 +37,17 @@ WRITING = [
     ["run", "a.db", "math:sqrt", "--trials", "3"],
     ["serve", "a.db", "--no-open", "--port", "0"],
 ]
-# All commands run before, so that everything is imported: Python itself may be where nobody else may read.
+# All commands run before, so that everything is imported, and Optuna's list of its versions of databases is read:
+# Python itself may be where nobody else may read.
 AS_NOBODY = """
 import json, os, sys
 from pathlib import Path
+from alembic.script import ScriptDirectory
 from typer.testing import CliRunner
 from tunedprior.cli.every_command import app
+
+read_scripts, read = ScriptDirectory.from_config, []
+ScriptDirectory.from_config = lambda config: read[0] if read else read.append(read_scripts(config)) or read[0]
 
 def ran(words):
     done = CliRunner().invoke(app, words, env={"COLUMNS": "400"})
