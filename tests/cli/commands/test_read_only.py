@@ -37,15 +37,19 @@ WRITING = [
     ["run", "a.db", "math:sqrt", "--trials", "3"],
     ["serve", "a.db", "--no-open", "--port", "0"],
 ]
-# All commands run before, so that everything is imported, and Optuna's list of its versions of databases is read:
-# Python itself may be where nobody else may read.
+# All commands run before, so that everything is imported, and Optuna's list of its versions of databases, Plotly's
+# script and the report's page are read: Python itself and this package may be where nobody else may read.
 AS_NOBODY = """
-import json, os, sys
+import functools, json, os, sys
 from pathlib import Path
+import plotly.offline
 from alembic.script import ScriptDirectory
 from typer.testing import CliRunner
 from tunedprior.cli.every_command import app
 
+plotly.offline.get_plotlyjs = functools.cache(plotly.offline.get_plotlyjs)
+read_text, read_page = Path.read_text, functools.cache(Path.read_text)
+Path.read_text = lambda path, *how, **more: (read_page if path.name == "page.html" else read_text)(path, *how, **more)
 read_scripts, read = ScriptDirectory.from_config, []
 ScriptDirectory.from_config = lambda config: read[0] if read else read.append(read_scripts(config)) or read[0]
 
