@@ -55,5 +55,5 @@ def test_the_old_name_of_old_data_means_the_same() -> None:
     old: pd.DataFrame = old_data(rows=8)
     with pytest.warns(FutureWarning, match="auxiliary is now called old_data"):
         opt = Optimizer(SPACE, auxiliary=old, seed=3)
-    assert [one.name for one in opt.surrogate.known] == ["old data"]
-    assert opt.surrogate.known[0].units == Optimizer(SPACE, old, seed=3).surrogate.known[0].units
+    assert [one.name for one in opt.surrogate.sources] == ["old data"]
+    assert opt.surrogate.sources[0].units == Optimizer(SPACE, old, seed=3).surrogate.sources[0].units

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tunedprior
-from tunedprior.beliefs import beliefs
+from tunedprior.beliefs import list_beliefs
 
 ROOT = Path(tunedprior.__file__).parent
 SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
@@ -91,9 +91,9 @@ def test_warnings_go_through_one_function() -> None:
 
 
 def test_every_belief_has_a_file_of_its_own() -> None:
-    modules = Counter(type(one).__module__ for one in beliefs())
+    modules = Counter(type(one).__module__ for one in list_beliefs())
     assert set(modules.values()) == {1}
-    for one in beliefs():
+    for one in list_beliefs():
         path = Path(inspect.getfile(type(one)))
         assert path.parent == ROOT / "beliefs"
         registered = [

@@ -13,8 +13,8 @@ import pytest
 
 import tunedprior
 from tunedprior import Optimizer
-from tunedprior.desk.places import url_of
-from tunedprior.desk.shell_words import quoted
+from tunedprior.desk.places import resolve_database_url
+from tunedprior.desk.shell_words import quote_word
 from tunedprior.errors import InputError
 
 ROOT = Path(__file__).parents[1]
@@ -100,7 +100,7 @@ def test_every_file_can_have_its_name_on_every_system() -> None:
 
 def test_a_console_that_lacks_letters_gets_their_numbers(tmp_path: Path) -> None:
     encoding = "cp1252"  # Windows, in western Europe
-    url = url_of(str(tmp_path / "a.db"))
+    url = resolve_database_url(str(tmp_path / "a.db"))
     Optimizer({"λ": (0.0, 1.0), "Größe": [1, 2]}, storage=url, name="a", seed=0).ask()
     said = {}
     for option in ((), ("--json",)):
@@ -126,18 +126,18 @@ def test_a_console_that_lacks_letters_gets_their_numbers(tmp_path: Path) -> None
 
 
 def test_commands_are_quoted_as_the_systems_shell_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert quoted("my lab.db") == "'my lab.db'"
+    assert quote_word("my lab.db") == "'my lab.db'"
     monkeypatch.setattr("tunedprior.desk.shell_words.os.name", "nt")
-    assert quoted("my lab.db") == '"my lab.db"'
-    assert quoted(r"C:\lab\a.db") == r"C:\lab\a.db"
+    assert quote_word("my lab.db") == '"my lab.db"'
+    assert quote_word(r"C:\lab\a.db") == r"C:\lab\a.db"
 
 
 @pytest.mark.parametrize("name", ["a b.db", "a#b.db", "a%20b.db", "größe λ.db", "100%.db"])
 def test_a_campaign_lies_in_the_file_that_was_named(tmp_path: Path, name: str) -> None:
-    Optimizer({"x": (0.0, 1.0)}, storage=url_of(str(tmp_path / name)), name="a")
+    Optimizer({"x": (0.0, 1.0)}, storage=resolve_database_url(str(tmp_path / name)), name="a")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_name_that_an_address_cannot_have_is_refused() -> None:
     with pytest.raises(InputError, match="Choose other names"):
-        url_of("a{b}.db")
+        resolve_database_url("a{b}.db")

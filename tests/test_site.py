@@ -13,7 +13,7 @@ import typer
 import tunedprior
 from tools.docsite import docstring_examples, site_pages
 from tunedprior.cli.every_command import app
-from tunedprior.desk.space_file import space_from_text
+from tunedprior.desk.space_file import parse_space_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
@@ -145,4 +145,4 @@ def test_every_space_file_that_is_shown_is_understood() -> None:
     ]
     assert len(files) >= 3
     for name, text in files:
-        assert space_from_text(text, name).space.names
+        assert parse_space_text(text, name).space.names

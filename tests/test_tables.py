@@ -27,7 +27,7 @@ from support.stored import (
     ratio,
     runs,
 )
-from tunedprior.beliefs import beliefs
+from tunedprior.beliefs import list_beliefs
 
 EXPERIMENTS, BELIEFS = "docs/experiments.md", "docs/beliefs.md"
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
@@ -63,7 +63,7 @@ def test_beliefs_are_those_of_the_code_with_their_prior_probabilities() -> None:
     head, rows = tables(BELIEFS)["belief | f has the kernel"]
     assert head[2] == "prior"
     said = {row[0].strip("`"): row[2] for row in rows}
-    assert said == {one.name: f"{one.mass:.2f}" if one.averaged else "–" for one in beliefs()}
+    assert said == {one.name: f"{one.mass:.2f}" if one.in_default_average else "–" for one in list_beliefs()}
     assert [name for name, prior in said.items() if prior != "–"] == list(said)[:3]  # the default's come first
 
 

@@ -21,7 +21,7 @@ from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer
 from tunedprior.algorithm1.pretraining import pretrain_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import read_old_data
@@ -47,7 +47,7 @@ def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = F
     space = Space.parse(old.space)
     table = read_old_data(old.table, space, direction=old.direction)
     prior = pretrain_or_warn(table, space, seed=old.seed, as_printed=as_printed, **options)
-    return Standard(Box.around(space)) if prior is None else TunedPrior(prior, unit_diagonal, as_printed)
+    return StandardSurrogate(Box.enclose(space)) if prior is None else TunedPrior(prior, unit_diagonal, as_printed)
 
 
 def _whole(old: OldData, **options: Any) -> Optimizer:
@@ -85,7 +85,11 @@ class Method:
 _FAMILIES: dict[str, tuple[str | None, str | None, Callable[[OldData], Surrogate]]] = {
     # family: the names with EI and with GP-UCB, and the model
     "leave-one-out GP": ("EI", "GPUCB", lambda old: LeaveOneOut(old.source)),
-    "standard GP": ("standard-EI", "standard-GPUCB", lambda old: Standard(Box.around(Space.parse(old.space)))),
+    "standard GP": (
+        "standard-EI",
+        "standard-GPUCB",
+        lambda old: StandardSurrogate(Box.enclose(Space.parse(old.space))),
+    ),
     "ARD": ("ARD-EI", "ARD-GPUCB", lambda old: LearntKernel.learn(old.source, anisotropic)),
     "DT-MKL": ("DT-MKL-EI", "DT-MKL-GPUCB", lambda old: LearntKernel.learn(old.source, mixture)),
     "envGP": ("envEI", "envGPUCB", lambda old: Envelope(old.source)),

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tunedprior import WeightPrior
-from tunedprior.beliefs import belief
+from tunedprior.beliefs import get_belief
 
 
 def fine_grid(num_inputs: int, count: int = 600) -> Tensor:
@@ -30,7 +30,7 @@ def best_known_places(prior: WeightPrior, count: int) -> Tensor:
     """Where least is left open, one after the other, each apart from those before."""
     grid = fine_grid(prior.anchors.shape[1])
     with torch.no_grad():
-        kernel = belief("aligned").kernel(prior.fit)
+        kernel = get_belief("aligned").make_kernel(prior.fit)
         left = kernel(grid, diag=True) - prior.fit(grid).square()
     return _apart(grid, -left, count)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Setting
 
@@ -111,7 +111,9 @@ def read_tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         numbers = table[wanted].apply(pd.to_numeric, errors="coerce")
         gaps = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
         if len(gaps):
-            raise InputError(f"{path} must hold a number in every cell; rows {listed(gaps)} do not. Drop or fill them.")
+            raise InputError(
+                f"{path} must hold a number in every cell; rows {format_list(gaps)} do not. Drop or fill them."
+            )
         merged = numbers.groupby(settings, as_index=False)["length_um"].median()
         found.append(merged[settings].assign(y=squared_miss(merged["length_um"])))
     return found[0], found[1]

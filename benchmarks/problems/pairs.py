@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 
 #: The pairs that the numbers of the prior were chosen on: the first eight, and four of the later ones.
@@ -108,11 +108,13 @@ def read_pair(folder: Path, name: str) -> Pair:
     paths = [folder / name / file for file in ("source.csv", "target.csv", "meta.json")]
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
-        raise InputError(f"Pair {name!r} needs source.csv, target.csv and meta.json; {listed(missing)} is not there.")
+        raise InputError(
+            f"Pair {name!r} needs source.csv, target.csv and meta.json; {format_list(missing)} is not there."
+        )
     facts = json.loads(paths[2].read_text(encoding="utf-8"))
     unsaid = [fact for fact in _FACTS if fact not in facts]
     if unsaid or facts["goal"] not in _DIRECTIONS:
-        said = f"{listed(unsaid)} is missing" if unsaid else f"the goal is {facts['goal']!r}"
+        said = f"{format_list(unsaid)} is missing" if unsaid else f"the goal is {facts['goal']!r}"
         raise InputError(f"{paths[2]} must say {', '.join(_FACTS)}, with the goal max or min; {said}.")
     inputs, categorical = facts["inputs"], facts["categorical"]
     old, new = (
@@ -153,7 +155,7 @@ def _read(path: Path, inputs: list[str], categorical: list[str], log_response: b
     wanted = [*inputs, "y"]
     missing = [column for column in wanted if column not in table.columns]
     if missing:
-        raise InputError(f"{path} must have the columns {', '.join(wanted)}; {listed(missing)} is missing.")
+        raise InputError(f"{path} must have the columns {', '.join(wanted)}; {format_list(missing)} is missing.")
     table = table[wanted]
     numeric = [column for column in wanted if column not in categorical]
     logarithmic = [column for column in numeric if column in LOG_INPUTS or (column == "y" and log_response)]
@@ -163,7 +165,7 @@ def _read(path: Path, inputs: list[str], categorical: list[str], log_response: b
         above = f" (above 0 for {', '.join(logarithmic)})" if logarithmic else ""
         raise InputError(
             f"{path} must be complete, with a number{above} in every column but categories; "
-            f"rows {listed(np.flatnonzero(~good))} are not. Drop or fill them."
+            f"rows {format_list(np.flatnonzero(~good))} are not. Drop or fill them."
         )
     table = table.assign(**numbers)
     return table.assign(y=np.log(table["y"])) if log_response else table

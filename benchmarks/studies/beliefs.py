@@ -48,7 +48,7 @@ from benchmarks.studies.belief_jobs import (
 from benchmarks.studies.belief_tables import all_belief_tables
 from benchmarks.studies.paper import ON_FUNCTIONS
 from benchmarks.tables import DOCS, write_tables
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks beliefs"
@@ -219,4 +219,4 @@ def _write(found: dict[str, pd.DataFrame], docs: Path) -> None:
 def _refuse_unknown_methods(names: Collection[str] | None) -> None:
     unknown = [name for name in names or () if name not in ALL_METHODS]
     if unknown:
-        raise InputError(f"Methods are {', '.join(ALL_METHODS)}; there is no {listed(unknown)}.")
+        raise InputError(f"Methods are {', '.join(ALL_METHODS)}; there is no {format_list(unknown)}.")

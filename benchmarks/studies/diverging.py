@@ -35,7 +35,7 @@ from benchmarks.tables import DOCS, markdown, write_tables
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.problem.aims import aims_of
+from tunedprior.problem.aims import make_goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import Trial
@@ -163,13 +163,13 @@ def taken_as_far_worse(job: OrdinaryJob, tables: Path) -> list[float]:
         rows["y"] = np.log(rows["y"])
     names = [name for name in about["inputs"] if rows[name].nunique() > 1]
     space = Space.parse({name: _parameter(rows[name], name in about["categorical"]) for name in names})
-    aims, box = aims_of("y", {"max": "maximize", "min": "minimize"}[about["goal"]]), Box.around(space)
+    aims, box = make_goals("y", {"max": "maximize", "min": "minimize"}[about["goal"]]), Box.enclose(space)
     rng, found = np.random.default_rng(job.seed), 0
     settings, values = rows[names].to_dict("records"), rows["y"].tolist()
     for _ in range(job.samples):
         chosen = rng.permutation(len(rows))[: int(rng.integers(5, 41))].tolist()
         trials = [Trial(settings[row], values[row], id=row) for row in chosen]
-        found += bool(aims.far_worse(trials, box))
+        found += bool(aims.find_far_worse(trials, box))
     return [float(found), float(job.samples)]
 
 

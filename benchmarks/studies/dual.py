@@ -24,7 +24,7 @@ from benchmarks.studies.storing import add_storing, places
 from benchmarks.tables import markdown, write_tables
 from tunedprior import kernels, pretrain
 from tunedprior.errors import InputError
-from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.box_means import draw_box_sample
 
 Wide = np.longdouble
 _POINTS = 8  # in the box, at which variances are compared, and covariances of each with the next
@@ -245,17 +245,17 @@ def compare(job: DualJob) -> list[float]:
             prior = pretrain(old, dict.fromkeys(names, (-1.0, 1.0)), KERNELS[job.kernel](), as_printed=True)
         except InputError:
             return [1.0]
-    points = box_sample(len(names), prior.reach, _POINTS)
+    points = draw_box_sample(len(names), prior.reach, _POINTS)
     pairs = torch.stack([torch.cat([points, points[:-1]]), torch.cat([points, points[1:]])], dim=1)
     with torch.no_grad():
-        matrix = prior.kernel()(points).to_dense()
+        matrix = prior.make_kernel()(points).to_dense()
     ours = torch.cat([matrix.diagonal(), matrix.diagonal(1)]).numpy()
     name = prior.base.tuned_parameter
     parameter = None if name is None else float(getattr(prior.base, name))
-    anchors = prior.inputs(prior.box.codes(old[names])).numpy()
+    anchors = prior.to_kernel_inputs(prior.box.encode(old[names])).numpy()
     reference = extended(job.kernel, parameter, anchors, old["y"].to_numpy(), prior.lam, pairs.numpy())
     mean = reference.values[:_POINTS].mean()
-    features = 0 if len(prior.alpha) else len(prior.fit.arrays()["weights"])
+    features = 0 if len(prior.alpha) else len(prior.fit.to_arrays()["weights"])
     error = float(np.abs(ours - reference.values).max() / mean)
     return [0.0, prior.lam, float(len(prior.alpha)), float(features), error, reference.error]
 

@@ -21,16 +21,16 @@ from benchmarks.results import RESULTS, replace_file
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.plots import pictures
-from tunedprior.plots.drawing import shadows
-from tunedprior.plots.effect_curves import effects_picture
-from tunedprior.plots.old_lessons import learnt_picture
-from tunedprior.plots.over_trials import progress_picture
-from tunedprior.plots.pair_effects import interactions_picture
+from tunedprior.plots.drawing import parse_baseline_count
+from tunedprior.plots.effect_curves import build_effects_picture
+from tunedprior.plots.old_lessons import build_old_data_picture
+from tunedprior.plots.over_trials import build_progress_picture
+from tunedprior.plots.pair_effects import build_interactions_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import standing_of
-from tunedprior.plots.trade_offs import front_picture
-from tunedprior.plots.trust_course import trust_picture
-from tunedprior.plots.with_matplotlib import matplotlib_figure
+from tunedprior.plots.standing import take_snapshot
+from tunedprior.plots.trade_offs import build_front_picture
+from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.with_matplotlib import render_matplotlib
 from tunedprior.problem.space import Setting
 
 #: What is stored: what was told in each campaign, and what is shown of them.
@@ -108,20 +108,20 @@ def two_goals(trials: int = _TRIALS) -> Optimizer:
 
 def pictures_of(one: Optimizer, two: Optimizer, shadow: bool = True) -> dict[str, Picture]:
     """What each function of `tunedprior.plots` would draw, as values; the first campaign's, and the second's front."""
-    standing = standing_of(one)
+    standing = take_snapshot(one)
     return {
-        "progress": progress_picture(standing, shadows(shadow)),
-        "effects": effects_picture(standing),
-        "interactions": interactions_picture(standing),
-        "trust": trust_picture(one.trust),
-        "learnt": learnt_picture(standing),
-        "front": front_picture(standing_of(two)),
+        "progress": build_progress_picture(standing, parse_baseline_count(shadow)),
+        "effects": build_effects_picture(standing),
+        "interactions": build_interactions_picture(standing),
+        "trust": build_trust_picture(one.trust),
+        "old_data": build_old_data_picture(standing),
+        "front": build_front_picture(take_snapshot(two)),
     }
 
 
 def draw_stored(stored: Path, name: str) -> Figure:
     """One of them, from the file of all."""
-    return matplotlib_figure(decoded(json.loads(stored.read_text(encoding="utf-8"))[name]))
+    return render_matplotlib(decoded(json.loads(stored.read_text(encoding="utf-8"))[name]))
 
 
 def encoded(value: Any) -> Any:

@@ -29,7 +29,7 @@ from benchmarks.studies.field.measures import curves, without_controls
 from benchmarks.studies.field.pictures import figure_of
 from benchmarks.studies.field.tables import key_of
 from benchmarks.tables import DOCS
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 
 _COURSES = {
@@ -130,7 +130,7 @@ PICTURES = {
     "figures/ideas_trust.png": _of_table("trust.csv", ideas.draw_trust_lines),
     **{
         f"pictures/{name}.png": _of_gallery(name)
-        for name in ("progress", "effects", "interactions", "trust", "learnt", "front")
+        for name in ("progress", "effects", "interactions", "trust", "old_data", "front")
     },
 }
 
@@ -154,5 +154,5 @@ def main(arguments: argparse.Namespace) -> None:
     """Draw all of them, or those that are named."""
     unknown = [name for name in arguments.names if name not in PICTURES]
     if unknown:
-        raise InputError(f"Pictures are {listed(PICTURES)}; there is no {listed(unknown)}.")
+        raise InputError(f"Pictures are {format_list(PICTURES)}; there is no {format_list(unknown)}.")
     draw_pictures(arguments.names or list(PICTURES), arguments.results, arguments.out)

@@ -52,7 +52,7 @@ def chances(job: RecoveryJob) -> list[float]:
     rows = torch.as_tensor(2 * settings - 1)
     return [
         chance(attack(prior, job.rows), rows, _OTHERS)
-        for prior in (full, full.without_rows())
+        for prior in (full, full.drop_rows())
         for attack in ATTACKS.values()
     ]
 

@@ -52,7 +52,7 @@ def regret(folder: Path, job: SharingJob) -> list[float]:
         if job.shared != NOTHING:
             prior = pretrain(pair.old, pair.space, direction=pair.direction, seed=job.seed)
             options |= {
-                "old_data": prior.without_rows() if job.shared == ANONYMOUS else prior,
+                "old_data": prior.drop_rows() if job.shared == ANONYMOUS else prior,
                 "prior": job.prior,
             }
         optimizer = Optimizer(pair.space, **options)

@@ -24,14 +24,14 @@ from benchmarks.problems.kinds import SPACE, old_data
 from benchmarks.problems.pools import pool_of
 from benchmarks.results import RESULTS, replace_file
 from tunedprior import Optimizer
-from tunedprior.beliefs import belief
-from tunedprior.beliefs.registry import Version
+from tunedprior.beliefs import get_belief
+from tunedprior.beliefs.registry import PriorCovariance
 from tunedprior.campaign import simulate
 from tunedprior.machines import AlphaFit
 from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.matern import matern_covariances
-from tunedprior.numerics.squared_exponentials import squared_differences
+from tunedprior.numerics.matern import compute_matern_covariances
+from tunedprior.numerics.squared_exponentials import compute_squared_differences
 
 NAME, SEED, STEPS, POOL = "Styblinski-Tang", 100, 20, 1024
 GRID = torch.linspace(-1, 1, 161, dtype=torch.float64)[:, None]
@@ -87,10 +87,10 @@ def draws(count: int = len(_DRAWS)) -> pd.DataFrame:
     settings = torch.linspace(-1, 0.3, 14, dtype=torch.float64)[:, None]
     response = torch.sin(6 * settings[:, 0]) + 0.8 * settings[:, 0]
     standardised = (response - response.mean()) / response.std(correction=0)
-    fit = AlphaFit.by_evidence(settings, standardised, torch.tensor([0.35]))
+    fit = AlphaFit.fit_by_evidence(settings, standardised, torch.tensor([0.35]))
     found = pd.DataFrame(index=pd.Index(GRID[:, 0].numpy().round(6), name="setting"))
     for name in HELD:
-        versions = belief(name).versions([fit], Axes.numbers(1))
+        versions = get_belief(name).make_prior_covariances([fit], Axes.make_numeric(1))
         for number in range(count):
             covariance = _covariance(versions[number % len(versions)])
             root = cholesky(covariance / covariance.diagonal().mean() + 1e-9 * torch.eye(len(GRID)))
@@ -100,12 +100,12 @@ def draws(count: int = len(_DRAWS)) -> pd.DataFrame:
     return pd.concat([old, found], axis=1).sort_index().rename_axis("setting").round(6)
 
 
-def _covariance(version: Version) -> torch.Tensor:
+def _covariance(version: PriorCovariance) -> torch.Tensor:
     """On the grid: of the version's kernel, or Matérn-5/2 with its length-scales."""
     if isinstance(version.covariance, Kernel):
         with torch.no_grad():
             return version.covariance.forward(GRID, GRID)
-    return matern_covariances(version.covariance[None] ** -2, squared_differences(GRID, GRID))[0]
+    return compute_matern_covariances(version.covariance[None] ** -2, compute_squared_differences(GRID, GRID))[0]
 
 
 def draw_trust(stored: pd.DataFrame) -> Figure:

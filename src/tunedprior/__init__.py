@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tunedprior.algorithm1 import WeightPrior, pretrain
     from tunedprior.campaign import Optimizer, Suggester, optimize
     from tunedprior.errors import TunedPriorError
-    from tunedprior.problem.constraints import Linear, Mixture, OnlyWhen
+    from tunedprior.problem.constraints import LinearConstraint, Mixture, OnlyWhen
     from tunedprior.problem.goals import Target
     from tunedprior.problem.training_set import average_replicates
     from tunedprior.problem.trials import History, Trial
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 # the command line nor its completion should.
 _DEFINED_IN = {
     "History": "tunedprior.problem.trials",
-    "Linear": "tunedprior.problem.constraints",
+    "LinearConstraint": "tunedprior.problem.constraints",
     "Mixture": "tunedprior.problem.constraints",
     "OnlyWhen": "tunedprior.problem.constraints",
     "Optimizer": "tunedprior.campaign",
@@ -40,7 +40,7 @@ _DEFINED_IN = {
 
 __all__ = [
     "History",
-    "Linear",
+    "LinearConstraint",
     "Mixture",
     "OnlyWhen",
     "Optimizer",

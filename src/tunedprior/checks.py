@@ -40,23 +40,23 @@ _OURS = ("tunedprior", "torch", "gpytorch", "botorch", "linear_operator", "jaxty
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called us, however deep inside the reason was found."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and not _is_the_users(frame):
+    while frame.f_back is not None and not _is_user_code(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
 
-def _is_the_users(frame: FrameType) -> bool:
+def _is_user_code(frame: FrameType) -> bool:
     """Whether the frame runs code that is neither ours nor between us and the user; type checkers generate some."""
     generated = frame.f_code.co_filename.startswith("<@")
     return not generated and str(frame.f_globals.get("__name__", "")).split(".")[0] not in _OURS
 
 
-def renamed(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+def deprecate_argument(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
     """A decorator: the argument `old`, which is called `new` now, goes on working for a release, with a warning."""
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         @wraps(function)
-        def accepting_both(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        def accept_both(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             if old in kwargs:
                 if new in kwargs:
                     raise InputError(f"{new} was given twice: {old} is its old name. Leave that out.")
@@ -64,18 +64,18 @@ def renamed(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Call
                 warn(f"{old} is now called {new}; the old name goes with the next release.", FutureWarning)
             return function(*args, **kwargs)
 
-        return accepting_both
+        return accept_both
 
     return decorate
 
 
-def listed(items: Iterable[object], most: int = _NAMED) -> str:
+def format_list(items: Iterable[object], most: int = _NAMED) -> str:
     """The first few items, comma separated, with an ellipsis when there are more."""
     texts = [str(item) for item in items]
     return ", ".join(texts[:most]) + (", …" if len(texts) > most else "")
 
 
-def shown(value: object, most: int = 60) -> str:
+def format_value(value: object, most: int = 60) -> str:
     """A value in a message: as Python writes it, but without NumPy's types, in one line, and not too long."""
     if isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64):
         value = value.item()
@@ -92,14 +92,14 @@ _SECRET = re.compile("pass|pwd|secret|token|credential|key", re.IGNORECASE)
 _SECRET_PARAMETER = re.compile(rf"([?&;][^=&]*(?:{_SECRET.pattern})[^=&]*=)[^&]*", re.IGNORECASE)
 
 
-def without_password(url: str) -> str:
+def hide_password(url: str) -> str:
     """The URL of a database as it may be shown: without its password, and without those among its parameters.
 
-    >>> without_password("postgresql://lab:pass:w/rd@server/campaigns")
+    >>> hide_password("postgresql://lab:pass:w/rd@server/campaigns")
     'postgresql://lab:***@server/campaigns'
-    >>> without_password("postgresql://server/campaigns?user=lab&password=secret")
+    >>> hide_password("postgresql://server/campaigns?user=lab&password=secret")
     'postgresql://server/campaigns?password=***&user=lab'
-    >>> without_password("campaign.db")
+    >>> hide_password("campaign.db")
     'campaign.db'
     """
     import sqlalchemy  # the command line's help does without
@@ -107,9 +107,9 @@ def without_password(url: str) -> str:
     try:
         address = sqlalchemy.make_url(url)
     except (sqlalchemy.exc.ArgumentError, ValueError):  # no URL, or a port that is no number
-        return _without_what_may_be_one(url)
+        return _hide_possible_password(url)
     if address.password is not None and "@" in f"{address.host}{address.database}":
-        return _without_what_may_be_one(url)  # a password with an @ in it, of which they got a part
+        return _hide_possible_password(url)  # a password with an @ in it, of which they got a part
     secrets = {name: _HIDDEN for name in address.query if _SECRET.search(name)}
     if address.password is None and not secrets:
         return url
@@ -117,7 +117,7 @@ def without_password(url: str) -> str:
     return shown_url.replace("%2A%2A%2A", _HIDDEN)
 
 
-def _without_what_may_be_one(url: str) -> str:
+def _hide_possible_password(url: str) -> str:
     """The same for what SQLAlchemy takes for no URL: whatever stands before the last @, or where a port would be."""
     scheme, colon, rest = url.partition("://")
     if not colon:
@@ -130,7 +130,7 @@ def _without_what_may_be_one(url: str) -> str:
     return _SECRET_PARAMETER.sub(rf"\1{_HIDDEN}", f"{scheme}://{rest}")
 
 
-def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
+def to_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
     """Tensors keep their floating dtype and device; everything else becomes float64."""
     if isinstance(values, Tensor):
         return values if values.is_floating_point() else values.to(torch.float64)
@@ -142,36 +142,36 @@ def as_float_tensor(values: Numbers, name: str) -> Float[Tensor, "*shape"]:
         ) from error
 
 
-def positive(value: float, name: str) -> float:
+def check_positive(value: float, name: str) -> float:
     """`value` as a float, if it is finite and above zero."""
     try:
         number = float(value) if not isinstance(value, bool | np.bool_) else math.nan
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a number above 0; got {shown(value)}.") from error
+        raise InputError(f"{name} must be a number above 0; got {format_value(value)}.") from error
     if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{name} must be a finite number above 0; got {shown(value)}. Try 1e-3 if unsure.")
+        raise InputError(f"{name} must be a finite number above 0; got {format_value(value)}. Try 1e-3 if unsure.")
     return number
 
 
-def whole(value: int, name: str) -> int:
+def check_positive_integer(value: int, name: str) -> int:
     """`value`, if it is a whole number of at least 1."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or value % 1 != 0 or value < 1:
-        got = shown(value) if isinstance(value, numbers.Number | str) else type(value).__name__
+        got = format_value(value) if isinstance(value, numbers.Number | str) else type(value).__name__
         raise InputError(f"{name} must be a whole number, 1 or more; got {got}.")
     return int(value)
 
 
-def flag(value: bool, name: str) -> bool:
+def check_flag(value: bool, name: str) -> bool:
     """`value`, if it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False; got {shown(value)}.")
+        raise InputError(f"{name} must be True or False; got {format_value(value)}.")
     return bool(value)
 
 
-def seeded(seed: int, name: str = "seed") -> int:
+def check_seed(seed: int, name: str = "seed") -> int:
     """`seed`, if it is a whole number of at least 0."""
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool | np.timedelta64) or seed < 0:
-        raise InputError(f"{name} must be a whole number, 0 or more; got {shown(seed)}.")
+        raise InputError(f"{name} must be a whole number, 0 or more; got {format_value(seed)}.")
     return int(seed)
 
 
@@ -181,23 +181,24 @@ def refuse_other_types(value: Any, kind: type, name: str, wanted: str) -> None:
         return
     if isinstance(value, type) and issubclass(value, kind):
         raise InputError(f"{name} must be an instance; got the class {value.__name__}. Write {value.__name__}(…).")
-    raise InputError(f"{name} must be {wanted}; got {type(value).__name__} {shown(value)}.")
+    raise InputError(f"{name} must be {wanted}; got {type(value).__name__} {format_value(value)}.")
 
 
-def finite_rows(rows: Float[Tensor, "..."], name: str) -> None:
+def refuse_nonfinite_rows(rows: Float[Tensor, "..."], name: str) -> None:
     """Refuse NaN and infinity, naming the rows (of the flattened batch) that hold them."""
     if torch.isfinite(rows).all():
         return
     flat = rows.detach().reshape(-1, rows.shape[-1]) if rows.ndim > 1 else rows.detach()[:, None]
     bad = (~torch.isfinite(flat)).any(-1).nonzero().flatten().tolist()
     raise InputError(
-        f"{name} must be finite; {len(bad)} of {flat.shape[0]} rows are not (rows {listed(bad)}). Drop or impute them."
+        f"{name} must be finite; {len(bad)} of {flat.shape[0]} rows are not (rows {format_list(bad)}). Drop or "
+        "impute them."
     )
 
 
-def table(X: Numbers, name: str, *, num_inputs: int | None = None) -> Float[Tensor, "n d"]:
+def check_table(X: Numbers, name: str, *, num_inputs: int | None = None) -> Float[Tensor, "n d"]:
     """A finite n x d table with at least one row and one column."""
-    X = as_float_tensor(X, name)
+    X = to_float_tensor(X, name)
     if X.ndim != 2:
         raise InputError(
             f"{name} must be a table, n rows x d inputs; got shape {tuple(X.shape)}. "
@@ -210,28 +211,28 @@ def table(X: Numbers, name: str, *, num_inputs: int | None = None) -> Float[Tens
             f"{name} must have {num_inputs} inputs, as the kernel has; got {X.shape[1]}. "
             "Pass the same columns, in the same order, everywhere."
         )
-    finite_rows(X, name)
+    refuse_nonfinite_rows(X, name)
     return X
 
 
-def responses(y: Numbers, X: Float[Tensor, "n d"], name: str) -> Float[Tensor, " n"]:
+def check_responses(y: Numbers, X: Float[Tensor, "n d"], name: str) -> Float[Tensor, " n"]:
     """One finite number for each row of X; a column of them will do."""
-    y = as_float_tensor(y, name).to(X)
+    y = to_float_tensor(y, name).to(X)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.shape != X.shape[:1]:
         raise InputError(f"{name} must be one number for each of the {X.shape[0]} points; got shape {tuple(y.shape)}.")
-    finite_rows(y, name)
+    refuse_nonfinite_rows(y, name)
     return y
 
 
-def labels(y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def check_labels(y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Class labels -1 and +1."""
     wrong = y[(y != 1) & (y != -1)]
     if wrong.numel():
         raise InputError(
             f"Class labels must be -1 or +1; {wrong.numel()} of {y.numel()} are not "
-            f"(such as {listed(f'{v:g}' for v in wrong.unique().tolist())}). "
+            f"(such as {format_list(f'{v:g}' for v in wrong.unique().tolist())}). "
             "Map fail to -1 and pass to +1, or use a regressor."
         )
     return y

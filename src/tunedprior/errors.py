@@ -14,7 +14,7 @@ class InputError(TunedPriorError, ValueError):
 
     def __init__(self, message: str = "", *, typed: str = "") -> None:
         super().__init__(message)
-        self.typed = typed
+        self.cli_message = typed
 
 
 class NothingToLearnError(InputError):

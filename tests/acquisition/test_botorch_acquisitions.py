@@ -15,7 +15,7 @@ from botorch.acquisition import AcquisitionFunction, qKnowledgeGradient
 from tunedprior import Optimizer
 from tunedprior.acquisition.functions import _KNOWN
 from tunedprior.errors import InputError
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 
 SPACE = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
@@ -87,7 +87,7 @@ def test_a_class_that_does_not_is_refused_at_once(name: str) -> None:
 
 def test_knowledge_gradient_works_with_a_single_process() -> None:
     """It was broken by a sampler of another size than its fantasies."""
-    opt = Optimizer(SPACE, acquisition=qKnowledgeGradient, model=Standard(surrogate().box))
+    opt = Optimizer(SPACE, acquisition=qKnowledgeGradient, model=StandardSurrogate(surrogate().box))
     assert opt.acquisition is qKnowledgeGradient
 
 

@@ -8,13 +8,13 @@ from botorch.utils.testing import MockModel, MockPosterior
 
 from tunedprior import Optimizer
 from tunedprior.acquisition.composed import (
-    Wanted,
-    log_hypervolume_improvement,
-    log_improvement,
-    log_probability,
-    log_weighted_improvement,
+    ScaledGoal,
+    make_hypervolume_term,
+    make_improvement_term,
+    make_probability_term,
+    make_weighted_improvement_term,
 )
-from tunedprior.campaign.composing import Composing
+from tunedprior.campaign.composing import AcquisitionBuilder
 
 FRONT = torch.tensor([[0.2, 1.0], [0.7, 0.6], [1.1, 0.1], [0.1, 0.1]], dtype=torch.float64)
 REFERENCE = torch.tensor([-0.5, -0.4], dtype=torch.float64)
@@ -36,7 +36,7 @@ def drawn(name: str, count: int = 200_000) -> torch.Tensor:
 def test_hypervolume_improvement_of_single_processes_is_botorchs() -> None:
     one = torch.ones(1, dtype=torch.float64)
     at = {name: (mean[:1], sigma[:1]) for name, (mean, sigma) in AT.items()}
-    term = log_hypervolume_improvement([Wanted("a", one), Wanted("b", one)], FRONT, REFERENCE)
+    term = make_hypervolume_term([ScaledGoal("a", one), ScaledGoal("b", one)], FRONT, REFERENCE)
     means = torch.stack([at[name][0][0] for name in "ab"], dim=-1)[:, None]
     variances = torch.stack([at[name][1][0] for name in "ab"], dim=-1)[:, None].square()
     theirs = ExpectedHypervolumeImprovement(
@@ -48,7 +48,7 @@ def test_hypervolume_improvement_of_single_processes_is_botorchs() -> None:
 
 
 def test_hypervolume_improvement_of_mixtures_is_that_of_samples() -> None:
-    term = log_hypervolume_improvement([Wanted("a", WEIGHTS), Wanted("b", WEIGHTS)], FRONT, REFERENCE)
+    term = make_hypervolume_term([ScaledGoal("a", WEIGHTS), ScaledGoal("b", WEIGHTS)], FRONT, REFERENCE)
     cells = NondominatedPartitioning(REFERENCE, FRONT).get_hypercell_bounds()
     samples = torch.stack([drawn("a"), drawn("b")], dim=-1)  # n 2 m
     gains = torch.zeros(samples.shape[:2], dtype=torch.float64)
@@ -58,23 +58,23 @@ def test_hypervolume_improvement_of_mixtures_is_that_of_samples() -> None:
 
 
 def test_a_target_counts_its_distance() -> None:
-    wanted = Wanted("a", WEIGHTS, 0.3, 0.4)
+    wanted = ScaledGoal("a", WEIGHTS, 0.3, 0.4)
     distances = torch.maximum(0.3 - drawn("a"), drawn("a") - 0.4).clamp_min(0.0)
     expected = (0.25 - distances).clamp_min(0.0).mean(0)
-    found = log_improvement(wanted, torch.tensor(-0.25, dtype=torch.float64))(AT).exp()
+    found = make_improvement_term(wanted, torch.tensor(-0.25, dtype=torch.float64))(AT).exp()
     torch.testing.assert_close(found, expected, rtol=0.02, atol=1e-4)
-    mean, variance = wanted.mean_and_variance(AT["a"])
+    mean, variance = wanted.compute_moments(AT["a"])
     torch.testing.assert_close(mean, -distances.mean(0), rtol=0.02, atol=1e-3)
     torch.testing.assert_close(variance, distances.var(0), rtol=0.03, atol=1e-3)
 
 
 def test_probabilities_are_shares_of_samples() -> None:
-    found = log_probability("b", WEIGHTS, 0.0, 0.5)(AT).exp()
+    found = make_probability_term("b", WEIGHTS, 0.0, 0.5)(AT).exp()
     torch.testing.assert_close(found, ((drawn("b") >= 0) & (drawn("b") <= 0.5)).double().mean(0), rtol=0.02, atol=1e-3)
 
 
 def test_weights_add_up() -> None:
-    term = log_weighted_improvement([Wanted("a", WEIGHTS), Wanted("b", WEIGHTS)], [2.0, 0.5], 1.0)
+    term = make_weighted_improvement_term([ScaledGoal("a", WEIGHTS), ScaledGoal("b", WEIGHTS)], [2.0, 0.5], 1.0)
     total = 2.0 * drawn("a") + 0.5 * drawn("b")
     gauss = torch.distributions.Normal(total.mean(0), total.std(0))
     exact = (gauss.sample((200_000,)) - 1.0).clamp_min(0.0).mean(0)
@@ -95,11 +95,11 @@ def test_gradients_by_hand_are_those_of_differences(aims: str) -> None:
         told = {"a": x - z**2, "b": (x - 0.5) ** 2 + z, "c": x < 0.7}
         opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or aims != "front"})
     fitted = opt.suggester.fit(opt.trials)
-    acquisition = Composing(opt.suggester.aims, fitted, torch.zeros(1, 2).double()).acquisition()
+    acquisition = AcquisitionBuilder(opt.suggester.goals, fitted, torch.zeros(1, 2).double()).build_acquisition()
     codes = torch.rand(5, 2, generator=torch.Generator().manual_seed(2)).double() * 2 - 1
-    _, gradients = acquisition.values_and_gradients(codes)
+    _, gradients = acquisition.evaluate_with_gradients(codes)
     for column in range(2):
         step = torch.zeros(2).double()
         step[column] = 1e-5
-        up, down = (acquisition.values_and_gradients(codes + sign * step)[0] for sign in (1, -1))
+        up, down = (acquisition.evaluate_with_gradients(codes + sign * step)[0] for sign in (1, -1))
         torch.testing.assert_close(gradients[:, column], (up - down) / 2e-5, rtol=2e-3, atol=1e-4)

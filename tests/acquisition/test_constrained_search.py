@@ -8,11 +8,11 @@ from botorch.models.deterministic import GenericDeterministicModel
 from support.builders import vector
 from support.mixtures import mixture_of_many
 from tunedprior import Mixture, OnlyWhen, Optimizer
-from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.lattice import EncodedSpace
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.errors import InputError
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Setting, Space
 
@@ -21,7 +21,7 @@ UNITS = dict.fromkeys("abcd", (0.0, 1.0))
 
 def found_for(space: Space, target: dict[str, float], seed: int = 0) -> Setting:
     """What is found where values are the better the nearer they are to the target, in the space's units."""
-    box = Box.around(space)
+    box = Box.enclose(space)
     names = [name for name in space.names if name in target]
     columns, wanted = [space.names.index(name) for name in names], vector([target[name] for name in names])
     low, width = zip(*((box.axes[k].low, box.axes[k].high - box.axes[k].low) for k in columns), strict=True)
@@ -32,10 +32,10 @@ def found_for(space: Space, target: dict[str, float], seed: int = 0) -> Setting:
         return -(values - wanted).square().sum(-1, keepdim=True)
 
     acquisition = PosteriorMean(GenericDeterministicModel(value))
-    codes = maximize(acquisition, Lattice.of(space, box), vector([]).reshape(0, len(space.names)), seed)
-    setting = box.settings(codes[None], space)[0]
+    codes = maximize(acquisition, EncodedSpace.from_space(space, box), vector([]).reshape(0, len(space.names)), seed)
+    setting = box.decode(codes[None], space)[0]
     assert space.feasible is not None
-    settled = space.feasible.settled(setting)
+    settled = space.feasible.repair_setting(setting)
     assert settled is not None
     return settled
 
@@ -56,7 +56,7 @@ def found_for(space: Space, target: dict[str, float], seed: int = 0) -> Setting:
     ],
 )
 def test_the_constrained_optimum_is_found(constraints, target: dict[str, float], best: dict[str, float]) -> None:
-    space = Space.parse(UNITS).constrained(constraints)
+    space = Space.parse(UNITS).add_constraints(constraints)
     for seed in range(2):
         found = found_for(space, target, seed)
         assert space.allows(found)
@@ -64,7 +64,9 @@ def test_the_constrained_optimum_is_found(constraints, target: dict[str, float],
 
 
 def test_the_edge_that_a_function_draws_is_found() -> None:
-    space = Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}).constrained(lambda s: s["a"] ** 2 + s["b"] ** 2 <= 0.5)
+    space = Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}).add_constraints(
+        lambda s: s["a"] ** 2 + s["b"] ** 2 <= 0.5
+    )
     found = found_for(space, {"a": 2.0, "b": 2.0})
     assert space.allows(found)
     assert found == pytest.approx({"a": 0.5, "b": 0.5}, abs=0.02)
@@ -72,7 +74,7 @@ def test_the_edge_that_a_function_draws_is_found() -> None:
 
 def test_the_best_mixture_on_a_fine_grid_is_found() -> None:
     """Some 96 million of them: too many to list."""
-    space = Space.parse(dict.fromkeys("abcdef", (0.0, 1.0, 0.01))).constrained(Mixture(list("abcdef")))
+    space = Space.parse(dict.fromkeys("abcdef", (0.0, 1.0, 0.01))).add_constraints(Mixture(list("abcdef")))
     target = {"a": 0.37, "b": 0.21, "c": 0.17, "d": 0.13, "e": 0.12, "f": 0.0}
     found = found_for(space, target)
     assert space.allows(found)
@@ -80,24 +82,24 @@ def test_the_best_mixture_on_a_fine_grid_is_found() -> None:
 
 
 def test_logarithmic_parameters_may_take_part() -> None:
-    space = Space.parse({"r": (1e-3, 1.0, "log"), "b": (0.0, 1.0)}).constrained("r + b == 1")
+    space = Space.parse({"r": (1e-3, 1.0, "log"), "b": (0.0, 1.0)}).add_constraints("r + b == 1")
     assert found_for(space, {"r": 0.01, "b": 0.9}) == pytest.approx({"r": 0.055, "b": 0.945}, abs=1e-3)
 
 
 def test_lists_and_conditions_take_part() -> None:
     space = Space.parse(
         {"a": (0.0, 1.0, 0.25), "b": (0.0, 1.0), "gas": ["air", "argon"], "dose": (0.0, 2.0)}
-    ).constrained(["a + b == 1", OnlyWhen("dose", {"gas": "argon"}, otherwise=0.0)])
+    ).add_constraints(["a + b == 1", OnlyWhen("dose", {"gas": "argon"}, otherwise=0.0)])
     found = found_for(space, {"a": 0.6, "b": 0.6, "dose": 1.5})
     assert found == pytest.approx({"a": 0.5, "b": 0.5, "gas": "argon", "dose": 1.5}, abs=1e-3)
 
 
 def test_the_own_gradient_leads_where_autograd_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     model = mixture_of_many(2, others=False)
-    space = Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}).constrained("a + b <= -0.5")
-    lattice, acquisition = Lattice.of(space, Box.around(space)), LogExpectedImprovement(model, best_f=0.9)
+    space = Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}).add_constraints("a + b <= -0.5")
+    lattice, acquisition = EncodedSpace.from_space(space, Box.enclose(space)), LogExpectedImprovement(model, best_f=0.9)
     found = maximize(acquisition, lattice, model.train_inputs[0], 0)
-    monkeypatch.setattr(MixtureAcquisition, "of", lambda _: None)
+    monkeypatch.setattr(MixtureAcquisition, "from_botorch", lambda _: None)
     torch.testing.assert_close(found, maximize(acquisition, lattice, model.train_inputs[0], 0), atol=1e-3, rtol=0)
     grid = torch.cartesian_prod(*[torch.linspace(-1, 1, 60).double()] * 2)
     grid = grid[grid.sum(-1) <= -0.5]
@@ -108,4 +110,6 @@ def test_the_own_gradient_leads_where_autograd_leads(monkeypatch: pytest.MonkeyP
 def test_classes_that_look_for_several_settings_at_once_are_refused() -> None:
     space = Space.parse(UNITS)
     with pytest.raises(InputError, match="qKnowledgeGradient looks for several settings at once"):
-        Optimizer(space, model=Standard(Box.around(space)), acquisition=qKnowledgeGradient, constraints="a <= b")
+        Optimizer(
+            space, model=StandardSurrogate(Box.enclose(space)), acquisition=qKnowledgeGradient, constraints="a <= b"
+        )

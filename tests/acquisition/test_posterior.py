@@ -10,8 +10,8 @@ from support.builders import SPACE, box_of, observed
 from support.cases import table
 from support.mixtures import mixture, mixture_of_many
 from tunedprior.acquisition import posterior
-from tunedprior.acquisition.posterior import believing, moments
-from tunedprior.models.standard import Standard
+from tunedprior.acquisition.posterior import condition_on_pending, predict_moments
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.problem.observations import Observations
 
 PENDING = torch.tensor([[0.3, -0.2], [-0.7, 0.9]]).double()
@@ -19,13 +19,13 @@ PENDING = torch.tensor([[0.3, -0.2], [-0.7, 0.9]]).double()
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_moments_are_one_mean_and_one_variance_for_each_setting(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    codes, standard = table(count, 2), Standard(box_of(SPACE))(observed(6))
-    mean, variance = moments(standard, codes)
+    codes, standard = table(count, 2), StandardSurrogate(box_of(SPACE))(observed(6))
+    mean, variance = predict_moments(standard, codes)
     theirs = standard.posterior(codes)
     assert torch.equal(mean, theirs.mean[:, 0])
     assert torch.equal(variance, theirs.variance[:, 0])
     monkeypatch.setattr(posterior, "_PREDICTED_AT_ONCE", 2)
-    mean, variance = moments(mixture(), codes)
+    mean, variance = predict_moments(mixture(), codes)
     for row in range(count):
         one = mixture().posterior(codes[row : row + 1])
         assert mean[row].item() == pytest.approx(one.mixture_mean.item())
@@ -35,21 +35,23 @@ def test_moments_are_one_mean_and_one_variance_for_each_setting(count: int, monk
 @pytest.mark.parametrize("noise_std", [None, 0.01])
 def test_what_is_expected_is_believed(noise_std: float | None) -> None:
     observations = observed(6, noise_std=noise_std)
-    surrogate = Standard(box_of(SPACE))
+    surrogate = StandardSurrogate(box_of(SPACE))
     before = surrogate(observations)
-    after, expected = believing(before, surrogate, observations, PENDING)
-    torch.testing.assert_close(expected, moments(before, PENDING)[0])
+    after, expected = condition_on_pending(before, surrogate, observations, PENDING)
+    torch.testing.assert_close(expected, predict_moments(before, PENDING)[0])
     assert isinstance(after, SingleTaskGP)
-    torch.testing.assert_close(moments(after, PENDING)[0], moments(before, PENDING)[0], rtol=1e-3, atol=1e-3)
-    assert (moments(after, PENDING)[1] < 0.5 * moments(before, PENDING)[1]).all()
+    torch.testing.assert_close(
+        predict_moments(after, PENDING)[0], predict_moments(before, PENDING)[0], rtol=1e-3, atol=1e-3
+    )
+    assert (predict_moments(after, PENDING)[1] < 0.5 * predict_moments(before, PENDING)[1]).all()
 
 
 def test_in_a_mixture_every_process_believes_in_its_own() -> None:
     before = mixture_of_many(2)
-    after, expected = believing(before, Standard(box_of(SPACE)), observed(6), PENDING)
+    after, expected = condition_on_pending(before, StandardSurrogate(box_of(SPACE)), observed(6), PENDING)
     torch.testing.assert_close(expected, before.posterior(PENDING).mean.squeeze(-1))
     torch.testing.assert_close(after.posterior(PENDING).mean, before.posterior(PENDING).mean, rtol=1e-3, atol=1e-3)
-    assert (moments(after, PENDING)[1] <= moments(before, PENDING)[1]).all()
+    assert (predict_moments(after, PENDING)[1] <= predict_moments(before, PENDING)[1]).all()
 
 
 class Sum:
@@ -65,7 +67,7 @@ class Sum:
 
 def test_other_models_are_made_again_with_what_they_expected() -> None:
     observations, surrogate = observed(4), Sum()
-    believing(surrogate(observations), surrogate, observations, PENDING)
+    condition_on_pending(surrogate(observations), surrogate, observations, PENDING)
     found = surrogate.seen[1]
-    assert torch.equal(found.codes, torch.cat([observations.codes, PENDING]))
+    assert torch.equal(found.X, torch.cat([observations.X, PENDING]))
     torch.testing.assert_close(found.y[4:], PENDING.sum(-1, keepdim=True))

@@ -10,8 +10,8 @@ from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import mixture_of_many
 from tunedprior import Optimizer
 from tunedprior.acquisition.evaluation import is_among
-from tunedprior.acquisition.lattice import Lattice
-from tunedprior.acquisition.search import _starts, maximize
+from tunedprior.acquisition.lattice import EncodedSpace
+from tunedprior.acquisition.search import _draw_starts, maximize
 from tunedprior.average.acquisition import MixtureAcquisition
 
 
@@ -22,7 +22,7 @@ def test_the_maximum_is_as_good_as_that_of_botorch(kind: str, num_inputs: int) -
     acquisition = LogExpectedImprovement(model, best_f=0.9) if kind == "ei" else UpperConfidenceBound(model, beta=2.0)
     bounds = torch.tensor([[-1.0] * num_inputs, [1.0] * num_inputs]).double()
     for seed in range(2):
-        found = maximize(acquisition, Lattice(bounds, {}, {}, {}), model.train_inputs[0], seed)
+        found = maximize(acquisition, EncodedSpace(bounds, {}, {}, {}), model.train_inputs[0], seed)
         torch.manual_seed(seed)
         _, expected = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
         assert (found.abs() <= 1).all()
@@ -33,7 +33,7 @@ def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.Mo
     average, suggestions = average_over(flipped), []
     for by_hand in (True, False):
         if not by_hand:
-            monkeypatch.setattr(MixtureAcquisition, "of", lambda _: None)
+            monkeypatch.setattr(MixtureAcquisition, "from_botorch", lambda _: None)
         opt = told(Optimizer(SPACE, model=average, seed=1), 6, seed=1)
         suggestions.append([list(setting.values()) for setting in opt.ask(3)])
     torch.testing.assert_close(torch.tensor(suggestions[0]), torch.tensor(suggestions[1]), rtol=0, atol=1e-4)
@@ -47,8 +47,8 @@ def test_a_setting_is_among_others_if_it_equals_one_of_them_in_every_code() -> N
 
 
 def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
-    lattice = Lattice(torch.tensor([[-0.5, 0.0], [0.5, 0.0]]).double(), {}, {}, {1: 0.0})
-    starts = _starts(PosteriorMean(GenericDeterministicModel(lambda x: 0 * x[..., :1])), lattice, seed=3)
+    lattice = EncodedSpace(torch.tensor([[-0.5, 0.0], [0.5, 0.0]]).double(), {}, {}, {1: 0.0})
+    starts = _draw_starts(PosteriorMean(GenericDeterministicModel(lambda x: 0 * x[..., :1])), lattice, seed=3)
     assert starts.shape == (8, 1, 2)
     assert starts[..., 0].abs().max() <= 0.5
     assert starts[..., 0].unique().numel() == 8
@@ -58,7 +58,7 @@ def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
 def test_starts_are_better_than_any_settings() -> None:
     """BoTorch's choice among 256: the best of them, and others the more probably the better they are."""
     peak = PosteriorMean(GenericDeterministicModel(lambda x: -x.square().sum(-1, keepdim=True)))
-    starts = _starts(peak, Lattice(vector([[-1.0] * 2, [1.0] * 2]), {}, {}, {}), seed=3)
+    starts = _draw_starts(peak, EncodedSpace(vector([[-1.0] * 2, [1.0] * 2]), {}, {}, {}), seed=3)
     values = peak(starts)
     assert values.max() > -0.01
     assert values.mean() > -0.5  # two thirds on average over the box

@@ -56,7 +56,7 @@ def test_no_row_and_no_response_is_in_the_file(tmp_path: Path) -> None:
 
 def test_other_numbers_are_round() -> None:
     """A mean, a spread or a length-scale to all digits may tell of a row; two digits do not."""
-    prior = pretrain(old_rows(40), SPACE).without_rows()
+    prior = pretrain(old_rows(40), SPACE).drop_rows()
     assert all(float(f"{one:.2g}") == one for one in (prior.response_scale, prior.error, prior.lam))
     assert prior.response_shift / prior.response_scale == pytest.approx(
         round(prior.response_shift / prior.response_scale, 1)
@@ -69,12 +69,12 @@ def test_the_ends_of_old_data_are_not_those_of_the_box() -> None:
     table = old_rows(40)
     wide = pretrain(table, {"speed": (40.0, 60.0), "conc": (0.5, 1.5)})
     assert wide.box.axes[0].low == table["speed"].min()
-    rounded = wide.without_rows().box.axes
+    rounded = wide.drop_rows().box.axes
     assert [(axis.low, axis.high) for axis in rounded] == [(10.0, 90.0), (0.1, 2.0)]
-    logarithmic = pretrain(table, {"speed": (40.0, 60.0, "log"), "conc": (0.5, 1.5)}).without_rows().box.axes[0]
-    assert logarithmic.value(-1.0) == pytest.approx(10.0)
-    assert logarithmic.value(1.0) == pytest.approx(np.ceil(table["speed"].max()))
-    assert pretrain(table, SPACE).without_rows().box == pretrain(table, SPACE).box
+    logarithmic = pretrain(table, {"speed": (40.0, 60.0, "log"), "conc": (0.5, 1.5)}).drop_rows().box.axes[0]
+    assert logarithmic.decode(-1.0) == pytest.approx(10.0)
+    assert logarithmic.decode(1.0) == pytest.approx(np.ceil(table["speed"].max()))
+    assert pretrain(table, SPACE).drop_rows().box == pretrain(table, SPACE).box
 
 
 SETS = [(count, seed, rough) for count in (16, 40) for rough in (3.0, 12.0) for seed in range(3)]
@@ -87,7 +87,7 @@ def attacked() -> dict[tuple[str, bool], list[float]]:
     for count, seed, rough in SETS:
         table = old_rows(count, seed, rough)
         full = pretrain(table, SPACE)
-        for is_anonymous, prior in ((False, full), (True, full.without_rows())):
+        for is_anonymous, prior in ((False, full), (True, full.drop_rows())):
             for name, attack in ATTACKS.items():
                 found.setdefault((name, is_anonymous), []).append(chance(attack(prior, count), codes(table), 100))
     return found
@@ -106,12 +106,12 @@ def test_rows_are_not_found(attack: str, attacked: dict[tuple[str, bool], list[f
 @pytest.mark.parametrize("kernel", [None, Polynomial(3, 1.0)])
 def test_what_was_learnt_is_nearly_the_same(kernel: Polynomial | None) -> None:
     full = pretrain(old_rows(60), SPACE, kernel=kernel)
-    shared = full.without_rows()
+    shared = full.drop_rows()
     x = 2 * torch.rand(200, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
     before, after = (one.response_shift + one.response_scale * one.fit(x) for one in (full, shared))
     assert float((before - after).square().mean().sqrt()) < 0.02 * float(before.std())
     with torch.no_grad():
-        kernels = [one.response_scale**2 * one.kernel()(x).to_dense() for one in (full, shared)]
+        kernels = [one.response_scale**2 * one.make_kernel()(x).to_dense() for one in (full, shared)]
     assert torch.corrcoef(torch.stack([one.flatten() for one in kernels]))[0, 1] > 0.99
     assert float(kernels[1].diagonal().mean() / kernels[0].diagonal().mean()) == pytest.approx(1.0, rel=0.15)
 
@@ -140,7 +140,7 @@ def test_explanations_name_no_rows(tmp_path: Path) -> None:
     assert shared.is_anonymous
     assert "left out" in repr(shared)
     opt = Optimizer(SPACE, shared)
-    again = archived.decoded(archived.encoded(opt.surrogate))
+    again = archived.decode_average(archived.encode_average(opt.surrogate))
     for found in (shared.explain(), opt.explain(), Optimizer(SPACE, model=again).explain()):
         assert found.rows.empty
         assert any("left out" in sentence for sentence in found.sentences)
@@ -155,18 +155,20 @@ def test_categories_and_many_rows() -> None:
     space = {"gas": ["air", "argon"], "x": (0.0, 1.0), "k": (3.0, 3.0)}
     for most in (500, 30):
         full = pretrain(table, space, rows_with_alpha=most)
-        shared = full.without_rows()
-        grid = shared.box.codes(pd.DataFrame({"gas": ["air", "argon"] * 5, "x": np.linspace(0, 1, 10), "k": 3.0}))
-        before, after = (one.response_shift + one.response_scale * one.fit(one.inputs(grid)) for one in (full, shared))
+        shared = full.drop_rows()
+        grid = shared.box.encode(pd.DataFrame({"gas": ["air", "argon"] * 5, "x": np.linspace(0, 1, 10), "k": 3.0}))
+        before, after = (
+            one.response_shift + one.response_scale * one.fit(one.to_kernel_inputs(grid)) for one in (full, shared)
+        )
         np.testing.assert_allclose(after, before, atol=0.05 * float(before.std()))
         assert set(map(tuple, shared.anchors[:, :2].tolist())) == {(1.0, -1.0), (-1.0, 1.0)}
 
 
 def test_twice_is_once_and_few_rows_are_too_few(tmp_path: Path) -> None:
-    shared = pretrain(old_rows(12), SPACE).without_rows()
-    assert shared.without_rows() is shared
+    shared = pretrain(old_rows(12), SPACE).drop_rows()
+    assert shared.drop_rows() is shared
     shared.save(tmp_path / "a.prior")
-    assert storage.encoded(WeightPrior.load(tmp_path / "a.prior")) == storage.encoded(shared)
+    assert storage.encode_prior(WeightPrior.load(tmp_path / "a.prior")) == storage.encode_prior(shared)
     with pytest.raises(InputError, match="9 different settings cannot be told"):
         pretrain(old_rows(9), SPACE).save(tmp_path / "b.prior", anonymous=True)
     assert not (tmp_path / "b.prior").exists()

@@ -193,11 +193,11 @@ def usable(data: bytes, path: Path) -> bool:
         return False
     x = prior.reach * table(5, prior.box.num_inputs, low=-1, high=1)
     with torch.no_grad():
-        assert torch.isfinite(prior.kernel()(x).to_dense()).all()
+        assert torch.isfinite(prior.make_kernel()(x).to_dense()).all()
         assert torch.isfinite(prior.fit(x)).all()
     assert prior.lam > 0
     assert 0 < prior.reach <= 1
-    assert all(np.isfinite([axis.value(-1.0), axis.value(1.0)]).all() for axis in prior.box.axes)
+    assert all(np.isfinite([axis.decode(-1.0), axis.decode(1.0)]).all() for axis in prior.box.axes)
     assert prior.vanishes in (True, False)
     return True
 

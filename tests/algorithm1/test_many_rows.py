@@ -12,7 +12,7 @@ from support.builders import PLANT, plant_data
 from support.cases import number, table
 from tunedprior import pretrain
 from tunedprior.algorithm1 import pretraining
-from tunedprior.algorithm1.pretraining import confirmed
+from tunedprior.algorithm1.pretraining import confirm_kernel
 from tunedprior.errors import OldDataWarning
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, SupportVectorRegressor
@@ -26,7 +26,7 @@ def test_large_tables_are_learnt_from_without_alpha_and_without_a_word() -> None
     assert isinstance(prior.fit, FeatureFit)
     assert (prior.machine, len(prior.alpha), len(prior.anchors)) == ("LeastSquares", 0, 20)
     assert not prior.vanishes
-    points = prior.inputs(prior.box.codes(old[["a", "b"]]))
+    points = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
     predicted = prior.response_shift + prior.response_scale * prior.fit(points)
     assert (predicted - torch.tensor(old["y"])).abs().max() < 0.5
     assert torch.equal(pretrain(old, PLANT, rows_with_alpha=20, seed=0).fit.weights, prior.fit.weights)
@@ -59,7 +59,7 @@ def test_a_few_rows_with_alpha_are_preferred_where_a_short_lengthscale_makes_fea
         prior = pretrain(old, {"x": (0.0, 1.0), "kind": ["A", "B"]}, rows_with_alpha=150)
     assert isinstance(prior.fit, AlphaFit)
     assert prior.fit.kernel.lengthscale.item() < 0.08  # of three inputs, τ overflows below 0.05, which is confirmed too
-    predicted = prior.response_scale * prior.fit(prior.inputs(prior.box.codes(old[["x", "kind"]])))
+    predicted = prior.response_scale * prior.fit(prior.to_kernel_inputs(prior.box.encode(old[["x", "kind"]])))
     assert (predicted - torch.tensor(old["y"])).square().mean() < 0.05
 
 
@@ -77,7 +77,7 @@ def test_labels_in_large_number_are_told_apart() -> None:
     assert prior.machine == "LeastSquares"
     assert isinstance(prior.fit, FeatureFit)
     assert (prior.response_shift, prior.response_scale) == (0.0, 1.0)
-    x = prior.inputs(prior.box.codes(old[["a", "b"]]))
+    x = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
     right = (prior.fit(x) > 0) == torch.tensor(good)
     assert right.double().mean() > 0.9
 
@@ -88,12 +88,12 @@ def test_held_out_rows_correct_a_bad_lengthscale(start: float) -> None:
     y = (6 * x[:, 0]).sin() + (5 * x[:, 1]).cos() + 0.3 * table(300, seed=4)
     kernel = SquaredExponential(number(start)).requires_grad_(False)
     begun = Selection(LeastSquares(0.1), kernel, 1.0)
-    better, lam = confirmed(begun, x, y, (1e-2, 10.0), 0)
-    fit = NormalEquations.of(FeatureMap.of(better, x, 2048), x, y).solve(lam)
-    stayed = NormalEquations.of(FeatureMap.of(kernel, x, 512), x, y).solve(0.1)
-    assert fit.leave_one_out_error(x, y) < stayed.leave_one_out_error(x, y)
-    assert abs(math.log(fit.map.kernel.lengthscale.item() / 0.6)) < abs(math.log(start / 0.6))
+    better, lam = confirm_kernel(begun, x, y, (1e-2, 10.0), 0)
+    fit = NormalEquations.from_rows(FeatureMap.from_largest_features(better, x, 2048), x, y).solve(lam)
+    stayed = NormalEquations.from_rows(FeatureMap.from_largest_features(kernel, x, 512), x, y).solve(0.1)
+    assert fit.compute_loo_error(x, y) < stayed.compute_loo_error(x, y)
+    assert abs(math.log(fit.feature_map.kernel.lengthscale.item() / 0.6)) < abs(math.log(start / 0.6))
     assert 1e-2 <= fit.lam <= 10
     z = table(200, 2, seed=5, low=-1, high=1)
     clean = (6 * z[:, 0]).sin() + (5 * z[:, 1]).cos()
-    assert fit.error(z, clean) < stayed.error(z, clean)
+    assert fit.compute_error(z, clean) < stayed.compute_error(z, clean)

@@ -15,14 +15,14 @@ from support import reference
 from support.builders import PLANT, plant_data
 from support.memory import LargestTensor
 from tunedprior import Optimizer, pretrain
-from tunedprior.algorithm1.partition_sums import Equating, Pieces, Sampling
-from tunedprior.algorithm1.partitioned import in_this_process, pretrain_partitions
+from tunedprior.algorithm1.partition_sums import EquationPass, Pieces, SamplePass
+from tunedprior.algorithm1.partitioned import pretrain_partitions, sum_in_process
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.errors import FileFormatError, InputError, NothingToLearnError, OldDataWarning
 from tunedprior.files import partitions
-from tunedprior.files.partitions import in_tasks, pieces_of
+from tunedprior.files.partitions import group_into_tasks, list_row_groups
 from tunedprior.machines import FeatureFit, streamed
-from tunedprior.numerics.tree_sums import paired_up
+from tunedprior.numerics.tree_sums import sum_promises_as_tree
 from tunedprior.problem.row_rules import RowRules
 from tunedprior.problem.space import Space
 
@@ -81,12 +81,12 @@ def test_a_sample_chooses_and_all_rows_are_fitted(tmp_path: Path) -> None:
         assert_the_same(priors[0], prior)
     prior = priors[0]
     assert isinstance(prior.fit, FeatureFit)
-    x = prior.inputs(prior.box.codes(old[["a", "b"]]))
+    x = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
     y = (torch.tensor(old["y"].tolist(), dtype=torch.float64) - prior.response_shift) / prior.response_scale
-    all_rows = streamed.NormalEquations.of(prior.fit.map, x, y).solve(prior.lam)
+    all_rows = streamed.NormalEquations.from_rows(prior.fit.feature_map, x, y).solve(prior.lam)
     torch.testing.assert_close(prior.fit(x), all_rows(x), rtol=1e-9, atol=1e-10)
     torch.testing.assert_close(prior.fit.factor, all_rows.factor, rtol=1e-9, atol=1e-10)
-    few = streamed.NormalEquations.of(prior.fit.map, x[:60], y[:60]).solve(prior.lam)
+    few = streamed.NormalEquations.from_rows(prior.fit.feature_map, x[:60], y[:60]).solve(prior.lam)
     assert (few(x) - all_rows(x)).abs().max() > 1e-3
 
 
@@ -96,7 +96,7 @@ def test_it_is_what_loops_over_all_rows_give(tmp_path: Path) -> None:
     assert isinstance(prior.fit, FeatureFit)
     x = 2 * old[["a", "b"]].to_numpy() / [10.0, 1.0] - 1
     y = (old["y"] - prior.response_shift) / prior.response_scale
-    index, lengthscale = prior.fit.map.features.indices.tolist(), prior.base.lengthscale.item()
+    index, lengthscale = prior.fit.feature_map.features.indices.tolist(), prior.base.lengthscale.item()
     gram, moment = reference.normal_equations(x.tolist(), y.tolist(), index, [lengthscale] * 2)
     weights = torch.tensor(reference.ridge(gram, moment, 1.0), dtype=torch.float64)
     torch.testing.assert_close(prior.fit.weights, weights, rtol=1e-9, atol=1e-12)
@@ -107,9 +107,9 @@ def test_it_does_not_matter_who_is_done_first(tmp_path: Path) -> None:
 
     def backwards(measure: Callable[[Pieces], Any], tasks: Sequence[Pieces]) -> Any:
         parts = [measure(task) for task in reversed(tasks)][::-1]
-        return paired_up(parts, lambda earlier, later: earlier.merge(later))
+        return sum_promises_as_tree(parts, lambda earlier, later: earlier.merge(later))
 
-    one, other = (learn(folder, rows_per_task=10, summing=summing) for summing in (in_this_process, backwards))
+    one, other = (learn(folder, rows_per_task=10, summing=summing) for summing in (sum_in_process, backwards))
     assert isinstance(one.fit, FeatureFit)
     assert isinstance(other.fit, FeatureFit)
     assert torch.equal(one.fit.weights, other.fit.weights)
@@ -121,14 +121,14 @@ def test_a_sample_is_a_random_choice_that_no_cut_changes(tmp_path: Path) -> None
     chosen = []
     for number, cuts in enumerate(CUTS.values()):
         folder = cut(old, tmp_path / str(number), *cuts)
-        tasks = in_tasks(pieces_of(folder, rules.columns), 30)
-        chosen.append(in_this_process(Sampling(rules, 50, seed=1), tasks).rows.sort_index())
+        tasks = group_into_tasks(list_row_groups(folder, rules.columns), 30)
+        chosen.append(sum_in_process(SamplePass(rules, 50, seed=1), tasks).rows.sort_index())
     assert all(one.equals(chosen[0]) for one in chosen[1:])
     numbers = chosen[0].index.to_numpy()
     assert len(set(numbers)) == 50
     assert chosen[0]["y"].tolist() == old["y"][numbers].tolist()
     assert 100 < numbers.mean() < 200
-    other = in_this_process(Sampling(rules, 50, seed=2), tasks).rows
+    other = sum_in_process(SamplePass(rules, 50, seed=2), tasks).rows
     assert len(set(numbers) & set(other.index)) < 25
 
 
@@ -181,18 +181,18 @@ def test_what_is_learnt_is_old_data_for_an_optimiser(tmp_path: Path) -> None:
 
 def test_no_more_than_a_block_and_the_sums_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = cut(plant_data(2000), tmp_path / "old", (2000,), 2000)
-    made: list[Equating] = []
+    made: list[EquationPass] = []
 
     def seen(measure: Callable[[Pieces], Any], tasks: Sequence[Pieces]) -> Any:
-        made.extend([measure] if isinstance(measure, Equating) else [])
-        return in_this_process(measure, tasks)
+        made.extend([measure] if isinstance(measure, EquationPass) else [])
+        return sum_in_process(measure, tasks)
 
     learn(folder, summing=seen)
     monkeypatch.setattr(partitions, "_AT_ONCE", 40)
     with LargestTensor() as mode:
-        found = made[0](pieces_of(folder, ["a", "b", "y"]))
+        found = made[0](list_row_groups(folder, ["a", "b", "y"]))
     assert found.count == 2000
-    assert mode.entries <= max(len(found.map) ** 2, 40 * len(found.map))
+    assert mode.entries <= max(len(found.feature_map) ** 2, 40 * len(found.feature_map))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_passes_can_be_sent_to_workers(tmp_path: Path) -> None:
 
     def elsewhere(measure: Callable[[Pieces], Any], tasks: Sequence[Pieces]) -> Any:
         parts = [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(measure))(task))) for task in tasks]
-        return paired_up(parts, lambda earlier, later: earlier.merge(later))
+        return sum_promises_as_tree(parts, lambda earlier, later: earlier.merge(later))
 
     assert_the_same(learn(folder, rows_per_task=100), learn(folder, rows_per_task=100, summing=elsewhere))
 

@@ -11,10 +11,10 @@ from optuna.distributions import FloatDistribution
 
 from support.builders import PLANT, plant_data
 from tunedprior import pretrain
-from tunedprior.beliefs import FixedReweighted
+from tunedprior.beliefs import FixedReweightedKernel
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.kernels import Reweighted
-from tunedprior.machines import LeastSquares, SupportVectorRegressor, leave_one_out_error
+from tunedprior.kernels import ReweightedKernel
+from tunedprior.machines import LeastSquares, SupportVectorRegressor, compute_loo_error
 
 
 def test_a_prior_holds_what_was_learnt() -> None:
@@ -25,13 +25,13 @@ def test_a_prior_holds_what_was_learnt() -> None:
     assert prior.anchors.abs().max() <= 1
     assert not prior.vanishes
     scaled = (old["y"].to_numpy() - prior.response_shift) / prior.response_scale
-    points = prior.inputs(prior.box.codes(old[["a", "b"]]))
-    error = leave_one_out_error(LeastSquares(prior.lam), prior.base, points, scaled)
+    points = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
+    error = compute_loo_error(LeastSquares(prior.lam), prior.base, points, scaled)
     assert prior.error == pytest.approx(error, rel=1e-6)
     assert scaled.std() == pytest.approx(1.0)
-    kernel = prior.kernel()
-    assert isinstance(kernel, FixedReweighted)
-    exact = Reweighted(prior.base, prior.anchors, prior.alpha)(points).to_dense()
+    kernel = prior.make_kernel()
+    assert isinstance(kernel, FixedReweightedKernel)
+    exact = ReweightedKernel(prior.base, prior.anchors, prior.alpha)(points).to_dense()
     torch.testing.assert_close(kernel(points).to_dense(), exact, rtol=0, atol=1e-4 * exact.diagonal().max().item())
 
 
@@ -140,7 +140,7 @@ def test_old_data_is_not_changed() -> None:
 
 def test_whoever_moves_a_priors_kernel_moves_their_own() -> None:
     prior = pretrain(plant_data(150), PLANT, rows_with_alpha=50)
-    assert prior.kernel() is not prior.kernel()
+    assert prior.make_kernel() is not prior.make_kernel()
 
 
 def test_algorithm_1_needs_every_column() -> None:

@@ -21,10 +21,10 @@ from tunedprior.kernels import (
     Linear,
     LogRatio,
     Polynomial,
-    Reweighted,
+    ReweightedKernel,
     SquaredExponential,
 )
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.features.explicit import FeatureKernel
 from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.problem.box import Axis, Box
 
@@ -46,8 +46,10 @@ def test_a_saved_prior_is_the_same_prior(name: str, tmp_path: Path) -> None:
     prior = pretrain(old, space, **SAVED[name])
     prior.save(tmp_path / "prior.tp")
     again = WeightPrior.load(tmp_path / "prior.tp")
-    x = prior.inputs(prior.box.codes(old.drop(columns="y")))
-    torch.testing.assert_close(again.kernel()(x).to_dense(), prior.kernel()(x).to_dense(), rtol=1e-10, atol=1e-12)
+    x = prior.to_kernel_inputs(prior.box.encode(old.drop(columns="y")))
+    torch.testing.assert_close(
+        again.make_kernel()(x).to_dense(), prior.make_kernel()(x).to_dense(), rtol=1e-10, atol=1e-12
+    )
     assert again.box == prior.box
     for field in ("lam", "machine", "error", "reach", "response_shift", "response_scale", "vanishes"):
         assert getattr(again, field) == getattr(prior, field)
@@ -156,8 +158,10 @@ def test_files_of_the_first_version_can_still_be_read(tmp_path: Path) -> None:
     assert isinstance(prior.fit, AlphaFit)
     assert (prior.lam, prior.error, prior.response_shift, prior.response_scale) == (0.1, 0.2, 5.0, 2.0)
     x = table(5, 2, seed=1)
-    exact = Reweighted(SquaredExponential(torch.tensor([0.75], dtype=torch.float64)), anchors, alpha)(x).to_dense()
-    torch.testing.assert_close(prior.kernel()(x).to_dense(), exact.detach(), rtol=0, atol=1e-5)
+    exact = ReweightedKernel(SquaredExponential(torch.tensor([0.75], dtype=torch.float64)), anchors, alpha)(
+        x
+    ).to_dense()
+    torch.testing.assert_close(prior.make_kernel()(x).to_dense(), exact.detach(), rtol=0, atol=1e-5)
 
 
 def test_the_file_holds_no_pickle(tmp_path: Path) -> None:
@@ -184,16 +188,18 @@ def test_a_saved_prior_without_alpha_is_the_same_prior(options: dict, tmp_path: 
     again = WeightPrior.load(tmp_path / "prior.tp")
     x = prior.reach * table(20, 2, low=-1, high=1)
     assert isinstance(prior.fit, FeatureFit)
-    assert isinstance(again.kernel(), Explicit)
+    assert isinstance(again.make_kernel(), FeatureKernel)
     assert len(again.alpha) == 0
-    torch.testing.assert_close(again.kernel()(x).to_dense(), prior.kernel()(x).to_dense(), rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(
+        again.make_kernel()(x).to_dense(), prior.make_kernel()(x).to_dense(), rtol=1e-12, atol=1e-14
+    )
     torch.testing.assert_close(again.fit(x), prior.fit(x), rtol=1e-12, atol=1e-14)
     assert torch.equal(again.fit.factor, prior.fit.factor)
     assert torch.equal(again.anchors, prior.anchors)
-    assert (again.fit.signal, again.fit.lam, again.fit.map.missing) == (
+    assert (again.fit.signal, again.fit.lam, again.fit.feature_map.missing) == (
         prior.fit.signal,
         prior.fit.lam,
-        prior.fit.map.missing,
+        prior.fit.feature_map.missing,
     )
     assert (again.error, again.vanishes) == (prior.error, False)
 

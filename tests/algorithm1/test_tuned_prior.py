@@ -8,7 +8,7 @@ from support.cases import table
 from tunedprior import pretrain
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.errors import InputError
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
@@ -33,6 +33,6 @@ def test_a_unit_diagonal_takes_an_alpha_for_each_row() -> None:
 
 
 def test_the_standard_process_lives_in_the_unit_cube() -> None:
-    model = Standard(Box.around(Space.parse(PLANT)))(observed(6))
+    model = StandardSurrogate(Box.enclose(Space.parse(PLANT)))(observed(6))
     codes = torch.tensor([[-1.0, 1.0], [0.0, 0.5]], dtype=torch.float64)
     assert model.input_transform(codes).tolist() == [[0.0, 1.0], [0.5, 0.75]]

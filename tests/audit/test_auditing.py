@@ -7,7 +7,7 @@ import pytest
 
 import tunedprior
 from tunedprior import Target
-from tunedprior.audit import Audit, audit_of, rehearsals, wording
+from tunedprior.audit import Audit, rehearsals, run_audit, wording
 from tunedprior.audit.auditing import STEPS
 from tunedprior.audit.prediction import SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
@@ -23,7 +23,7 @@ def table(count: int = 60, seed: int = 0) -> pd.DataFrame:
 
 
 def quick(data: Any, space: Any = SPACE, **options: Any) -> Audit:
-    return audit_of(data, space, rehearse=False, **options)
+    return run_audit(data, space, rehearse=False, **options)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_repeats_tell_the_noise() -> None:
 @pytest.mark.usefixtures("short")
 def test_a_campaign_on_the_old_data_itself() -> None:
     steps: list[str] = []
-    found = audit_of(table(), SPACE, "y", "minimize", seed=1, advance=steps.append)
+    found = run_audit(table(), SPACE, "y", "minimize", seed=1, advance=steps.append)
     assert found.rehearsal is not None
     assert (found.rehearsal.trials, found.rehearsal.repeats) == (3, 1)
     for curve in (found.rehearsal.with_old, found.rehearsal.without, found.rehearsal.at_random):
@@ -112,14 +112,14 @@ def test_a_campaign_on_the_old_data_itself() -> None:
         assert list(curve) == sorted(curve, reverse=True)
     assert len(steps) <= STEPS
     assert "That is the most it can do" in str(found)
-    assert audit_of(table(), SPACE, "y", "minimize", seed=1).rehearsal == found.rehearsal
+    assert run_audit(table(), SPACE, "y", "minimize", seed=1).rehearsal == found.rehearsal
 
 
 def words_of(with_old: tuple[float, ...], without: tuple[float, ...]) -> tuple[str, str]:
     """What is said of campaigns that missed so much after each trial, and the verdict on that."""
     rehearsal = Rehearsal(len(with_old), 5, with_old, without, without, 4)
     prediction = SelfPrediction(90, 0.9, 0.1, None, False, None)
-    return wording.helped(rehearsal)[0], wording.verdict((), 90, None, prediction, rehearsal)
+    return wording.describe_rehearsal(rehearsal)[0], wording.describe_verdict((), 90, None, prediction, rehearsal)
 
 
 def test_the_verdict_rests_on_figures_that_are_shown_though_the_last_trial_says_otherwise() -> None:
@@ -148,7 +148,7 @@ def test_a_verdict_on_old_data_that_was_behind_says_so() -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_target() -> None:
-    found = audit_of(table(), SPACE, "y", Target(0.5, 0.6))
+    found = run_audit(table(), SPACE, "y", Target(0.5, 0.6))
     assert found.rehearsal is not None
     assert found.next_step.endswith("--target y=0.5..0.6")
 
@@ -202,4 +202,4 @@ def test_all_that_is_said_is_in_its_sentences() -> None:
 
 
 def test_the_package_is_there_without_importing_it() -> None:
-    assert tunedprior.audit.audit_of is audit_of
+    assert tunedprior.audit.run_audit is run_audit

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from tunedprior.audit import Fault
-from tunedprior.audit.faults import KINDS, in_order, places
-from tunedprior.audit.inspection import Inspection, inspected
+from tunedprior.audit.faults import KINDS, join_places, sort_faults
+from tunedprior.audit.inspection import Inspection, inspect_old_data
 from tunedprior.problem.space import Space
 
 SPACE = Space.parse({"heat": (20.0, 90.0), "flow": (0.5, 2.5), "time": (600.0, 3600.0), "gas": ["air", "argon", "N2"]})
@@ -34,7 +34,7 @@ def old() -> pd.DataFrame:
 
 
 def found_in(data: Any, space: Space = SPACE, target: str = "y") -> Inspection:
-    return inspected(data, space, target, "maximize", (), 0, lambda _doing: None)
+    return inspect_old_data(data, space, target, "maximize", (), 0, lambda _doing: None)
 
 
 def faults_of(data: Any, **options: Any) -> list[Fault]:
@@ -221,12 +221,12 @@ def test_rows_that_are_rejected_are_named_with_the_reason(old: pd.DataFrame) -> 
 
 def test_faults_come_in_the_order_in_which_they_are_to_be_mended() -> None:
     one, other = (Fault(kind, (), (), "", "") for kind in (KINDS[-1], KINDS[0]))
-    assert in_order([one, other]) == (other, one)
+    assert sort_faults([one, other]) == (other, one)
 
 
 def test_places_in_short() -> None:
-    assert places(["row 3"]) == "row 3"
-    assert places(["row 3", "row 4"]) == "rows 3 and 4"
+    assert join_places(["row 3"]) == "row 3"
+    assert join_places(["row 3", "row 4"]) == "rows 3 and 4"
 
 
 def test_html_and_odd_names(tmp_path: Path) -> None:

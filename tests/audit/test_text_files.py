@@ -5,27 +5,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tunedprior.audit.text_files import Opened, opened
+from tunedprior.audit.text_files import OpenedTable, open_table
 from tunedprior.errors import InputError
 
 NAMES, NUMERIC = ["heat", "gas", "y"], ["heat", "y"]
 PLAIN = "heat,gas,y\n20.5,air,1.5\n30.5,argon,2.5\n40.5,air,3.5\n50.5,argon,4.5\n"
 
 
-def read(folder: Path, content: str | bytes, name: str = "old.csv") -> Opened:
+def read(folder: Path, content: str | bytes, name: str = "old.csv") -> OpenedTable:
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return opened(path, NAMES, NUMERIC)
+    return open_table(path, NAMES, NUMERIC)
 
 
-def only(found: Opened) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def only(found: OpenedTable) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     (fault,) = found.faults
     assert fault.text
     assert fault.remedy
     return fault.kind, fault.columns, fault.rows
 
 
-def heats(found: Opened) -> list[float]:
+def heats(found: OpenedTable) -> list[float]:
     assert found.table is not None
     return [float(cell) for cell in found.table.table["heat"]]
 
@@ -62,7 +62,7 @@ def test_the_header_again(tmp_path: Path) -> None:
     assert only(found) == ("repeated header", (), ("line 6",))
     assert heats(found) == 2 * [20.5, 30.5, 40.5, 50.5]
     assert found.table is not None
-    assert found.table.where(4) == "line 7"
+    assert found.table.format_place(4) == "line 7"
     assert [one.row for one in found.rejected] == ["line 6"]
 
 
@@ -85,7 +85,7 @@ def test_decimal_commas_where_commas_separate(tmp_path: Path) -> None:
     quoted = read(tmp_path, "heat,gas,y\n" + "".join(f'"{k},25",air,1\n' for k in range(20, 24)))
     assert quoted.faults == ()
     assert heats(quoted) == [20.25, 21.25, 22.25, 23.25]
-    assert quoted.table.said == ("Numbers have decimal commas.",)
+    assert quoted.table.remarks == ("Numbers have decimal commas.",)
 
 
 def test_quoted_commas_that_may_be_thousands(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_several_faults_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_left_to_the_reader(tmp_path: Path) -> None:
-    assert opened({"heat": [1.0], "gas": ["air"], "y": [2.0]}, NAMES, NUMERIC).faults == ()
+    assert open_table({"heat": [1.0], "gas": ["air"], "y": [2.0]}, NAMES, NUMERIC).faults == ()
     with pytest.raises(InputError, match="no file"):
-        opened(str(tmp_path / "nothing.csv"), NAMES, NUMERIC)
+        open_table(str(tmp_path / "nothing.csv"), NAMES, NUMERIC)
     with pytest.raises(InputError, match="not a text file"):
         read(tmp_path, np.random.default_rng(0).bytes(2000))

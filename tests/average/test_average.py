@@ -66,7 +66,7 @@ def test_of_several_old_data_sets_the_good_one_is_trusted() -> None:
     assert found["good", "aligned"] > 0.9
     assert found["bad", "aligned"] + found["bad", "shape"] < 0.1
     listed = told(Optimizer(SPACE, list(tables.values())), 5)
-    assert [old.name for old in listed.surrogate.known] == ["old data 1", "old data 2"]
+    assert [old.name for old in listed.surrogate.sources] == ["old data 1", "old data 2"]
     pd.testing.assert_frame_equal(listed.predict(POOL), opt.predict(POOL))
     assert opt.ask(candidates=POOL) in POOL
 

@@ -20,9 +20,9 @@ from support.builders import (
     weighed_beforehand,
 )
 from support.cases import table
-from tunedprior.average.hypotheses import all_hypotheses
+from tunedprior.average.hypotheses import build_hypotheses
 from tunedprior.average.surrogate import Average
-from tunedprior.beliefs import belief
+from tunedprior.beliefs import get_belief
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.beliefs.uninformed import UninformedBelief
 from tunedprior.numerics.axes import Axes
@@ -53,28 +53,30 @@ def test_a_belief_alone_is_all_there_is(name: str) -> None:
 def test_every_kernel_has_mean_variance_one() -> None:
     stack = average_over(beliefs=("aligned", "matched", "uncertain")).hypotheses.processes.kernels
     box = table(4000, 2, low=-1.0, high=1.0)
-    means = stack.variances(box).mean(-1)
+    means = stack.evaluate_variances(box).mean(-1)
     assert len(means) > 12
     torch.testing.assert_close(means, torch.ones_like(means), rtol=0.1, atol=0)
 
 
 def test_plain_length_scales_are_drawn_and_grow_with_the_diagonal_of_the_box() -> None:
     plain, wide = (
-        torch.stack([version.covariance for version in UninformedBelief().versions((), Axes.numbers(inputs))]).log()
+        torch.stack(
+            [version.covariance for version in UninformedBelief().make_prior_covariances((), Axes.make_numeric(inputs))]
+        ).log()
         for inputs in (2, 8)
     )
     assert (wide.mean() - plain.mean()).item() == pytest.approx(np.log(2), abs=0.15)
     assert plain.std(0).min() > 0.8  # from a small part of the box to without end
     assert (plain[:, 0] - plain[:, 1]).std() > 0.8  # each input has its own
-    noise = [version.noise for version in UninformedBelief().versions((), Axes.numbers(2))]
+    noise = [version.noise for version in UninformedBelief().make_prior_covariances((), Axes.make_numeric(2))]
     assert min(noise) < 1e-3
     assert max(noise) > 1
 
 
 def test_a_belief_that_old_data_gives_no_mean_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AlignedBelief, "counts", lambda *_: False)
+    monkeypatch.setattr(AlignedBelief, "is_informative", lambda *_: False)
     known = _learnt_from((smooth,), 20)[1]
-    found = all_hypotheses(known, Axes.numbers(2), [belief("aligned")])
+    found = build_hypotheses(known, Axes.make_numeric(2), [get_belief("aligned")])
     assert {label.belief for label in found.labels} == {"uninformed"}
     assert len(found) > 2 * 96  # they are there beside the plain ones, under another name
 

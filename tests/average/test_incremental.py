@@ -11,7 +11,7 @@ from support.cases import table
 from support.mixtures import SHARES, four_processes
 from tunedprior import Optimizer
 from tunedprior.average import incremental
-from tunedprior.average.incremental import Factors, Seen
+from tunedprior.average.incremental import Factors, GramMatrices
 from tunedprior.errors import JitterWarning
 from tunedprior.numerics.linalg import cholesky
 
@@ -22,20 +22,20 @@ def points(count: int = 100) -> torch.Tensor:
     return table(count, 2, seed=1, low=-1.0, high=1.0)
 
 
-def assert_equal_to_the_last_digit(found: Seen, expected: Seen) -> None:
+def assert_equal_to_the_last_digit(found: GramMatrices, expected: GramMatrices) -> None:
     assert torch.equal(found.x, expected.x)
     assert torch.equal(found.gram, expected.gram)
     everyone = torch.arange(len(SHARES))
-    assert torch.equal(found.factors.dense(everyone), expected.factors.dense(everyone))
+    assert torch.equal(found.factors.to_dense(everyone), expected.factors.to_dense(everyone))
 
 
-def nothing_yet(noise: float = 1e-3, factorised: bool = True) -> Seen:
-    return Seen.nothing(four_processes([noise * (1 + k) for k in range(4)]), factorised)
+def nothing_yet(noise: float = 1e-3, factorised: bool = True) -> GramMatrices:
+    return GramMatrices.make_empty(four_processes([noise * (1 + k) for k in range(4)]), factorised)
 
 
-def fresh(x: torch.Tensor, noise: float = 1e-3) -> Seen:
+def fresh(x: torch.Tensor, noise: float = 1e-3) -> GramMatrices:
     """As if all points came at once, and nothing had been seen before."""
-    return nothing_yet(noise).showing(x)
+    return nothing_yet(noise).extend_to(x)
 
 
 @pytest.mark.parametrize("count", LENGTHS)
@@ -43,15 +43,15 @@ def test_what_has_grown_is_what_is_computed_directly(count: int) -> None:
     x = points(count)
     seen = fresh(x)
     held = seen.processes
-    torch.testing.assert_close(seen.gram, held.kernels.matrices(x, x), rtol=1e-12, atol=1e-13)
-    covariance = held.with_noise(held.covariance(x, x))
-    factor, right = seen.factors.dense(torch.tensor([2, 0])), table(4, count, 3, seed=9)
+    torch.testing.assert_close(seen.gram, held.kernels.evaluate_matrices(x, x), rtol=1e-12, atol=1e-13)
+    covariance = held.add_noise(held.compute_covariance(x, x))
+    factor, right = seen.factors.to_dense(torch.tensor([2, 0])), table(4, count, 3, seed=9)
     direct = cholesky(covariance)
     torch.testing.assert_close(factor, direct[[2, 0]], rtol=1e-9, atol=1e-10)
     solved = torch.linalg.solve_triangular(direct, right, upper=False)
     torch.testing.assert_close(seen.factors.solve(right), solved, rtol=1e-8, atol=1e-8)
-    torch.testing.assert_close(seen.factors.diagonal(), direct.diagonal(dim1=-2, dim2=-1), rtol=1e-9, atol=1e-10)
-    without = nothing_yet(factorised=False).showing(x)
+    torch.testing.assert_close(seen.factors.get_diagonal(), direct.diagonal(dim1=-2, dim2=-1), rtol=1e-9, atol=1e-10)
+    without = nothing_yet(factorised=False).extend_to(x)
     assert without.factors is None
     assert torch.equal(without.gram, seen.gram)
 
@@ -61,7 +61,7 @@ def test_it_does_not_matter_when_points_came(steps: list[int]) -> None:
     seen, count = nothing_yet(), 0
     for step in steps:
         count += step
-        seen = seen.showing(points(70)[:count])
+        seen = seen.extend_to(points(70)[:count])
         if count in (1, 31, 32, 33, 40, 64, 70):
             assert_equal_to_the_last_digit(seen, fresh(points(70)[:count]))
 
@@ -71,7 +71,7 @@ def test_it_does_not_matter_what_else_was_shown() -> None:
     other = x.clone()
     other[50:] = -x[50:]
     for shown in (x[:90], x[:40], x[:90], other, x[:3], x[:0], x, other[:70], x.flip(0), x):
-        seen = seen.showing(shown)
+        seen = seen.extend_to(shown)
         assert len(seen) == len(shown)
         if len(shown):
             assert_equal_to_the_last_digit(seen, fresh(shown))
@@ -84,10 +84,10 @@ def test_pivots_lost_to_rounding_are_had_by_jitter() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for shown in (x[:30], x[:45], x[:60], x, x[:40], x[:20]):
-            seen = seen.showing(shown)
+            seen = seen.extend_to(shown)
             assert_equal_to_the_last_digit(seen, fresh(shown, noise=0.0))
-            factor = seen.factors.dense(torch.arange(4))
-            covariance = seen.processes.covariance(shown, shown)
+            factor = seen.factors.to_dense(torch.arange(4))
+            covariance = seen.processes.compute_covariance(shown, shown)
             torch.testing.assert_close(factor @ factor.mT, covariance, rtol=1e-5, atol=1e-5)
     assert {w.category for w in caught} == {JitterWarning}
 
@@ -95,10 +95,10 @@ def test_pivots_lost_to_rounding_are_had_by_jitter() -> None:
 def test_factors_of_whole_matrices_can_be_in_blocks() -> None:
     root = table(3, 9, 9)
     covariance = root @ root.mT + torch.eye(9).double()
-    in_blocks, in_one = Factors.whole(covariance, [4, 9]), Factors.whole(covariance)
+    in_blocks, in_one = Factors.from_covariance(covariance, [4, 9]), Factors.from_covariance(covariance)
     assert in_blocks.ends == [4, 9]
     assert len(in_one) == 9
-    assert torch.equal(in_blocks.dense(torch.arange(3)), in_one.dense(torch.arange(3)))
+    assert torch.equal(in_blocks.to_dense(torch.arange(3)), in_one.to_dense(torch.arange(3)))
 
 
 def test_many_may_go_on_from_the_same_one() -> None:
@@ -106,7 +106,7 @@ def test_many_may_go_on_from_the_same_one() -> None:
     x = points()
     before = fresh(x[:50])
     expected = fresh(x[:50])
-    longer, shorter, other = before.showing(x), before.showing(x[:40]), before.showing(x.flip(0)[:60])
+    longer, shorter, other = before.extend_to(x), before.extend_to(x[:40]), before.extend_to(x.flip(0)[:60])
     for found, shown in ((longer, x), (shorter, x[:40]), (other, x.flip(0)[:60])):
         assert_equal_to_the_last_digit(found, fresh(shown))
     assert_equal_to_the_last_digit(before, expected)

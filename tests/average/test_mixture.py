@@ -30,7 +30,7 @@ from support.mixtures import (
     by_member,
     mixture,
 )
-from tunedprior.average.mixture import MixtureOfProcesses, slots
+from tunedprior.average.mixture import MixtureOfProcesses, assign_members
 from tunedprior.average.processes import Processes
 from tunedprior.errors import InputError
 from tunedprior.kernels.stack import KernelStack
@@ -95,13 +95,13 @@ def test_a_member_is_the_standard_gaussian_process_of_botorch() -> None:
 
 def test_settings_are_seen_through_the_box() -> None:
     """A category is no number: codes 0, 1, 2 are equally far from each other."""
-    box = Box.around(Space.parse({"gas": ["air", "argon", "helium"], "x": (0.0, 1.0)}))
+    box = Box.enclose(Space.parse({"gas": ["air", "argon", "helium"], "x": (0.0, 1.0)}))
     one = Processes(KernelStack(torch.full((1, 4), 2.0).double()), vector([[1.0]]), vector([0.01]), CONSTANT)
     codes = vector([[0.0, 0.5], [1.0, -0.5], [2.0, 0.0]])
     model = MixtureOfProcesses(one, vector([1.0]), torch.tensor([0]), box, codes[:1], vector([[1.0]]))
     argon, helium = model.posterior(vector([[[1.0, 0.5]], [[2.0, 0.5]]])).mean.flatten()
     assert argon == pytest.approx(helium.item())
-    inputs = box.inputs(codes).tolist()
+    inputs = box.to_kernel_inputs(codes).tolist()
     kernel = reference.process([reference.stationary("matern 5/2", [2.0] * 4)], [1.0], CONSTANT)
     means, _ = reference.joint_posterior(kernel, inputs[:1], [1.0], 0.01, 1.0, inputs)
     torch.testing.assert_close(model.posterior(codes).mean[0, :, 0], vector(means))
@@ -110,9 +110,9 @@ def test_settings_are_seen_through_the_box() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=200).filter(lambda w: sum(w) > 1e-3), st.integers(1, 100))
 def test_no_weight_is_off_by_more_than_one_member(weights: list[float], count: int) -> None:
     shares = vector(weights) / sum(weights)
-    members = slots(vector(weights), count)
+    members = assign_members(vector(weights), count)
     assert members.shape == (count,)
-    assert torch.equal(members, slots(vector(weights), count))
+    assert torch.equal(members, assign_members(vector(weights), count))
     held = torch.bincount(members, minlength=len(weights))
     assert len(held) == len(weights)
     assert ((held - count * shares).abs() <= 1 + 1e-9).all()
@@ -121,15 +121,15 @@ def test_no_weight_is_off_by_more_than_one_member(weights: list[float], count: i
 def test_a_certain_process_is_every_member_and_equal_ones_share_them() -> None:
     certain = torch.zeros(50).double()
     certain[17] = 1.0
-    assert set(slots(certain).tolist()) == {17}
-    assert torch.bincount(slots(torch.ones(4).double(), 64)).tolist() == [16] * 4
-    assert torch.bincount(slots(vector([2.0, 6.0]), 8)).tolist() == [2, 6]  # need not sum to 1
+    assert set(assign_members(certain).tolist()) == {17}
+    assert torch.bincount(assign_members(torch.ones(4).double(), 64)).tolist() == [16] * 4
+    assert torch.bincount(assign_members(vector([2.0, 6.0]), 8)).tolist() == [2, 6]  # need not sum to 1
 
 
 def test_many_light_processes_have_their_members_together() -> None:
     """None of 10,000 deserves a member, but half of the probability lies with them."""
     weights = torch.cat([vector([0.5]), torch.full((10_000,), 0.5 / 10_000).double()])
-    members = slots(weights, 64)
+    members = assign_members(weights, 64)
     assert (members == 0).sum() == 32
     assert len(members.unique()) == 33
 

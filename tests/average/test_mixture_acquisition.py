@@ -15,13 +15,13 @@ from botorch.models import SingleTaskGP
 
 from support.cases import number, table
 from support.mixtures import mixture_of_many
-from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.lattice import EncodedSpace
 from tunedprior.acquisition.search import maximize
 from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.stack import KernelStack
-from tunedprior.numerics.log_improvements import improvement
+from tunedprior.numerics.log_improvements import compute_log_improvement
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
@@ -33,8 +33,8 @@ def by_autograd(acquisition: AcquisitionFunction, codes: torch.Tensor) -> tuple[
 
 
 def assert_same(acquisition: AcquisitionFunction, codes: torch.Tensor, tolerance: float = 1e-8) -> None:
-    fast = MixtureAcquisition.of(acquisition)
-    values, gradients = fast.values_and_gradients(codes)
+    fast = MixtureAcquisition.from_botorch(acquisition)
+    values, gradients = fast.evaluate_with_gradients(codes)
     expected, slopes = by_autograd(acquisition, codes)
     torch.testing.assert_close(values, expected, rtol=tolerance, atol=tolerance)
     torch.testing.assert_close(fast(codes[:, None]), values, rtol=0, atol=0)
@@ -68,7 +68,7 @@ def test_what_is_certain_has_values_and_gradients() -> None:
     """At observations without noise: GPyTorch's floor of the variance, and no slope of it."""
     kernels = KernelStack(torch.tensor([[2.0], [3.0]]).double())
     exact = Processes(kernels, torch.eye(2).double(), torch.tensor([1e-12, 1e-12]).double(), 0.3)
-    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.around(Space.parse({"a": (-1.0, 1.0)}))
+    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
     amplitude = torch.tensor([1e-4, 1.0]).double()
     model = MixtureOfProcesses(exact, amplitude, torch.tensor([0, 1, 1]), box, codes, codes**2)
     for acquisition in (LogExpectedImprovement(model, best_f=0.64), UpperConfidenceBound(model, beta=2.0)):
@@ -81,7 +81,7 @@ def test_what_is_all_but_certain_has_no_slope_below_a_floor(amplitude: float) ->
     """Near an observation: the kernel's variance has a floor, and so has that of the response; either will do."""
     kernels = KernelStack(torch.tensor([[2.0]]).double())
     exact = Processes(kernels, torch.ones(1, 1).double(), torch.tensor([1e-12]).double(), 0.3)
-    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.around(Space.parse({"a": (-1.0, 1.0)}))
+    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
     size = torch.tensor([amplitude]).double()
     model = MixtureOfProcesses(exact, size, torch.tensor([0]), box, codes, codes**2)
     near = codes + torch.tensor([[3e-6, 1e-4, 1e-3, 1e-2, 0.1]]).double()
@@ -99,11 +99,11 @@ def test_pending_settings_are_part_of_the_model(kind: str) -> None:
 def test_codes_of_fixed_parameters_have_no_gradient() -> None:
     space = Space.parse({"a": (-1.0, 1.0), "gas": ["air"], "b": (0.0, 2.0), "kind": ["x"]})
     old = pd.DataFrame({"a": [0.0, 0.5], "gas": ["air", "argon"], "b": [0.1, 1.5], "kind": ["x", "x"]})
-    box = Box.around(space, old)
+    box = Box.enclose(space, old)
     plain = Processes(
         KernelStack(torch.full((1, 4), 0.8).double()), torch.ones(1, 1).double(), torch.ones(1) * 0.01, 0.3
     )
-    codes = box.codes(
+    codes = box.encode(
         [{"a": 0.3, "gas": "air", "b": 0.4, "kind": "x"}, {"a": -0.6, "gas": "air", "b": 1.4, "kind": "x"}]
     )
     y = torch.tensor([[1.0], [-1.0]]).double()
@@ -111,20 +111,20 @@ def test_codes_of_fixed_parameters_have_no_gradient() -> None:
     where = codes + torch.tensor([0.1, 0.0, 0.2, 0.0]).double()
     acquisition = LogExpectedImprovement(model, best_f=1.0)
     assert_same(acquisition, where)
-    _, gradients = MixtureAcquisition.of(acquisition).values_and_gradients(where)
+    _, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(where)
     assert (gradients[:, [1, 3]] == 0).all()
     assert (gradients[:, [0, 2]] != 0).all()
-    found = maximize(acquisition, Lattice.of(space, box), codes, seed=0)
+    found = maximize(acquisition, EncodedSpace.from_space(space, box), codes, seed=0)
     assert (found[[1, 3]] == 0).all()
 
 
 def test_improvement_has_all_its_digits_everywhere() -> None:
     """h'/h and φ/h by differences of log h, which are exact enough where the steps fit the scale."""
     u = torch.cat([-torch.logspace(7, -2, 400), torch.logspace(-2, 3, 200)]).double()
-    log_h, slope, rest = improvement(u)
+    log_h, slope, rest = compute_log_improvement(u)
     assert torch.isfinite(log_h).all()
     step = 1e-6 * u.abs().clamp(min=1)
-    difference = (improvement(u + step)[0] - improvement(u - step)[0]) / (2 * step)
+    difference = (compute_log_improvement(u + step)[0] - compute_log_improvement(u - step)[0]) / (2 * step)
     assert ((difference - slope).abs() <= 1e-5 * slope).all()
     near = u.abs() < 30
     torch.testing.assert_close(rest[near], 1 - (u * slope)[near], rtol=1e-9, atol=1e-11)
@@ -147,11 +147,11 @@ def test_there_is_none_for_other_acquisitions_and_models() -> None:
         qLogExpectedImprovement(model, best_f=0.0),
         LogExpectedImprovement(model.condition_on_observations(table(2, 1, 2), table(2, 1, 1)), best_f=0.0),
     ):
-        assert MixtureAcquisition.of(acquisition) is None
+        assert MixtureAcquisition.from_botorch(acquisition) is None
 
 
 @pytest.mark.parametrize("edge", [-100.0, 30.0])
 def test_improvement_is_continuous_where_its_series_begin(edge: float) -> None:
-    inside, outside = (improvement(number(edge * factor)[None]) for factor in (1 - 1e-12, 1 + 1e-12))
+    inside, outside = (compute_log_improvement(number(edge * factor)[None]) for factor in (1 - 1e-12, 1 + 1e-12))
     for left, right in zip(inside, outside, strict=True):
         torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-12)

@@ -160,13 +160,13 @@ def test_fantasies_with_given_noise() -> None:
 def test_expecting_is_conditioning_on_what_every_member_expects() -> None:
     model = mixture()
     told = model.condition_on_observations(X, model.posterior(X).mean)
-    assert_same_predictions(model.expecting(X), told)
-    assert len(model.expecting(X).amplitude) == len(set(MEMBERS)) < len(told.amplitude)
+    assert_same_predictions(model.condition_on_means(X), told)
+    assert len(model.condition_on_means(X).amplitude) == len(set(MEMBERS)) < len(told.amplitude)
 
 
 def test_expecting_twice() -> None:
     model, more = mixture(), table(2, 2, seed=15)
-    once, twice = model.expecting(torch.cat([X, more])), model.expecting(X).expecting(more)
+    once, twice = model.condition_on_means(torch.cat([X, more])), model.condition_on_means(X).condition_on_means(more)
     assert_same_predictions(once, twice, tolerance=1e-9)
 
 

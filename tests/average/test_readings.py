@@ -8,23 +8,23 @@ from support import reference
 from support.builders import ripple, rows_of_ripple, standardised
 from support.cases import table
 from tunedprior.average import readings as readings_module
-from tunedprior.average.readings import several_fits
+from tunedprior.average.readings import fit_training_set
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
-from tunedprior.machines.fit import lengthscale_of
+from tunedprior.machines.fit import get_lengthscales
 from tunedprior.problem.training_set import TrainingSet
 
 
 def read(x: torch.Tensor, y: torch.Tensor) -> list[Fit]:
-    return several_fits(TrainingSet(x, y, labels=False))
+    return fit_training_set(TrainingSet(x, y, labels=False))
 
 
 def test_a_reading_is_a_ridge_fit_of_all_old_data() -> None:
     x = table(12, 2, seed=3)
     y = standardised(torch.sin(3 * x[:, 0]) + 0.5 * x[:, 1])
     found = read(x, y)
-    assert len({tuple(lengthscale_of(reading, 2).tolist()) for reading in found}) == len(found) > 1
+    assert len({tuple(get_lengthscales(reading, 2).tolist()) for reading in found}) == len(found) > 1
     for reading in found:
-        kernel = reference.stationary("squared exponential", lengthscale_of(reading, 2).tolist())
+        kernel = reference.stationary("squared exponential", get_lengthscales(reading, 2).tolist())
         points = x.tolist()
         gram = [[kernel(p, q) for q in points] for p in points]
         expected = reference.ridge(gram, y.tolist(), reading.lam)
@@ -33,7 +33,7 @@ def test_a_reading_is_a_ridge_fit_of_all_old_data() -> None:
         predicted = [sum(a * kernel(p, q) for a, p in zip(expected, points, strict=True)) for q in new.tolist()]
         np.testing.assert_allclose(reading(new), predicted, rtol=1e-5, atol=1e-6)
     # The first one sees that the second input matters less.
-    first, second = lengthscale_of(found[0], 2).tolist()
+    first, second = get_lengthscales(found[0], 2).tolist()
     assert first < 0.5 * second
 
 
@@ -68,14 +68,14 @@ def test_readings_of_many_rows_are_streamed(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("num_inputs", "factor"), [(2, 1.0), (8, 2.0)])
 def test_fixed_length_scales_grow_with_the_diagonal_of_the_box(num_inputs: int, factor: float) -> None:
     x = table(12, num_inputs, seed=3)
-    found = [lengthscale_of(one, num_inputs).tolist() for one in read(x, standardised(x[:, 0]))[1:]]
+    found = [get_lengthscales(one, num_inputs).tolist() for one in read(x, standardised(x[:, 0]))[1:]]
     assert found == [pytest.approx([factor * fixed] * num_inputs) for fixed in (0.3, 0.6, 1.2)]
 
 
 def test_a_parameter_that_old_data_does_not_know_does_not_matter() -> None:
     x, z = table(12, 2, seed=3), table(9, 2, seed=4)
     training = TrainingSet(x, standardised(x[:, 0]), labels=False)
-    for reading in several_fits(training, absent=[1]):
+    for reading in fit_training_set(training, absent=[1]):
         moved = z.clone()
         moved[:, 1] = -z[:, 1]
         torch.testing.assert_close(reading(z), reading(moved), rtol=1e-4, atol=1e-5)

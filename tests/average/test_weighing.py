@@ -26,10 +26,10 @@ from support.builders import (
 from tunedprior import Optimizer
 from tunedprior.average import weighing
 from tunedprior.average.processes import Processes
-from tunedprior.beliefs.uninformed import CERTAINTY, CONSTANT, UninformedBelief, plain_prior
+from tunedprior.beliefs.uninformed import CERTAINTY, CONSTANT, UninformedBelief, make_plain_prior
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.models.fitting import LEAST_NOISE
-from tunedprior.numerics.evidence import log_evidence
+from tunedprior.numerics.evidence import compute_log_evidence
 from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
@@ -60,7 +60,7 @@ def test_evidence_is_the_likelihood_with_the_amplitude_integrated_out() -> None:
     held = ("uninformed", "shape", "aligned", "matched", "uncertain")
     average, observations = average_over(rows=8, beliefs=held), observed(4)
     weighed = weighed_after(average, observations)
-    x, y = average.box.inputs(observations.codes), observations.y[:, 0].tolist()
+    x, y = average.box.to_kernel_inputs(observations.X), observations.y[:, 0].tolist()
     found = weighed.weights.log() - weighed.hypotheses.log_prior
     steps = max(1, len(found) // 130)  # some of all kinds
     chosen = sorted({*range(0, len(found), steps), len(found) - 1})
@@ -103,7 +103,7 @@ def test_weights_are_probabilities_that_change_with_every_observation() -> None:
 
 def test_the_order_of_observations_does_not_matter() -> None:
     average, observations = average_over(unrelated), observed(7)
-    turned = replace(observations, codes=observations.codes.flip(0), y=observations.y.flip(0))
+    turned = replace(observations, X=observations.X.flip(0), y=observations.y.flip(0))
     torch.testing.assert_close(
         weighed_after(average, turned).weights, weighed_after(average, observations).weights, rtol=0, atol=1e-4
     )
@@ -142,7 +142,7 @@ def test_known_noise_decides_how_closely_observations_are_followed() -> None:
 def test_observations_draw_length_scales_of_their_own() -> None:
     average, settings = average_over(unrelated), Space.parse(SPACE).sobol(12, seed=5)
     y = torch.tensor([math.sin(3 * setting["a"]) for setting in settings], dtype=torch.float64)[:, None]
-    observations = Observations(average.box.codes(settings), (y - y.mean()) / y.std(correction=0))
+    observations = Observations(average.box.encode(settings), (y - y.mean()) / y.std(correction=0))
     before, after = weighed_beforehand(average).hypotheses, weighed_after(average, observations).hypotheses
     first, second = after.processes.kernels.lengthscales[after.top_row].tolist()
     assert first < 0.5 * second  # the second input does not matter
@@ -161,22 +161,22 @@ def test_draws_near_the_top_are_no_advantage() -> None:
     """Σ w_i p(D | θ_i) over all draws is the evidence that many draws from the prior alone give."""
     average, observations = average_over(unrelated), observed(10)
     weighed = weighed_after(average, observations)
-    among, x, y = weighed.hypotheses, average.box.inputs(observations.codes), observations.y
+    among, x, y = weighed.hypotheses, average.box.to_kernel_inputs(observations.X), observations.y
     plain = among.from_prior | among.near_top
     seen = weighed.weights.log() - among.log_prior  # log p(D | h), up to the constant that the first one has
     found = (among.log_prior + seen)[plain].logsumexp(0) - seen[0]
 
     def evidence(theta: torch.Tensor) -> torch.Tensor:
-        lengths = among.axes.lengthscales(theta[:, :-1].exp())
+        lengths = among.axes.expand_lengthscales(theta[:, :-1].exp())
         processes = Processes(
             KernelStack(lengths), torch.eye(len(theta)).double(),
             theta[:, -1].exp(), CONSTANT,
         )  # fmt: skip
-        factor = cholesky(processes.with_noise(processes.covariance(x, x)))
+        factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
         white = torch.linalg.solve_triangular(factor, y.expand(len(theta), *y.shape), upper=False)
-        return log_evidence(factor.diagonal(dim1=-2, dim2=-1), white, CERTAINTY)
+        return compute_log_evidence(factor.diagonal(dim1=-2, dim2=-1), white, CERTAINTY)
 
-    prior = plain_prior(2)
+    prior = make_plain_prior(2)
     one = evidence(prior.sample(48))[0]  # the first hypothesis is the first draw
     many = evidence(prior.sample(4096)).logsumexp(0) - math.log(4096)
     assert (found - math.log(UninformedBelief.mass)).item() == pytest.approx((many - one).item(), abs=0.35)
@@ -203,18 +203,18 @@ def test_with_a_budget_the_probable_ones_are_weighed_all_the_same(
     )
     torch.testing.assert_close(found.amplitude[kept], every.amplitude[kept], rtol=1e-6, atol=0)
     rows = kept.nonzero().flatten()
-    torch.testing.assert_close(found.factor(rows), every.factor(rows), rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(found.build_dense_factors(rows), every.build_dense_factors(rows), rtol=1e-7, atol=1e-9)
     assert (again.predict(pool)["mean"] - predicted["mean"]).abs().max() < 0.1 * predicted["std"].max()
     np.testing.assert_allclose(again.trust.relations["slope"], trust.relations["slope"], rtol=0.01)
 
 
 def test_stages_double_and_fit_into_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weighing, "_BUDGET", 10_000)
-    assert weighing._stages(10, 100) == [10]
-    assert weighing._stages(11, 100) == [6, 11]
-    assert weighing._stages(100, 100) == [7, 13, 25, 50, 100]
+    assert weighing._list_stages(10, 100) == [10]
+    assert weighing._list_stages(11, 100) == [6, 11]
+    assert weighing._list_stages(100, 100) == [7, 13, 25, 50, 100]
     for count in range(1, 60):
-        stages = weighing._stages(count, 100)
+        stages = weighing._list_stages(count, 100)
         assert stages[-1] == count
         assert stages[0] ** 2 * 100 <= 10_000
         assert all(2 * before >= after > before for before, after in pairwise(stages))
@@ -225,7 +225,7 @@ def test_stages_double_and_fit_into_the_budget(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_cache_changes_nothing_and_stays_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     average, observations = average_over(), observed(40)
-    first = replace(observations, codes=observations.codes[:33], y=observations.y[:33])
+    first = replace(observations, X=observations.X[:33], y=observations.y[:33])
     _, cache = average.weigh(first)
     assert len(cache) == 33
     with_cache, after = average.weigh(observations, cache)
@@ -261,7 +261,7 @@ def test_length_scales_settle_with_many_observations_whoever_remembers_them() ->
     average, every = average_over(), observed(131)
     kernels, cache = [], None
     for count in (100, 101, 127, 128, 131):
-        observations = Observations(every.codes[:count], standardised(every.y[:count]))
+        observations = Observations(every.X[:count], standardised(every.y[:count]))
         weighed, cache = average.weigh(observations, cache)
         afresh = average.weigh(observations)[0]
         assert torch.equal(weighed.weights, afresh.weights)
@@ -281,5 +281,5 @@ def test_length_scales_that_have_settled_are_nearly_those_of_all_observations(mo
     assert (kernels_of(settled)[fitted] / kernels_of(afresh)[fitted]).log().abs().mean() < 0.3
 
 
-def kernels_of(weighed: weighing.Weighed) -> torch.Tensor:
+def kernels_of(weighed: weighing.WeightedHypotheses) -> torch.Tensor:
     return weighed.hypotheses.processes.kernels.lengthscales

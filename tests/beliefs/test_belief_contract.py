@@ -16,10 +16,10 @@ from support.builders import belief_kernel
 from support.cases import table
 from support.contract import InsideTheBox
 from support.features import random_indices
-from tunedprior.beliefs import AlignedFeatures
+from tunedprior.beliefs import AlignedFeatureKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import SquaredExponential
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.features.explicit import FeatureKernel
 
 
 class OfABelief(InsideTheBox):
@@ -138,9 +138,9 @@ class TestFixedReweightedByFeatures(unittest.TestCase, OfFeatures):
 class TestAlignedFeatures(unittest.TestCase, OfABelief):
     def make(self, base: SquaredExponential, num_inputs: int, active_dims: list[int] | None) -> Kernel:  # noqa: ARG002
         indices = random_indices(num_inputs, 6, seed=2, highest=3)
-        return AlignedFeatures(base, indices, table(6, seed=3), table(6, 2, seed=4) / 4, 0.7)
+        return AlignedFeatureKernel(base, indices, table(6, seed=3), table(6, 2, seed=4) / 4, 0.7)
 
 
 class TestExplicit(unittest.TestCase, OfABelief):
     def make(self, base: SquaredExponential, num_inputs: int, active_dims: list[int] | None) -> Kernel:  # noqa: ARG002
-        return Explicit(base, random_indices(num_inputs, 6, seed=2, highest=3), 0.1 + table(6, seed=7).abs(), 0.3)
+        return FeatureKernel(base, random_indices(num_inputs, 6, seed=2, highest=3), 0.1 + table(6, seed=7).abs(), 0.3)

@@ -9,11 +9,11 @@ from gpytorch.kernels import Kernel, RBFKernel, ScaleKernel
 
 from support.builders import KERNEL_BELIEFS, LAM, belief_kernel, learnt_belief, normal
 from support.cases import number, table
-from tunedprior.beliefs import Aligned, Matched, Uncertain
+from tunedprior.beliefs import AlignedKernel, MatchedKernel, UncertainKernel
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, Reweighted, SquaredExponential, pair_sums
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, pair_sums
 from tunedprior.kernels.features import explicit as explicit_features
-from tunedprior.numerics.chunking import chunks
+from tunedprior.numerics.chunking import iterate_chunks
 
 BOTH_WAYS = [f"{name} by {way}" for way in ("sums", "features") for name in KERNEL_BELIEFS]
 
@@ -21,7 +21,7 @@ BOTH_WAYS = [f"{name} by {way}" for way in ("sums", "features") for name in KERN
 @pytest.fixture(params=[*BOTH_WAYS, "cubic"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     if request.param == "cubic":
-        return Uncertain(Polynomial(3, number(0.7)), table(4, 2, seed=9), normal(4), LAM)
+        return UncertainKernel(Polynomial(3, number(0.7)), table(4, 2, seed=9), normal(4), LAM)
     name, way = request.param.split(" by ")
     return learnt_belief(name, by_features=way == "features")
 
@@ -66,7 +66,9 @@ def test_chunking_does_not_change_the_result(kernel: Kernel, monkeypatch: pytest
     monkeypatch.setattr(pair_sums, "_CHUNK", 12)
     monkeypatch.setattr(pair_sums, "_PAIRS_AT_ONCE", 4)
     monkeypatch.setattr(explicit_features, "_ENTRIES", {"cpu": 20})
-    monkeypatch.setattr(explicit_features, "chunks", lambda length, _: chunks(length, 3))  # not 64 or more
+    monkeypatch.setattr(
+        explicit_features, "iterate_chunks", lambda length, _: iterate_chunks(length, 3)
+    )  # not 64 or more
     parts = kernel.forward(x, z)
     torch.testing.assert_close(parts, whole, rtol=1e-11, atol=1e-13)
     torch.testing.assert_close(torch.autograd.grad(parts.square().sum(), x)[0], slope, rtol=1e-10, atol=1e-12)
@@ -98,7 +100,7 @@ def test_survives_copies_and_state_dicts(kernel: Kernel) -> None:
 def test_nothing_is_learnable_and_nothing_is_shared(kernel: Kernel) -> None:
     assert not any(parameter.requires_grad for parameter in kernel.parameters())
     base, anchors, alpha, x = SquaredExponential(number(0.7)), table(3, 2, seed=1), normal(3), table(4, 2)
-    made = Matched(base, anchors, alpha)
+    made = MatchedKernel(base, anchors, alpha)
     before = made(x).to_dense()
     base.lengthscale = 0.2
     anchors.zero_()
@@ -131,7 +133,7 @@ def test_zero_alpha_gives_the_zero_kernel(by_features: bool) -> None:
 
 
 def test_alpha_that_cancels_gives_the_zero_kernel() -> None:
-    made = Matched(Linear(), [[1.0, 0.5], [-1.0, -0.5]], [1.0, 1.0])
+    made = MatchedKernel(Linear(), [[1.0, 0.5], [-1.0, -0.5]], [1.0, 1.0])
     assert made(table(4, 2)).to_dense().abs().max() == 0
 
 
@@ -164,13 +166,13 @@ def test_points_must_be_in_the_domain_and_as_wide_as_the_anchors(kernel: Kernel)
 def test_options_that_cannot_be_used_are_refused() -> None:
     anchors, alpha = table(3, 2, seed=1), normal(3)
     with pytest.raises(InputError, match="only SquaredExponential will do; got Linear"):
-        Matched(Linear(), anchors, alpha, by_features=False)
+        MatchedKernel(Linear(), anchors, alpha, by_features=False)
     with pytest.raises(InputError, match="got Reweighted"):
-        Matched(Reweighted(Linear(), anchors, alpha), anchors, alpha)
+        MatchedKernel(ReweightedKernel(Linear(), anchors, alpha), anchors, alpha)
     with pytest.raises(InputError, match="λ must be"):
-        Aligned(Linear(), anchors, alpha, 0.0)
+        AlignedKernel(Linear(), anchors, alpha, 0.0)
     with pytest.raises(InputError, match="tolerance must be"):
-        Matched(Linear(), anchors, alpha, tolerance=-1.0)
+        MatchedKernel(Linear(), anchors, alpha, tolerance=-1.0)
     # Aligned needs K₂ alone, so it takes any free kernel.
-    aligned = Aligned(Reweighted(Linear(), anchors, alpha), anchors, alpha, LAM)
+    aligned = AlignedKernel(ReweightedKernel(Linear(), anchors, alpha), anchors, alpha, LAM)
     assert torch.isfinite(aligned(anchors).to_dense()).all()

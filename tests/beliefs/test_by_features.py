@@ -5,7 +5,7 @@ import torch
 
 from support.builders import KERNEL_BELIEFS, LAM, belief_kernel, learnt, learnt_belief, normal
 from support.cases import number, table
-from tunedprior.beliefs import Aligned, FixedReweighted, Matched
+from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import Exponential, FreeKernel, Linear, LogRatio, Polynomial, SquaredExponential
 
@@ -49,16 +49,16 @@ def test_many_anchors_make_no_more_features(name: str) -> None:
 
 def test_aligned_takes_features_only_where_they_are_far_fewer_than_the_anchors() -> None:
     base = SquaredExponential(number(0.8))
-    assert not Aligned(base, *learnt(base, 10, 2), LAM).by_features
-    assert Aligned(base, *learnt(base, 10, 2), LAM, by_features=True).num_features > 10
-    many = Aligned(base, *learnt(base, 300, 2), LAM)
+    assert not AlignedKernel(base, *learnt(base, 10, 2), LAM).by_features
+    assert AlignedKernel(base, *learnt(base, 10, 2), LAM, by_features=True).num_features > 10
+    many = AlignedKernel(base, *learnt(base, 300, 2), LAM)
     assert many.num_features <= 150
 
 
 def test_features_of_few_anchors_take_no_more_memory_than_they_have_to() -> None:
     base = SquaredExponential(number(4.0))
     anchors, alpha = learnt(base, 3, 12)
-    kernel = Aligned(base, anchors, alpha, LAM, by_features=True, tolerance=1e-4)
+    kernel = AlignedKernel(base, anchors, alpha, LAM, by_features=True, tolerance=1e-4)
     assert kernel.num_features > 300
     assert kernel.explicit.mixing.shape[1] == 4  # ĝ, and a column for each anchor
 
@@ -90,13 +90,13 @@ def test_forty_inputs_are_no_trouble(name: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_very_many_inputs_of_a_dot_product_fall_back_to_the_sum() -> None:
     anchors, alpha = table(3, 150, seed=9, low=-0.2, high=0.2), table(3, seed=1)
-    assert not FixedReweighted(Exponential(number(1.0)), anchors, alpha).by_features
+    assert not FixedReweightedKernel(Exponential(number(1.0)), anchors, alpha).by_features
 
 
 def test_long_lengthscales_have_features_on_forty_inputs() -> None:
     base = SquaredExponential(number(20.0))
     anchors, alpha = learnt(base, 5, 40)
-    kernel, exact = Matched(base, anchors, alpha), Matched(base, anchors, alpha, by_features=False)
+    kernel, exact = MatchedKernel(base, anchors, alpha), MatchedKernel(base, anchors, alpha, by_features=False)
     assert kernel.by_features
     x = table(4, 40, low=-1, high=1)
     torch.testing.assert_close(kernel(x).to_dense(), exact(x).to_dense(), rtol=1e-5, atol=0)
@@ -104,8 +104,8 @@ def test_long_lengthscales_have_features_on_forty_inputs() -> None:
 
 def test_kernels_that_end_have_all_their_features_and_miss_nothing() -> None:
     base, anchors, alpha = Polynomial(3, number(0.7)), table(30, 2, seed=9), table(30, seed=1)
-    kernel = FixedReweighted(base, anchors, alpha, tolerance=1e-12)
-    exact = FixedReweighted(base, anchors, alpha, by_features=False)
+    kernel = FixedReweightedKernel(base, anchors, alpha, tolerance=1e-12)
+    exact = FixedReweightedKernel(base, anchors, alpha, by_features=False)
     x = table(5, 2)
     assert kernel.num_features == 10
     assert kernel.missing < 1e-10 * exact(x, diag=True).max()
@@ -114,20 +114,22 @@ def test_kernels_that_end_have_all_their_features_and_miss_nothing() -> None:
 
 def test_kernels_that_vanish_at_all_anchors_are_no_trouble() -> None:
     anchors = torch.cat([table(30, 1, low=-0.5, high=0.5), torch.zeros(30, 1, dtype=torch.float64)], dim=1)
-    made = Aligned(LogRatio(), anchors, table(30, seed=1), 0.1)
+    made = AlignedKernel(LogRatio(), anchors, table(30, seed=1), 0.1)
     assert torch.isfinite(made(anchors).to_dense()).all()
 
 
 def test_a_short_lengthscale_far_from_the_origin_is_searched_in_no_time() -> None:
     anchors, alpha = table(5, 1, low=0.9, high=1.0), table(5, seed=1)
-    kernel, exact = (Matched(SquaredExponential(number(0.03)), anchors, alpha, by_features=by) for by in (None, False))
+    kernel, exact = (
+        MatchedKernel(SquaredExponential(number(0.03)), anchors, alpha, by_features=by) for by in (None, False)
+    )
     torch.testing.assert_close(kernel(anchors).to_dense(), exact(anchors).to_dense(), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("base", [Linear(), Polynomial(2, number(1.0)), Exponential(number(1.0))], ids=str)
 def test_aligned_by_features_of_dot_products(base: FreeKernel) -> None:
     anchors, alpha = table(40, 2, low=-1, high=1), table(40, seed=1)
-    kernel, exact = (Aligned(base, anchors, alpha, 0.1, by_features=by) for by in (True, False))
+    kernel, exact = (AlignedKernel(base, anchors, alpha, 0.1, by_features=by) for by in (True, False))
     x = table(20, 2, seed=3, low=-1, high=1)
     largest = exact(x, diag=True).max().item()
     torch.testing.assert_close(kernel(x).to_dense(), exact(x).to_dense(), rtol=0, atol=1e-5 * largest)
@@ -148,11 +150,11 @@ def test_features_agree_with_the_exact_sum(name: str, lengthscale: float) -> Non
 def test_kernels_that_end_are_exact() -> None:
     anchors, alpha = table(5, 2, seed=9), normal(5)
     x = table(4, 2)
-    kernel = Matched(Polynomial(3, number(0.7)), anchors, alpha)
+    kernel = MatchedKernel(Polynomial(3, number(0.7)), anchors, alpha)
     assert kernel.num_features == 10
     base = Polynomial(3, number(0.7), num_inputs=2).requires_grad_(False)
-    features, weights = base.features(x, 3), base.weights(3)
-    w = alpha @ (weights * base.features(anchors, 3))
+    features, weights = base.evaluate_features(x, 3), base.compute_weights(3)
+    w = alpha @ (weights * base.evaluate_features(anchors, 3))
     expected = (weights * w * features) @ (weights * w * features).mT
     torch.testing.assert_close(kernel(x).to_dense(), expected, rtol=1e-12, atol=1e-14)
 
@@ -160,11 +162,11 @@ def test_kernels_that_end_are_exact() -> None:
 def test_too_many_features_are_refused() -> None:
     given = Exponential(number(4.0)), table(5, 8, seed=9), normal(5)
     with pytest.raises(InputError, match="should number 65,536 at most; Exponential on 8 inputs"):
-        Matched(*given, by_features=True)
+        MatchedKernel(*given, by_features=True)
     with pytest.raises(InputError, match="Without explicit features only SquaredExponential will do; got Exponential"):
-        Matched(*given)
+        MatchedKernel(*given)
 
 
 def test_open_domains_are_cut_where_the_anchors_are() -> None:
-    kernel = Matched(LogRatio(), table(4, 2, seed=9, low=-0.8, high=0.8), normal(4))
+    kernel = MatchedKernel(LogRatio(), table(4, 2, seed=9, low=-0.8, high=0.8), normal(4))
     assert kernel.num_features == len(set(map(tuple, kernel.explicit.features.indices.tolist()))) > 2

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from support.builders import KERNEL_BELIEFS, belief_kernel, corners, learnt, learnt_belief
 from support.cases import number, table
-from tunedprior.beliefs import FixedReweighted
+from tunedprior.beliefs import FixedReweightedKernel
 from tunedprior.kernels import LogRatio, SquaredExponential
 
 
@@ -31,8 +31,8 @@ def test_no_more_is_missing_than_is_certified(
 
 def test_what_is_missing_of_a_log_ratio_is_certified_too() -> None:
     anchors, alpha = table(4, 2, seed=9, low=-0.8, high=0.8), table(4, seed=1)
-    kernel = FixedReweighted(LogRatio(), anchors, alpha, by_features=True, tolerance=1e-4)
-    exact = FixedReweighted(LogRatio(), anchors, alpha, by_features=False)
+    kernel = FixedReweightedKernel(LogRatio(), anchors, alpha, by_features=True, tolerance=1e-4)
+    exact = FixedReweightedKernel(LogRatio(), anchors, alpha, by_features=False)
     far = anchors.abs().amax(0)
     x = torch.cat([table(200, 2, low=-1, high=1), torch.tensor([[1.0, 1.0], [-1.0, 1.0]])]) * far
     off = (kernel(x, diag=True) - exact(x, diag=True)).abs()
@@ -43,8 +43,8 @@ def test_what_is_missing_of_a_log_ratio_is_certified_too() -> None:
 def test_a_kernel_with_a_pole_is_certified_beyond_the_anchors() -> None:
     anchors, alpha = table(6, 2, seed=9, low=-0.3, high=0.3), table(6, seed=1)
     for tolerance in (1e-3, 1e-6):
-        kernel = FixedReweighted(LogRatio(), anchors, alpha, by_features=True, tolerance=tolerance)
-        exact = FixedReweighted(LogRatio(), anchors, alpha, by_features=False)
+        kernel = FixedReweightedKernel(LogRatio(), anchors, alpha, by_features=True, tolerance=tolerance)
+        exact = FixedReweightedKernel(LogRatio(), anchors, alpha, by_features=False)
         x = torch.cat([table(400, 2, low=-0.95, high=0.95), torch.tensor([[0.95, 0.95]], dtype=torch.float64)])
         off = (kernel(x, diag=True) - exact(x, diag=True)).abs()
         assert (off <= kernel.missing).all()

@@ -5,10 +5,10 @@ import torch
 
 from support.builders import KERNEL_BELIEFS, belief_kernel, rows_of_ripple, vector
 from support.cases import table
-from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain, belief
-from tunedprior.kernels import Polynomial, Reweighted, SquaredExponential
+from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel, get_belief
+from tunedprior.kernels import Polynomial, ReweightedKernel, SquaredExponential
 from tunedprior.machines import AlphaFit, FeatureFit, streamed
-from tunedprior.machines.fit import lengthscale_of
+from tunedprior.machines.fit import get_lengthscales
 from tunedprior.machines.streamed import FeatureMap
 
 
@@ -21,8 +21,8 @@ def complete(monkeypatch: pytest.MonkeyPatch) -> None:
 def fits_of_the_same_rows() -> tuple[AlphaFit, FeatureFit]:
     """With an α for each row, and in features."""
     x, y = rows_of_ripple(80)
-    by_alpha = AlphaFit.by_evidence(x, y, vector([0.8, 1.1]))
-    return by_alpha, FeatureFit.by_evidence(FeatureMap.of(by_alpha.kernel, x, 512), x, y)
+    by_alpha = AlphaFit.fit_by_evidence(x, y, vector([0.8, 1.1]))
+    return by_alpha, FeatureFit.fit_by_evidence(FeatureMap.from_largest_features(by_alpha.kernel, x, 512), x, y)
 
 
 @pytest.mark.usefixtures("complete")
@@ -32,19 +32,19 @@ def test_beliefs_of_many_rows_are_the_exact_ones(name: str) -> None:
     assert by_features.lam == pytest.approx(by_alpha.lam)
     exact = belief_kernel(name, by_alpha.kernel, by_alpha.anchors, by_alpha.alpha, lam=by_alpha.lam, by_features=False)
     z, batch = table(6, 2, seed=8, low=-1, high=1), table(3, 4, 2, seed=9, low=-1, high=1)
-    kernel = belief(name).kernel(by_features)
+    kernel = get_belief(name).make_kernel(by_features)
     torch.testing.assert_close(kernel(z, batch).to_dense(), exact(z, batch).to_dense(), rtol=0, atol=1e-6)
     torch.testing.assert_close(kernel(z).to_dense(), exact(z).to_dense(), rtol=0, atol=1e-6)
     torch.testing.assert_close(kernel(z, diag=True), exact(z, diag=True), rtol=0, atol=1e-6)
     torch.testing.assert_close(by_features(z), by_alpha(z), rtol=0, atol=1e-6)
-    torch.testing.assert_close(lengthscale_of(by_features, 2), lengthscale_of(by_alpha, 2))
+    torch.testing.assert_close(get_lengthscales(by_features, 2), get_lengthscales(by_alpha, 2))
 
 
 @pytest.mark.parametrize("name", KERNEL_BELIEFS)
 def test_beliefs_of_the_features_that_matter_are_close_and_covariances(name: str) -> None:
     by_alpha, by_features = fits_of_the_same_rows()
     z = table(12, 2, seed=8, low=-1, high=1)
-    exact, gram = (belief(name).kernel(fit)(z).to_dense() for fit in (by_alpha, by_features))
+    exact, gram = (get_belief(name).make_kernel(fit)(z).to_dense() for fit in (by_alpha, by_features))
     largest = exact.diagonal().max().item()
     torch.testing.assert_close(gram, exact, rtol=0, atol=1e-2 * largest)
     assert torch.linalg.eigvalsh(gram).min() > -1e-9 * largest
@@ -52,27 +52,32 @@ def test_beliefs_of_the_features_that_matter_are_close_and_covariances(name: str
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("aligned", Aligned), ("matched", Matched), ("uncertain", Uncertain), ("reweighted", FixedReweighted)],
+    [
+        ("aligned", AlignedKernel),
+        ("matched", MatchedKernel),
+        ("uncertain", UncertainKernel),
+        ("reweighted", FixedReweightedKernel),
+    ],
 )
 def test_a_fit_of_few_rows_has_every_belief(name: str, kind: type) -> None:
     kernel = SquaredExponential(vector([0.8]))
     fit, x = AlphaFit(kernel, table(6, 2), table(6, seed=1), 0.1), table(5, 2, seed=2)
     exact = belief_kernel(name, kernel, fit.anchors, fit.alpha, lam=0.1, by_features=False)
-    found = belief(name).kernel(fit)
+    found = get_belief(name).make_kernel(fit)
     assert isinstance(found, kind)
     torch.testing.assert_close(found(x).to_dense(), exact(x).to_dense(), rtol=1e-5, atol=1e-6)
     if name == "reweighted":  # by the Theorem as well
-        by_theorem = Reweighted(kernel, fit.anchors, fit.alpha)
+        by_theorem = ReweightedKernel(kernel, fit.anchors, fit.alpha)
         torch.testing.assert_close(found(x).to_dense(), by_theorem(x).to_dense(), rtol=1e-5, atol=1e-6)
 
 
 def test_what_a_fit_says_of_length_scales() -> None:
     anchors, alpha = table(6, 2), table(6, seed=1)
     fit = AlphaFit(SquaredExponential(vector([0.8])), anchors, alpha, 0.1)
-    torch.testing.assert_close(lengthscale_of(fit, 2), vector([0.8, 0.8]), rtol=1e-6, atol=0)
-    assert lengthscale_of(AlphaFit(Polynomial(2), anchors, alpha, 0.1), 2) is None
+    torch.testing.assert_close(get_lengthscales(fit, 2), vector([0.8, 0.8]), rtol=1e-6, atol=0)
+    assert get_lengthscales(AlphaFit(Polynomial(2), anchors, alpha, 0.1), 2) is None
 
 
 def test_too_many_features_to_list_are_summed_over_pairs_of_old_settings() -> None:
     rough = AlphaFit(SquaredExponential(vector([0.1] * 3)), table(4, 3), table(4, seed=1), 0.1)
-    assert belief("matched").kernel(rough).num_features is None
+    assert get_belief("matched").make_kernel(rough).num_features is None

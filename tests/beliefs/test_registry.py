@@ -22,8 +22,8 @@ from tunedprior import Optimizer
 from tunedprior.average.acquisition import MixtureAcquisition
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.surrogate import Average
-from tunedprior.beliefs import KernelBelief, belief, beliefs, forget, register
-from tunedprior.campaign.priors import prior_names
+from tunedprior.beliefs import KernelBelief, forget, get_belief, list_beliefs, register
+from tunedprior.campaign.priors import list_prior_names
 from tunedprior.errors import InputError
 from tunedprior.machines.fit import Fit
 from tunedprior.problem.observations import Observations
@@ -36,7 +36,7 @@ class LoudBelief(KernelBelief):
 
     name = "loud"
 
-    def kernel(self, fit: Fit) -> Kernel:
+    def make_kernel(self, fit: Fit) -> Kernel:
         """From any fit: only g itself is asked for."""
         corners = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5], dtype=torch.float64)] * 2)
         kernel = ScaleKernel(RBFKernel()).double()
@@ -56,14 +56,14 @@ def loud() -> Iterator[str]:
 
 
 def test_it_is_known_by_its_name_until_it_is_forgotten(loud: str) -> None:
-    assert isinstance(belief(loud), LoudBelief)
-    assert [one.name for one in beliefs()].count(loud) == 1
-    assert loud in prior_names()
+    assert isinstance(get_belief(loud), LoudBelief)
+    assert [one.name for one in list_beliefs()].count(loud) == 1
+    assert loud in list_prior_names()
     register(LoudBelief)  # once more, as when its file is imported again
-    assert [one.name for one in beliefs()].count(loud) == 1
+    assert [one.name for one in list_beliefs()].count(loud) == 1
     forget(loud)
-    assert loud not in [one.name for one in beliefs()]
-    assert loud not in prior_names()
+    assert loud not in [one.name for one in list_beliefs()]
+    assert loud not in list_prior_names()
     register(LoudBelief)
 
 
@@ -103,13 +103,13 @@ def test_its_gradient_needs_no_rule(loud: str) -> None:
     assert loud in first
     processes, members = among.processes.take(rows), torch.arange(len(rows))
     model = MixtureOfProcesses(
-        processes, torch.ones(len(rows)).double(), members, average.box, observations.codes, observations.y
+        processes, torch.ones(len(rows)).double(), members, average.box, observations.X, observations.y
     )
     acquisition = LogExpectedImprovement(model, best_f=float(observations.y.max()))
-    codes = observed(9, seed=8).codes.requires_grad_()
+    codes = observed(9, seed=8).X.requires_grad_()
     values = acquisition(codes[:, None])
     (slopes,) = torch.autograd.grad(values.sum(), codes)
-    found, gradients = MixtureAcquisition.of(acquisition).values_and_gradients(codes.detach())
+    found, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(codes.detach())
     torch.testing.assert_close(found, values.detach(), rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(gradients, slopes, rtol=1e-7, atol=1e-8)
 
@@ -118,8 +118,8 @@ def test_the_average_predicts_with_it(loud: str) -> None:
     """Alone it is a Gaussian process with that kernel, so it follows what was observed."""
     average = average_over(beliefs=(loud,), alone=True)
     observations = observed(12)
-    exact = Observations(observations.codes, observations.y, noise_std=0.0)
-    mean = average.fit(exact)[0].posterior(exact.codes[:, None]).mixture_mean[:, 0]
+    exact = Observations(observations.X, observations.y, noise_std=0.0)
+    mean = average.fit(exact)[0].posterior(exact.X[:, None]).mixture_mean[:, 0]
     torch.testing.assert_close(mean, exact.y, rtol=0, atol=0.02)
 
 
@@ -127,19 +127,19 @@ def test_the_average_predicts_with_it(loud: str) -> None:
 
 
 def test_an_unknown_name_is_refused_wherever_it_is_given() -> None:
-    known = ", ".join(one.name for one in beliefs()[:5])
+    known = ", ".join(one.name for one in list_beliefs()[:5])
     with pytest.raises(InputError, match=f"There is no belief 'loud'; known are {known}"):
-        belief("loud")
+        get_belief("loud")
     with pytest.raises(InputError, match="There is no belief 'loud'"):
         forget("loud")
     with pytest.raises(InputError, match="There is no belief 'loud'"):
         average_over(beliefs=("uninformed", "loud"))
-    with pytest.raises(InputError, match=f"prior must be one of {', '.join(prior_names())}; got 'loud'"):
+    with pytest.raises(InputError, match=f"prior must be one of {', '.join(list_prior_names())}; got 'loud'"):
         Optimizer(SPACE, old_data(rows=10), prior="loud")
 
 
 def test_a_taken_name_is_refused(loud: str) -> None:
-    before = beliefs()
+    before = list_beliefs()
 
     class Other(LoudBelief):
         """Another class of the same name."""
@@ -150,7 +150,7 @@ def test_a_taken_name_is_refused(loud: str) -> None:
     for kind in (Other, Impostor):
         with pytest.raises(InputError, match=f"There is a belief '{kind.name}' already. Choose another name."):
             register(kind)
-    assert beliefs() == before
+    assert list_beliefs() == before
     assert loud in [one.name for one in before]
 
 
@@ -158,9 +158,11 @@ def test_a_belief_without_a_kernel_says_what_is_missing() -> None:
     class Silent(KernelBelief):
         name = "silent"
 
-    (known,) = average_over().known
-    with pytest.raises(NotImplementedError, match="Silent must define `kernel`, or `by_alpha` and `by_features`"):
-        Silent().kernel(known.readings[0])
+    (known,) = average_over().sources
+    with pytest.raises(
+        NotImplementedError, match="Silent must define `kernel`, or `make_kernel_from_alpha` and `by_features`"
+    ):
+        Silent().make_kernel(known.fits[0])
 
     class OddFit:
         """A `Fit`, and of neither kind that there is."""
@@ -171,4 +173,4 @@ def test_a_belief_without_a_kernel_says_what_is_missing() -> None:
             return x.sum(-1)
 
     with pytest.raises(InputError, match="must be an AlphaFit or a FeatureFit; got OddFit"):
-        belief("aligned").kernel(OddFit())
+        get_belief("aligned").make_kernel(OddFit())

@@ -64,14 +64,14 @@ def test_minimised_old_data_is_turned_but_labels_are_not(old: pd.DataFrame) -> N
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_FAMILY)
 def test_one_observation_is_enough_for_a_posterior(name: str, old: pd.DataFrame, observations: Observations) -> None:
-    one = Observations(observations.codes[:1], torch.zeros(1, 1).double(), None, 0.3, 1.0)
+    one = Observations(observations.X[:1], torch.zeros(1, 1).double(), None, 0.3, 1.0)
     posterior = METHODS[name].surrogate(OldData(old, SPACE, "maximize", 0))(one).posterior(X_NEW)
     assert torch.isfinite(posterior.mean).all()
     assert (posterior.variance > 0).all()
 
 
 def test_rivals_refuse_a_known_noise(source: Source, observations: Observations) -> None:
-    known = Observations(observations.codes, observations.y, noise_std=0.1)
+    known = Observations(observations.X, observations.y, noise_std=0.1)
     with pytest.raises(InputError, match="leave noise_std out"):
         Envelope(source)(known)
 

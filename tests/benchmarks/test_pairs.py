@@ -59,8 +59,8 @@ def test_a_pair_has_the_targets_space_and_the_sources_rows(tmp_path: Path) -> No
     space = Space.parse(pair.space)
     assert all(map(space.allows, pair.pool.to_dict("records")))
     assert not all(map(space.allows, pair.old.to_dict("records")))  # old data reaches beyond,
-    box = Box.around(space, pair.old)  # and the box with it
-    assert box.codes(pair.old).abs().amax(0)[:2].tolist() == [1.0, 1.0]
+    box = Box.enclose(space, pair.old)  # and the box with it
+    assert box.encode(pair.old).abs().amax(0)[:2].tolist() == [1.0, 1.0]
     assert box.covers(space)
 
 
@@ -187,7 +187,7 @@ def test_the_real_pairs(name: str) -> None:
     few = subsample(pair, seed=1)
     assert len(few.pool) == min(1024, len(pair.pool))
     assert len(few.old) == min(150, len(pair.old))
-    Box.around(Space.parse(few.space), few.old).codes(few.old)
+    Box.enclose(Space.parse(few.space), few.old).encode(few.old)
     regret = few.regret(run(few, "standard-EI", 7))
     assert len(regret) == 7
     assert 1 >= regret[0] >= regret[-1] >= 0

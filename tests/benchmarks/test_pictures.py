@@ -114,8 +114,8 @@ def test_every_picture_is_in_the_gallery_and_small(name: str) -> None:
 def test_the_campaigns_of_the_gallery() -> None:
     one, two = one_goal(trials=2), two_goals(trials=2)
     assert [trial.state for trial in one.trials.told] == ["complete", "complete", "failed", "complete"]
-    assert [trial.asked for trial in one.trials.told] == [True, False, False, True]
-    assert two.suggester.aims.has_front
+    assert [trial.is_suggestion for trial in one.trials.told] == [True, False, False, True]
+    assert two.suggester.goals.has_front
     best = {"temperature (°C)": 80.0, "time (s)": 600.0, "catalyst": "A"}
     assert yield_of(best) > yield_of({**best, "catalyst": "B"})
 

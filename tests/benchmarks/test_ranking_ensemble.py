@@ -19,7 +19,7 @@ SPACE = {"a": (0.0, 2.0), "b": (-1.0, 1.0)}
 def test_the_ensembles_weights_by_loops(old: pd.DataFrame, observations: Observations) -> None:
     noisy = old.assign(y=-old["y"] + 0.1 * np.random.default_rng(0).standard_normal(len(old)))
     rival = RankingEnsemble(Source.read(noisy, SPACE), seed=5)
-    inputs, y = (1 + observations.codes) / 2, observations.y[:, 0].tolist()
+    inputs, y = (1 + observations.X) / 2, observations.y[:, 0].tolist()
     new = gaussian_process(inputs, observations.y)
     normal = torch.randn(2, 256, len(y), generator=torch.Generator().manual_seed(5), dtype=torch.float64).tolist()
     covariance = rival.source.model.posterior(inputs).distribution.covariance_matrix.detach().numpy()
@@ -53,12 +53,12 @@ def test_the_ensemble_keeps_what_ranks_well_and_drops_what_does_not(
 
     assert old_weight(old) == 0.0  # backwards
     assert old_weight(old.assign(y=-old["y"])) > 0.4
-    few = Observations(observations.codes[:2], observations.y[:2])
+    few = Observations(observations.X[:2], observations.y[:2])
     assert RankingEnsemble(Source.read(old, SPACE))(few).inner.weights.tolist() == [0.5, 0.5]
 
 
 def test_left_out_predictions_and_misranked_pairs_by_loops(observations: Observations) -> None:
-    model = gaussian_process((1 + observations.codes) / 2, 5 + 2 * observations.y)
+    model = gaussian_process((1 + observations.X) / 2, 5 + 2 * observations.y)
     X, y = model.train_inputs[0].tolist(), model.train_targets.tolist()
     noise, constant = model.likelihood.noise.item(), model.mean_module.constant.item()
     shift, scale = 5.0, 2 * float(observations.y.std())
@@ -81,7 +81,7 @@ def test_left_out_predictions_and_misranked_pairs_by_loops(observations: Observa
 
 
 def test_the_ensemble_predicts_settings_that_are_all_but_the_same(observations: Observations) -> None:
-    inputs = (1 + observations.codes) / 2
+    inputs = (1 + observations.X) / 2
     model = gaussian_process(inputs, observations.y)
     close = inputs[:1] + 1e-9 * torch.arange(30, dtype=torch.float64)[:, None]  # their covariance is singular
     found = WeightedSum([model, model], torch.tensor([0.5, 0.5], dtype=torch.float64)).posterior(close)

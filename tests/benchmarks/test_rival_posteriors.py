@@ -23,8 +23,8 @@ from benchmarks.methods.rivals import (
 from benchmarks.methods.rivals.source import Source, gaussian_process
 from support import reference
 from tunedprior.algorithm1.tuned_prior import TunedPrior
-from tunedprior.beliefs import FixedReweighted
-from tunedprior.models.standard import Standard
+from tunedprior.beliefs import FixedReweightedKernel
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.problem.observations import Observations
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
@@ -82,7 +82,7 @@ def told(model) -> list[float]:
 
 def with_amplitude_from(observations: Observations, kernel, lam: float):
     """By loops: a zero-mean process with noise s²λ and s² = yᵀ(K + λI)⁻¹y/n."""
-    X, y = ((1 + observations.codes) / 2).tolist(), numbers(observations.y)
+    X, y = ((1 + observations.X) / 2).tolist(), numbers(observations.y)
     alpha = reference.ridge([[kernel(a, b) for b in X] for a in X], y, lam)
     amplitude = sum(a * b for a, b in zip(alpha, y, strict=True)) / len(y)
     return lambda point: reference.gp_posterior(
@@ -109,15 +109,15 @@ def test_leave_one_out(source: Source, observations: Observations) -> None:
 
 
 def test_leave_one_out_while_nothing_varies(source: Source, observations: Observations) -> None:
-    flat = Observations(observations.codes, torch.zeros_like(observations.y))
+    flat = Observations(observations.X, torch.zeros_like(observations.y))
     posterior = LeaveOneOut(source)(flat).posterior(X_NEW)
     assert torch.allclose(posterior.mean, torch.zeros(()).double())
     assert (posterior.variance > 0).all()
 
 
 def test_standard(source: Source, observations: Observations) -> None:
-    model = Standard(source.box)(observations)
-    inputs = ((1 + observations.codes) / 2).tolist()
+    model = StandardSurrogate(source.box)(observations)
+    inputs = ((1 + observations.X) / 2).tolist()
     assert told(model) == pytest.approx(numbers(observations.y))
     assert_posterior(model, posterior_of(model, squared_exponential(model), inputs=inputs))
 
@@ -167,7 +167,7 @@ def test_envelope(source: Source, observations: Observations) -> None:
     of_source = posterior_of(source.model, squared_exponential(source.model))
     old, new = source.y.tolist(), numbers(observations.shift + observations.scale * observations.y)
     spread, centre, std = max(old) - min(old), float(np.mean(old)), float(np.std(old))
-    inputs = ((1 + observations.codes) / 2).tolist()
+    inputs = ((1 + observations.X) / 2).tolist()
     gaps = [(y - (centre + std * of_source(x)[0])) / spread for x, y in zip(inputs, new, strict=True)]
     variance = (1e-4 + sum(gap**2 for gap in gaps) / 2) / (0.1 + len(new) / 2 + 1) * (spread / observations.scale) ** 2
     joined = [(y - observations.shift) / observations.scale for y in new + old]
@@ -191,7 +191,7 @@ def test_difference(source: Source, observations: Observations, monkeypatch: pyt
     of_source = posterior_of(source.model, squared_exponential(source.model))
     old, new = source.y.tolist(), numbers(observations.y)
     centre, std = float(np.mean(old)), float(np.std(old))
-    expected = [of_source(x) for x in ((1 + observations.codes) / 2).tolist()]
+    expected = [of_source(x) for x in ((1 + observations.X) / 2).tolist()]
     unit = std / observations.scale
     gaps = [
         y - ((centre - observations.shift) / observations.scale + unit * mean)
@@ -261,7 +261,7 @@ def test_tuned_prior(old: pd.DataFrame, observations: Observations, unit_diagona
     )
     assert isinstance(surrogate, TunedPrior)
     prior = surrogate.prior
-    vars(prior)["_kernel"] = FixedReweighted(prior.base, prior.anchors, prior.alpha, by_features=False)
+    vars(prior)["_kernel"] = FixedReweightedKernel(prior.base, prior.anchors, prior.alpha, by_features=False)
     model = surrogate(observations)
     scales = [prior.base.lengthscale.item()] * 2
     anchors, alpha = prior.anchors.tolist(), prior.alpha.tolist()
@@ -275,7 +275,7 @@ def test_tuned_prior(old: pd.DataFrame, observations: Observations, unit_diagona
         scale = model.covar_module.outputscale.item() / model.covar_module.base_kernel.mean_variance
         return scale * raw(x, z) / (math.sqrt(raw(x, x) * raw(z, z)) if unit_diagonal else 1.0)
 
-    inputs = ((1 + observations.codes) / 2).tolist()
+    inputs = ((1 + observations.X) / 2).tolist()
     assert_posterior(model, posterior_of(model, kernel, inputs=inputs))
     if unit_diagonal:
         assert model.covar_module.base_kernel.mean_variance == pytest.approx(1.0)

@@ -10,7 +10,7 @@ from benchmarks import figures
 from benchmarks.__main__ import main
 from benchmarks.methods.by_name import AVERAGE, BASELINE, METHODS
 from benchmarks.studies import ideas, trust
-from tunedprior.beliefs import beliefs
+from tunedprior.beliefs import list_beliefs
 
 ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
@@ -59,8 +59,8 @@ def test_draws_of_aligned_are_mirror_images_where_there_is_old_data() -> None:
     old, drawn = found["old data"].dropna(), found.drop(columns="old data").interpolate("index")
     for draw in ("aligned 1", "aligned 2"):
         assert abs(np.corrcoef(drawn.loc[old.index, draw], old)[0, 1]) > 0.99
-    assert [one.name for one in beliefs() if one.averaged] == sorted(trust.HELD[:3])
-    assert {one.name for one in beliefs()} == set(trust.HELD)
+    assert [one.name for one in list_beliefs() if one.in_default_average] == sorted(trust.HELD[:3])
+    assert {one.name for one in list_beliefs()} == set(trust.HELD)
     assert len(found.columns) == 1 + 2 * len(trust.HELD)
 
 

@@ -45,7 +45,7 @@ def test_less_and_less_is_left_to_gain() -> None:
     bounds = []
     for count in (4, 8, 8):
         simulate(opt, truth, count)
-        left = opt.remaining(more_than=0.05)
+        left = opt.estimate_remaining(more_than=0.05)
         regret = 0 - truth(opt.recommend().setting)
         assert regret <= left.bound + 1e-6
         assert 0 <= left.expected <= left.bound
@@ -73,7 +73,7 @@ def test_repeating_pays_where_noise_hides_which_of_two_is_better() -> None:
 
 def test_there_must_be_something_to_go_by() -> None:
     opt = Optimizer(SPACE)
-    for ask in (opt.recommend, opt.remaining, opt.replicate, lambda: opt.noise):
+    for ask in (opt.recommend, opt.estimate_remaining, opt.replicate, lambda: opt.noise):
         with pytest.raises(InputError, match="needs a result; nothing was told of y yet"):
             ask()
     several = Optimizer(SPACE, objectives={"a": "maximize", "b": "minimize"})
@@ -121,7 +121,7 @@ def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_ca
 def test_a_percentage_is_not_said_to_gain_beyond_its_limit(target, direction, values, caveat, limit) -> None:
     opt = Optimizer({"x": (0.0, 10.0)}, direction=direction, target=target)
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], values)
-    left = opt.remaining()
+    left = opt.estimate_remaining()
     assert caveat in left.caveat if caveat else left.caveat == ""
     assert caveat in str(left)
     room = abs((limit if limit is not None else np.inf) - opt.recommend().mean)
@@ -145,7 +145,7 @@ def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float,
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
     opt.save(tmp_path / "a.json")
     again = Optimizer.load(tmp_path / "a.json")
-    assert again.suggester.aims == opt.suggester.aims
+    assert again.suggester.goals == opt.suggester.goals
     found = again.recommend()
     assert low <= found.low <= found.mean <= found.high <= high
     for x in (5.0, 9.0):
@@ -154,7 +154,7 @@ def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float,
     without = Optimizer({"x": (0.0, 10.0)}, **({} if "target" in options else {"log": options.get("log", False)}))
     without.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
     assert without.explain({"x": 5.0}).expected["high"].item() > high
-    assert again.remaining().bound <= high - 90.0
+    assert again.estimate_remaining().bound <= high - 90.0
 
 
 def test_a_result_beyond_its_limits_is_taken_and_said() -> None:
@@ -181,7 +181,7 @@ def test_limits_hold_for_all_that_is_said(options) -> None:
     opt = Optimizer({"x": (0.0, 10.0)}, noise_std=0.5, **options)
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [10.0, 40.0, 70.0, 99.0])
     assert opt.predict([{"x": x} for x in (4.5, 5.0, 6.0)])["mean"].max() == 100.0
-    left, best = opt.remaining(), opt.recommend()
+    left, best = opt.estimate_remaining(), opt.recommend()
     assert 0 <= left.bound <= 100.0 - best.mean
     assert opt.explain({"x": 5.0}).gain <= 100.0 - 99.0
 

@@ -67,7 +67,7 @@ def suggester(space: str, prior: str, acquisition="ei") -> Suggester:
 def history(suggester: Suggester, seed: int, results: int = 5) -> History:
     found = History()
     for setting in suggester.space.sobol(results, seed):
-        found = found.asked(setting).with_result(setting, response(setting))
+        found = found.append_pending(setting).append_result(setting, response(setting))
     return found
 
 
@@ -135,7 +135,7 @@ def test_suggestions_do_not_depend_on_a_cache_or_on_what_was_asked_before() -> N
     fresh = shared.suggest(told, seed=3)
     grown = None
     for count in (7, 33, 40):
-        grown = shared.fit(told.up_to(count), seed=3, before=grown)
+        grown = shared.fit(told.keep_first(count), seed=3, before=grown)
     assert shared.suggest(told, seed=3, fitted=grown) == fresh
     shared.suggest(history(shared, 8, results=12), seed=1)
     assert shared.suggest(told, seed=3) == fresh

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tunedprior import Linear, Mixture, OnlyWhen, Optimizer
+from tunedprior import LinearConstraint, Mixture, OnlyWhen, Optimizer
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.problem.space import Setting
 
@@ -133,14 +133,19 @@ def test_the_shadow_satisfies_them_too() -> None:
 
 @pytest.mark.usefixtures("short_search")
 def test_suggestions_repeat_and_go_on_after_a_break(tmp_path: Path) -> None:
-    opt = Optimizer(REACTION, constraints=[*RULES, Linear({"heat": 1}, low=30)], seed=4)
+    opt = Optimizer(REACTION, constraints=[*RULES, LinearConstraint({"heat": 1}, low=30)], seed=4)
     run(opt, lambda s: s["heat"] - s["dose"], 6)
     opt.save(tmp_path / "campaign.json")
     again = Optimizer.load(tmp_path / "campaign.json")
     assert again.space == opt.space
     resumed = Optimizer(opt.space, seed=4).resume(opt.history)
     shared = pickle.loads(pickle.dumps(opt.suggester))
-    assert again.ask(2) == resumed.ask(2) == Optimizer.of(shared, seed=4).resume(opt.history).ask(2) == opt.ask(2)
+    assert (
+        again.ask(2)
+        == resumed.ask(2)
+        == Optimizer.from_suggester(shared, seed=4).resume(opt.history).ask(2)
+        == opt.ask(2)
+    )
 
 
 @pytest.mark.usefixtures("short_search")
@@ -157,7 +162,7 @@ def test_functions_are_given_again_when_a_campaign_is_loaded(tmp_path: Path) -> 
         again = Optimizer.load(file, constraints=given)
         assert again.space == opt.space
     assert again.ask() == opt.ask()
-    Optimizer.of(opt.suggester).save(file, overwrite=True)
+    Optimizer.from_suggester(opt.suggester).save(file, overwrite=True)
     assert Optimizer.load(file, suggester=opt.suggester).space == opt.space
     with pytest.raises(InputError, match="The suggester has another space"):
         Optimizer.load(file, suggester=Optimizer(space, target="z").suggester)

@@ -40,7 +40,7 @@ def test_a_suggestion_names_its_result() -> None:
     first = opt.ask()
     opt.tell(first, 5.0)
     opt.amend(first, 0.5)
-    assert (opt.best.value, opt.best.asked) == (0.5, True)
+    assert (opt.best.value, opt.best.is_suggestion) == (0.5, True)
     with pytest.raises(InputError, match="is not what this suggestion was made for"):
         opt.amend(Optimizer(SPACE, seed=9).ask(), 1.0)
 

@@ -7,7 +7,7 @@ import torch
 
 from tunedprior import Optimizer, Suggester
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.design import is_designed, place
+from tunedprior.campaign.design import compute_design_position, is_designed
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
@@ -106,10 +106,10 @@ def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
 
 def test_substitutes_stand_for_the_design_and_not_for_the_opening() -> None:
     """Two settings from elsewhere, the two of the opening, and then as if the opening had come first."""
-    places = [place(position, 2, num_opening=2, initial=8) for position in range(2, 9)]
+    places = [compute_design_position(position, 2, num_opening=2, initial=8) for position in range(2, 9)]
     assert places == [0, 1, 4, 5, 6, 7, 8]
-    assert [place(position, 0, num_opening=2, initial=1) for position in range(4)] == [0, 1, 2, 3]
-    assert place(8, 8, num_opening=2, initial=8) == 8  # so many results say more than old data
+    assert [compute_design_position(position, 0, num_opening=2, initial=1) for position in range(4)] == [0, 1, 2, 3]
+    assert compute_design_position(8, 8, num_opening=2, initial=8) == 8  # so many results say more than old data
 
 
 def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:
@@ -156,7 +156,7 @@ def test_relations_by_name_and_their_mistakes() -> None:
     sets = {"here": old(), "there": old(-1.0, seed=1)}
     opt = Optimizer(SPACE, sets, relation={"there": "opposite"})
     assert isinstance(opt.surrogate, Average)
-    assert [one.sign for one in opt.surrogate.known] == [0, -1]
+    assert [one.sign for one in opt.surrogate.sources] == [0, -1]
     for wrong, said in (
         ("reverse", "relation must be one of"),
         ({"here": "reverse"}, "A relation must be one of"),
@@ -179,7 +179,7 @@ def test_design_and_relation_are_saved(tmp_path) -> None:
     opt.save(tmp_path / "campaign.json")
     again = Optimizer.load(tmp_path / "campaign.json")
     assert isinstance(again.surrogate, Average)
-    assert again.surrogate.known[0].sign == 1
+    assert again.surrogate.sources[0].sign == 1
     assert again.suggester.design == "old data"
     fresh = Optimizer(SPACE, tmp_path / "old.csv", relation="same", seed=4)
     assert fresh.ask() == first
@@ -188,6 +188,6 @@ def test_design_and_relation_are_saved(tmp_path) -> None:
 
 def test_a_suggester_of_any_model_has_a_design() -> None:
     space = Space.parse(SPACE)
-    suggester = Suggester(space, Average.plain(space))
+    suggester = Suggester(space, Average.make_plain(space))
     assert suggester.initial == 3
-    assert torch.equal(suggester.surrogate.opening(torch.zeros(4, 2).double()), torch.zeros(0, 4).double())
+    assert torch.equal(suggester.surrogate.evaluate_opening(torch.zeros(4, 2).double()), torch.zeros(0, 4).double())

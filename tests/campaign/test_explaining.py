@@ -12,12 +12,12 @@ import torch
 
 from support.builders import SPACE, flipped, old_data, smooth
 from tunedprior import Optimizer, Target
-from tunedprior.acquisition.posterior import moments
-from tunedprior.campaign.chances import chances_at
+from tunedprior.acquisition.posterior import predict_moments
+from tunedprior.campaign.chances import compute_improvement
 from tunedprior.errors import InputError
-from tunedprior.insight.learnt import mean_of
-from tunedprior.lessons.shown import short
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.insight.learnt import make_posterior_mean
+from tunedprior.lessons.shown import format_value
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.trials import Trial
 
 
@@ -121,11 +121,11 @@ def test_other_priors(prior: str) -> None:
 
 def test_the_fast_mean_is_the_posterior_mean() -> None:
     opt = told(Optimizer(SPACE, old_data(rows=20), seed=0), smooth, 5)
-    model = opt._model().model
+    model = opt._fit_model().model
     codes = 2 * torch.rand(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
     posterior = model.posterior(codes[:, None], observation_noise=True)
-    mean, variance = moments(model, codes, measured=True)
-    torch.testing.assert_close(mean_of(model)(codes), posterior.mixture_mean[:, 0, 0])
+    mean, variance = predict_moments(model, codes, measured=True)
+    torch.testing.assert_close(make_posterior_mean(model)(codes), posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(mean, posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(variance, posterior.mixture_variance[:, 0, 0])
 
@@ -151,8 +151,8 @@ def test_gain_and_probability_are_those_of_expected_improvement() -> None:
     opt = told(Optimizer(SPACE, seed=0, direction="minimize"), smooth, 6)
     setting = {"a": 0.3, "b": 2.0}
     reasons = checked(opt.explain(setting))
-    fitted = opt._model()
-    posterior = fitted.model.posterior(codes_of_run([setting], fitted.box)[:, None])
+    fitted = opt._fit_model()
+    posterior = fitted.model.posterior(encode_run_settings([setting], fitted.box)[:, None])
     told_y = fitted.observations
     normal, gain, better = NormalDist(), 0.0, 0.0
     means, spreads = posterior.mean.flatten().tolist(), posterior.variance.sqrt().flatten().tolist()
@@ -305,8 +305,10 @@ def test_explaining_changes_nothing() -> None:
 def test_chances_before_anything_is_of_use() -> None:
     opt = Optimizer(SPACE, seed=0)
     opt.tell({"a": 0.0, "b": 1.0}, float("nan"))
-    fitted = opt._model()
-    chances = chances_at(fitted, opt.suggester.aims, [], codes_of_run([{"a": 0.0, "b": 1.0}], fitted.box))
+    fitted = opt._fit_model()
+    chances = compute_improvement(
+        fitted, opt.suggester.goals, [], encode_run_settings([{"a": 0.0, "b": 1.0}], fitted.box)
+    )
     assert chances.best is None
     assert math.isnan(chances.gain)
 
@@ -324,7 +326,7 @@ def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() ->
     assert f"the design, which ignores old data, chose {len(by_origin['design'])} (" in said
     assert all(f"trial {one.id})" in said for one in best.values())
     gap = best["old data"].value - best["design"].value
-    assert f"{short(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the design." in said
+    assert f"{format_value(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the design." in said
     assert said in opt.explain(opt.ask()).sentences
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.campaign import kept_campaign
-from tunedprior.campaign.identity import id_in, new_id
-from tunedprior.desk.suggestion_sheets import sheet_of
+from tunedprior.campaign.identity import draw_id, parse_id
+from tunedprior.desk.suggestion_sheets import make_suggestion_sheet
 from tunedprior.errors import InputError
 from tunedprior.studies import blobs
 
@@ -18,17 +18,17 @@ SPACE = {"heat": (20, 90, 5), "gas": ["air", "argon"]}
 
 def filled(opt: Optimizer):
     """The sheet of two suggestions, filled in."""
-    return sheet_of(opt.ask(n=2), opt).assign(y=[1.0, 2.0])
+    return make_suggestion_sheet(opt.ask(n=2), opt).assign(y=[1.0, 2.0])
 
 
 def test_an_id_is_no_number_and_no_date() -> None:
     for _ in range(50):
-        found = new_id()
+        found = draw_id()
         assert found.isalpha()
         assert found.islower()
-        assert id_in(f" {found.upper()} ") == found
-    assert len({new_id() for _ in range(200)}) == 200
-    assert id_in("Tuesday's") == id_in(7) == id_in("campaign") == ""
+        assert parse_id(f" {found.upper()} ") == found
+    assert len({draw_id() for _ in range(200)}) == 200
+    assert parse_id("Tuesday's") == parse_id(7) == parse_id("campaign") == ""
 
 
 def test_a_sheet_is_taken_by_its_own_campaign_alone() -> None:
@@ -71,7 +71,7 @@ def test_a_saved_campaign_keeps_its_id(tmp_path: Path) -> None:
     again = Optimizer.load(tmp_path / "a.json")
     assert again.id == opt.id
     again.record(sheet)
-    made = Optimizer.of(opt.suggester)
+    made = Optimizer.from_suggester(opt.suggester)
     made.save(tmp_path / "b.json")
     assert Optimizer.load(tmp_path / "b.json", suggester=opt.suggester).id == made.id != opt.id
 
@@ -90,7 +90,7 @@ def test_a_file_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path) -> 
         del content[name]
     (tmp_path / "a.json").write_text(json.dumps(content | {"version": 2}))
     again = Optimizer.load(tmp_path / "a.json")
-    assert id_in(again.id)
+    assert parse_id(again.id)
     assert again.id == Optimizer.load(tmp_path / "a.json").id != opt.id
     sheet = filled(again)
     again.save(tmp_path / "a.json")
@@ -100,13 +100,13 @@ def test_a_file_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path) -> 
 def test_a_database_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path, monkeypatch) -> None:
     places = [f"sqlite:///{tmp_path / name}.db" for name in "ab"]
     with monkeypatch.context() as before:
-        before.setattr("tunedprior.campaign.optimizer.new_id", lambda: "")
+        before.setattr("tunedprior.campaign.optimizer.draw_id", lambda: "")
         for place in places:
             assert Optimizer(SPACE, storage=place).study is not None
     sheets = []
     for place in places:
         study = optuna.load_study(study_name="campaign", storage=place)
-        assert json.loads(blobs.kept(study, kept_campaign._ARGUMENTS) or b"")["id"] == ""
+        assert json.loads(blobs.load_blob(study, kept_campaign._ARGUMENTS) or b"")["id"] == ""
         sheets.append(filled(Optimizer.load(place)))
     with pytest.raises(InputError, match="sheet of another campaign"):
         Optimizer.load(places[0]).record(sheets[1])

@@ -19,7 +19,7 @@ from support.postgres import needs_postgres
 from tunedprior import Optimizer
 from tunedprior.campaign import saved_form
 from tunedprior.errors import FileFormatError, InputError, OddResultWarning
-from tunedprior.studies.access import engine_of, storage_of, study_attributes
+from tunedprior.studies.access import get_engine, get_storage, get_study_attributes
 from tunedprior.studies.entry_log import END, PREFIX, AttributeLog, DatabaseLog
 
 pytestmark = pytest.mark.usefixtures("short_search")
@@ -192,23 +192,28 @@ def test_undo_takes_back_what_was_done_last(opt: Optimizer) -> None:
     opt.amend(1, note="misread")
     opt.cancel(third)
     opt.withdraw(1)
-    assert opt.undoable == 6
+    assert opt.undo_count == 6
     undone = opt.undo()
-    assert (undone.action, undone.trial.state, undone.now.value, undone.again) == ("withdraw", "withdrawn", 7.0, None)
+    assert (undone.action, undone.trial.state, undone.now.value, undone.reopened_suggestion) == (
+        "withdraw",
+        "withdrawn",
+        7.0,
+        None,
+    )
     assert [one.id for one in opt.trials.told] == [2, 1]
     undone = opt.undo()
-    assert (undone.action, undone.again, opt.pending) == ("cancel", third, [third])
+    assert (undone.action, undone.reopened_suggestion, opt.pending) == ("cancel", third, [third])
     assert (opt.undo().now.note, opt.undo().now.value) == ("first", 1.0)
     assert sorted(map(repr, opt.trials.trials)) == sorted(map(repr, began.trials))
     opt.amend(2, 8.0)
     opt.amend(2, 2.0)
     opt.undo(2)  # the result, with all its corrections
-    assert (opt.undo().action, opt.undoable, len(opt.trials)) == ("record", 0, 0)
+    assert (opt.undo().action, opt.undo_count, len(opt.trials)) == ("record", 0, 0)
     with pytest.raises(InputError, match="nothing to take back"):
         opt.undo()
     if opt.study is not None:
-        again = Optimizer({"x": (0.0, 1.0)}, storage=storage_of(opt.study))
-        assert (again.trials, again.undoable) == (opt.trials, 0)
+        again = Optimizer({"x": (0.0, 1.0)}, storage=get_storage(opt.study))
+        assert (again.trials, again.undo_count) == (opt.trials, 0)
 
 
 def test_a_correction_is_taken_back_in_its_place(opt: Optimizer, tmp_path: Path) -> None:
@@ -354,13 +359,13 @@ def test_a_damaged_end_is_noticed(key: str, content: str, tmp_path: Path) -> Non
 
 def take_off(opt: Optimizer, count: int) -> None:
     """Take entries off the end of the journal, as with the storage's own means."""
-    kept = [key for key in study_attributes(opt.study) if key.startswith(PREFIX)]
-    if (engine := engine_of(opt.study)) is not None:
+    kept = [key for key in get_study_attributes(opt.study) if key.startswith(PREFIX)]
+    if (engine := get_engine(opt.study)) is not None:
         with engine.begin() as connection:
             for key in sorted(kept)[-count:]:
                 connection.execute(text("DELETE FROM study_system_attributes WHERE key = :key"), {"key": key})
         return
-    storage = storage_of(opt.study)
+    storage = get_storage(opt.study)
     attributes = storage._studies[opt.study._study_id].system_attrs
     for key in kept[-count:]:
         del attributes[key]
@@ -448,7 +453,7 @@ class TwoPrograms:
     """Two programs with a campaign in one of Optuna's journal files, where no storage refuses what comes too late."""
 
     def __init__(self, path: Path, patch: pytest.MonkeyPatch) -> None:
-        self._path, self._patch, self._looked = path, patch, AttributeLog._entries
+        self._path, self._patch, self._looked = path, patch, AttributeLog._read_entries
         self.one = self.opened()
         self.settings = self.one.ask(3)
         self.one.tell(self.settings[0], 1.0)
@@ -470,7 +475,7 @@ class TwoPrograms:
                 log._lock.acquire()
             return found
 
-        self._patch.setattr(AttributeLog, "_entries", late)
+        self._patch.setattr(AttributeLog, "_read_entries", late)
 
 
 def test_two_programs_that_append_at_once_where_no_storage_refuses_it(two: TwoPrograms) -> None:

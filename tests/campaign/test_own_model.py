@@ -8,10 +8,10 @@ from botorch.models.model import Model
 
 from support.builders import SPACE, mixed, old_data, scaled, told_what_it_asked
 from tunedprior import Optimizer, pretrain
-from tunedprior.acquisition.posterior import believing
+from tunedprior.acquisition.posterior import condition_on_pending
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.errors import InputError
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
@@ -27,14 +27,15 @@ class Remembering:
 
     def __call__(self, observations: Observations):
         self.given.append(observations)
-        return Standard(self.box)(observations)
+        return StandardSurrogate(self.box)(observations)
 
 
 def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
-    own = Remembering(Box.around(Space.parse(SPACE)))
+    own = Remembering(Box.enclose(Space.parse(SPACE)))
     assert isinstance(own, Surrogate)
     opt, plain = (
-        Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model) for model in (own, Standard(own.box))
+        Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model)
+        for model in (own, StandardSurrogate(own.box))
     )
     for _ in range(5):
         setting = opt.ask()
@@ -48,7 +49,7 @@ def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
 
 
 def test_a_known_noise_reaches_the_model_in_its_units() -> None:
-    own = Remembering(Box.around(Space.parse(SPACE)))
+    own = Remembering(Box.enclose(Space.parse(SPACE)))
     opt = Optimizer(SPACE, noise_std=0.5, initial=3, model=own)
     for setting in opt.ask(n=3):
         opt.tell(setting, 10 * mixed(setting))
@@ -69,10 +70,10 @@ def test_the_default_models_can_be_named() -> None:
 
 
 def test_a_model_that_does_not_fit_is_refused() -> None:
-    small = Standard(Box.around(Space.parse({"a": (-0.5, 0.5), "b": (0.0, 5.0)})))
+    small = StandardSurrogate(Box.enclose(Space.parse({"a": (-0.5, 0.5), "b": (0.0, 5.0)})))
     with pytest.raises(InputError, match="does not hold this search space"):
         Optimizer(SPACE, model=small)
-    fitting = Standard(Box.around(Space.parse(SPACE)))
+    fitting = StandardSurrogate(Box.enclose(Space.parse(SPACE)))
     with pytest.raises(InputError, match="either a model, or old data"):
         Optimizer(SPACE, old_data(scaled(mixed, -1.0), space=SPACE), model=fitting)
 
@@ -101,25 +102,25 @@ class Opaque(Model):
 
 
 def test_any_model_can_believe_in_what_is_pending() -> None:
-    own = NotConditioned(Box.around(Space.parse(SPACE)))
+    own = NotConditioned(Box.enclose(Space.parse(SPACE)))
     opt = Optimizer(SPACE, seed=1, initial=4, model=own)
     told_what_it_asked(opt, 4, mixed)
     first, second = opt.ask(n=2)
     assert first != second
     told, believed = own.given[-2:]
     assert len(believed.y) == 5  # the four that were told, and the one that is pending
-    expected = Standard(own.box)(told).posterior(believed.codes[-1:]).mean.item()
+    expected = StandardSurrogate(own.box)(told).posterior(believed.X[-1:]).mean.item()
     assert believed.y[-1].item() == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("noise_std", [None, 0.01])
 def test_pending_points_are_believed_not_observed(noise_std: float | None) -> None:
-    opt = Optimizer(SPACE, seed=1, noise_std=noise_std, model=Standard(Box.around(Space.parse(SPACE))))
+    opt = Optimizer(SPACE, seed=1, noise_std=noise_std, model=StandardSurrogate(Box.enclose(Space.parse(SPACE))))
     told_what_it_asked(opt, 5, mixed)
     fitted = opt.suggester.fit(opt.trials, opt.seed)
-    model, pending = fitted.model, opt.surrogate.box.codes([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
+    model, pending = fitted.model, opt.surrogate.box.encode([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])
     before = model.posterior(pending)
-    conditioned, expected = believing(model, opt.surrogate, fitted.observations, pending)
+    conditioned, expected = condition_on_pending(model, opt.surrogate, fitted.observations, pending)
     after = conditioned.posterior(pending)
     torch.testing.assert_close(expected, before.mean.squeeze(-1))
     torch.testing.assert_close(after.mean, before.mean, rtol=1e-3, atol=1e-3)

@@ -26,7 +26,7 @@ from support.cases import table
 from tunedprior import Optimizer, pretrain
 from tunedprior.algorithm1 import TunedPrior
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.priors import prior_names
+from tunedprior.campaign.priors import list_prior_names
 from tunedprior.errors import InputError
 from tunedprior.kernels import Linear, LogRatio, Polynomial
 from tunedprior.problem.space import Space
@@ -34,7 +34,7 @@ from tunedprior.problem.space import Space
 POOL = Space.parse(SPACE).sobol(200, seed=3)
 
 
-@pytest.mark.parametrize("prior", prior_names())
+@pytest.mark.parametrize("prior", list_prior_names())
 def test_every_prior_suggests(prior: str) -> None:
     opt = told(Optimizer(SPACE, old_data(flipped, rows=15), prior=prior, seed=1), 4)
     kinds = {"average": Average, "uninformed": Average, "reweighted": TunedPrior, "as printed": TunedPrior}
@@ -44,20 +44,20 @@ def test_every_prior_suggests(prior: str) -> None:
     setting = opt.ask(candidates=POOL)
     assert setting in POOL
     assert np.isfinite(opt.predict(POOL)).all(axis=None)
-    assert Optimizer(SPACE, prior=prior).surrogate.known == ()
+    assert Optimizer(SPACE, prior=prior).surrogate.sources == ()
 
 
 def test_an_unknown_prior_is_refused() -> None:
     for old in (None, old_data(rows=5)):
-        with pytest.raises(InputError, match=f"prior must be one of {', '.join(prior_names())}; got 'averaged'"):
+        with pytest.raises(InputError, match=f"prior must be one of {', '.join(list_prior_names())}; got 'averaged'"):
             Optimizer(SPACE, old, prior="averaged")
 
 
 def test_a_weight_prior_is_one_reading() -> None:
     learnt = pretrain(old_data(scaled(smooth, -2.0)), SPACE)
     opt = told(Optimizer(SPACE, learnt), 6)
-    (known,) = opt.surrogate.known
-    (reading,) = known.readings
+    (known,) = opt.surrogate.sources
+    (reading,) = known.fits
     assert reading.kernel is learnt.base
     torch.testing.assert_close(reading.alpha, learnt.alpha)
     assert opt.trust.relations["slope"].item() == pytest.approx(-0.5, rel=0.1)
@@ -69,7 +69,7 @@ def test_a_weight_prior_is_one_reading() -> None:
 def test_a_kernel_of_ones_own_learns() -> None:
     opt = told(Optimizer(SPACE, old_data(bowl, rows=20), kernel=Polynomial(2)), 6, bowl)
     assert isinstance(opt.surrogate, Average)
-    assert isinstance(opt.surrogate.known[0].readings[0].kernel, Polynomial)
+    assert isinstance(opt.surrogate.sources[0].fits[0].kernel, Polynomial)
     trust = opt.trust
     assert "shape" not in trust.history  # it has no length-scales to share
     assert trust.relations["slope"].item() == pytest.approx(1.0, abs=0.1)
@@ -113,7 +113,7 @@ def test_labels_say_which_way_is_up() -> None:
 
 
 @pytest.mark.usefixtures("short_search")
-@pytest.mark.parametrize("prior", [prior for prior in prior_names() if prior != "uninformed"])
+@pytest.mark.parametrize("prior", [prior for prior in list_prior_names() if prior != "uninformed"])
 def test_an_optimizer_with_many_old_rows_knows_their_function(prior: str) -> None:
     old = plant_data(650, noise=0.1)
     opt = Optimizer(PLANT, old, prior=prior, initial=2, seed=1)
@@ -129,7 +129,7 @@ def test_an_optimizer_with_many_old_rows_knows_their_function(prior: str) -> Non
     if isinstance(opt.surrogate, TunedPrior):
         expected = opt.surrogate.prior.fit(z)
     else:
-        expected = opt.surrogate.known[0].readings[0](z)
+        expected = opt.surrogate.sources[0].fits[0](z)
     assert np.corrcoef(expected, ripple(z))[0, 1] > 0.99
     if prior in ("average", "aligned"):
         assert np.corrcoef(opt.predict(settings)["mean"], ripple(z))[0, 1] > 0.97

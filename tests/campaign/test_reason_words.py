@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.campaign.reason_words import _among, _compared
+from tunedprior.campaign.reason_words import _format_rank, _format_share
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from tunedprior.campaign.reason_words import _among, _compared
     [(1.0, "first"), (0.8, "first"), (0.6, "more sure than most"), (0.3, "less sure than most"), (0.0, "last")],
 )
 def test_where_a_setting_stands_has_words(share: float, said: str) -> None:
-    assert _among(share, "first", "last", "sure") == said
+    assert _format_rank(share, "first", "last", "sure") == said
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_where_a_setting_stands_has_words(share: float, said: str) -> None:
     [(1.0, "among the highest"), (0.0, "among the lowest"), (0.6, "more than at 60 %"), (0.3, "less than at 70 %")],
 )
 def test_nothing_is_more_than_at_all_settings(share: float, said: str) -> None:
-    assert _compared(share) == said
+    assert _format_share(share) == said
 
 
 def test_reasons_are_short_at_first() -> None:

@@ -30,7 +30,7 @@ def test_results_filled_in_are_told_of_their_trials(opt: Optimizer) -> None:
     assert done.open == (2,)
     assert [trial.id for trial in opt.trials.pending] == [2]
     assert [trial.note for trial in opt.trials.told] == ["fine", "tube burst"]
-    assert all(trial.asked for trial in opt.trials.told)
+    assert all(trial.is_suggestion for trial in opt.trials.told)
 
 
 def test_a_file_with_decimal_commas_and_another_order(opt: Optimizer, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_runs_of_peoples_own(opt: Optimizer) -> None:
     done = opt.record(
         [{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}, {"heat": 30, "flow": 0.5, "gas": "air", "y": 2.0}]
     )
-    assert [trial.asked for trial in opt.trials.told] == [False, False]
+    assert [trial.is_suggestion for trial in opt.trials.told] == [False, False]
     assert [trial.id for trial in done.trials] == [1, 2]
 
 
@@ -208,7 +208,7 @@ def test_a_sheet_without_numbers_recorded_twice(opt: Optimizer) -> None:
     opt.amend(2, note="stirred by hand")
     assert opt.record(rows, skip_recorded=True).skipped == (1, 2)
     again = rows.assign(note="a replicate")
-    assert [(trial.id, trial.asked) for trial in opt.record(again).trials] == [(3, False), (4, False)]
+    assert [(trial.id, trial.is_suggestion) for trial in opt.record(again).trials] == [(3, False), (4, False)]
     with pytest.raises(InputError, match=r"trial 3 is recorded already.*a note of its own \(in the column 'note'"):
         opt.record(again)
 
@@ -266,10 +266,13 @@ def test_undo_takes_back_the_last_result_and_opens_its_suggestion(kept: bool, tm
     opt.tell(second, 99.0)
     undone = opt.undo()
     assert (undone.trial.id, undone.trial.value) == (2, 99.0)
-    assert undone.again is not None
-    assert (dict(undone.again), undone.again.trial) == (dict(second), 2)  # so that a printed sheet still fits
+    assert undone.reopened_suggestion is not None
+    assert (dict(undone.reopened_suggestion), undone.reopened_suggestion.trial) == (
+        dict(second),
+        2,
+    )  # so that a printed sheet still fits
     assert [trial.value for trial in opt.trials.told] == [1.0]
-    opt.tell(undone.again, 9.9)
+    opt.tell(undone.reopened_suggestion, 9.9)
     assert [trial.value for trial in opt.trials.told] == [1.0, 9.9]
     assert opt.trials.set_aside == ()
     assert opt.journal["action"].tolist() == ["suggest", "suggest", "record", "record", "undo", "record"]
@@ -282,7 +285,7 @@ def test_undo_takes_back_the_last_result_and_opens_its_suggestion(kept: bool, tm
 
 def test_undoing_a_run_that_nobody_asked_for(opt: Optimizer) -> None:
     opt.tell({"heat": 25, "flow": 0.5, "gas": "air"}, 1.0, note="by hand")
-    assert opt.undo().again is None
+    assert opt.undo().reopened_suggestion is None
     assert not opt.trials.pending
     assert opt.trials.set_aside[0].note == "by hand; taken back"
 
@@ -378,9 +381,11 @@ def test_a_cancelled_suggestion_that_was_run_after_all(kept: bool, tmp_path: Pat
     opt.tell(asked[0], 1.0)
     opt.tell(dict(asked[3]), 4.0, trial=4)
     for trials in (opt.trials, Optimizer.load(f"sqlite:///{tmp_path}/a.db").trials if kept else opt.trials):
-        assert {one.id: (one.value, one.asked) for one in trials.told} == {k: (float(k), True) for k in (1, 2, 3, 4)}
+        assert {one.id: (one.value, one.is_suggestion) for one in trials.told} == {
+            k: (float(k), True) for k in (1, 2, 3, 4)
+        }
         assert trials.set_aside == trials.pending == ()
-    assert opt.undo().again == asked[3]
+    assert opt.undo().reopened_suggestion == asked[3]
     assert [trial.id for trial in opt.trials.pending] == [4]
     if not kept:
         opt.save(tmp_path / "a.json")

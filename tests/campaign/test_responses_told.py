@@ -52,7 +52,7 @@ def test_a_campaign_of_all_sorts_is_resumed_as_it_was(tmp_path: Path) -> None:
     resumed = [Optimizer.load(file), *(Optimizer(SPACE, **options).resume(told) for told in (opt.history, text))]
     for again in resumed:
         assert again.trials == opt.trials
-        assert again.suggester.aims == opt.suggester.aims
+        assert again.suggester.goals == opt.suggester.goals
     expected = opt.ask()
     for again in resumed:
         assert again.ask() == expected
@@ -156,9 +156,9 @@ def test_contradictions_are_refused_and_nothing_at_all_is_a_failed_run() -> None
     one = Optimizer(SPACE, target="yield", requirements={"purity": ">= 5"}, seed=0)
     one.tell({"x": 0.1, "z": 0.2}, {"yield": 1.0, "purity": 0.5})
     with pytest.raises(InputError, match="Nothing that was tried meets what is required yet"):
-        one.remaining()
+        one.estimate_remaining()
     with pytest.raises(InputError, match="more_than must be a finite number, 0 or more; got nan"):
-        one.remaining(more_than=math.nan)
+        one.estimate_remaining(more_than=math.nan)
 
 
 def test_a_history_is_not_taken_for_that_of_other_goals() -> None:

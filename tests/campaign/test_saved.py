@@ -19,16 +19,16 @@ from botorch.acquisition import UpperConfidenceBound
 from support.builders import MIXED, SPACE, mixed, smooth
 from support.cases import table
 from tunedprior import Optimizer, pretrain
-from tunedprior.campaign.known_file import KnownFile
+from tunedprior.campaign.known_file import FileGuard
 from tunedprior.campaign.saved_form import SavedNumeric
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning, TunedPriorError
 from tunedprior.kernels import SquaredExponential
-from tunedprior.models.standard import Standard
+from tunedprior.models.standard import StandardSurrogate
 from tunedprior.problem.box import Box
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History
-from tunedprior.studies.access import set_study_attribute, study_attributes
+from tunedprior.studies.access import get_study_attributes, set_study_attribute
 
 pytestmark = pytest.mark.usefixtures("short_search")
 
@@ -87,8 +87,8 @@ def test_a_category_that_no_file_can_hold_is_named(tmp_path) -> None:
 
 
 def test_what_came_from_elsewhere_still_does(tmp_path) -> None:
-    history = History().asked({"a": 0.5, "b": 2.0}, substitute=True)
-    told = history.with_result({"a": 0.5, "b": 2.0}, 1.0, history.pending[0]).asked({"a": -0.5, "b": 1.0})
+    history = History().append_pending({"a": 0.5, "b": 2.0}, substitute=True)
+    told = history.append_result({"a": 0.5, "b": 2.0}, 1.0, history.pending[0]).append_pending({"a": -0.5, "b": 1.0})
     assert [trial.substitute for trial in told.trials] == [True, False]
     Optimizer(SPACE).resume(told).save(tmp_path / "campaign.json")
     assert Optimizer.load(tmp_path / "campaign.json").trials == told
@@ -160,7 +160,7 @@ def test_a_learnt_prior_has_a_fingerprint_too(tmp_path) -> None:
 
 
 def test_objects_are_given_again(tmp_path) -> None:
-    path, model = tmp_path / "campaign.json", Standard(Box.around(Space.parse(SPACE)))
+    path, model = tmp_path / "campaign.json", StandardSurrogate(Box.enclose(Space.parse(SPACE)))
     for options in (
         {"model": model},
         {"acquisition": UpperConfidenceBound},
@@ -172,7 +172,7 @@ def test_objects_are_given_again(tmp_path) -> None:
             Optimizer.load(path, old_data=options.get("old_data"))
         assert Optimizer.load(path, **options).seed == 3
     shared = Optimizer(SPACE, direction="minimize").suggester
-    Optimizer.of(shared, seed=4).save(path, overwrite=True)
+    Optimizer.from_suggester(shared, seed=4).save(path, overwrite=True)
     assert Optimizer.load(path, suggester=shared).seed == 4
     with pytest.raises(InputError, match="suggester has another space"):
         Optimizer.load(path, suggester=Optimizer(SPACE).suggester)
@@ -298,7 +298,7 @@ def test_what_does_not_define_a_campaign_may_be_changed(tmp_path) -> None:
 
 def test_arguments_that_were_changed_in_a_database_are_noticed(tmp_path) -> None:
     opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db")
-    key, piece = next((key, one) for key, one in study_attributes(opt.study).items() if ":piece:" in key)
+    key, piece = next((key, one) for key, one in get_study_attributes(opt.study).items() if ":piece:" in key)
     middle = len(piece) // 2  # of the last letter, some bits are padding
     set_study_attribute(opt.study, key, piece[:middle] + chr(ord(piece[middle]) ^ 1) + piece[middle + 1 :])
     with pytest.raises(FileFormatError, match=r"damaged: .*Go on from a copy of before"):
@@ -334,7 +334,7 @@ def test_an_optimiser_in_a_few_lines() -> None:
     assert "best: none yet" in repr(Optimizer(SPACE))
     assert "6 settings" in repr(Optimizer({"speed": [98, 63, 48], "gas": ["air", "argon"]}))
     assert "prior: average, with old data>" in repr(Optimizer(SPACE, old()))
-    assert "prior: the model Average" in repr(Optimizer.of(Optimizer(SPACE).suggester))
+    assert "prior: the model Average" in repr(Optimizer.from_suggester(Optimizer(SPACE).suggester))
 
 
 def test_in_a_notebook_names_are_text() -> None:
@@ -396,9 +396,9 @@ def test_two_who_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.Mon
     both = [Optimizer.load(path) for _ in range(2)]
     for value, opt in enumerate(both):
         opt.tell({"x": 0.5}, float(value))
-    check = KnownFile.refuse_unknown
+    check = FileGuard.refuse_unknown
 
-    def slowly(self: KnownFile, *arguments: object) -> None:
+    def slowly(self: FileGuard, *arguments: object) -> None:
         check(self, *arguments)
         time.sleep(0.3)
 
@@ -409,7 +409,7 @@ def test_two_who_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.Mon
             return str(error)
         return "saved"
 
-    monkeypatch.setattr(KnownFile, "refuse_unknown", slowly)
+    monkeypatch.setattr(FileGuard, "refuse_unknown", slowly)
     with ThreadPoolExecutor(2) as pool:
         said = sorted(pool.map(saved, both))
     assert (said[1], "was changed since" in said[0]) == ("saved", True)

@@ -19,7 +19,7 @@ def test_a_shadow_is_what_plain_optimisation_asks(candidates: list | None, acqui
     options = {"direction": "minimize", "acquisition": acquisition, "seed": 7, "noise_std": 0.01, "beta": 2.0}
     opt = told(Optimizer(SPACE, model=average_over(), **options), 4)
     plain = told(Optimizer(SPACE, old_data(rows=20), prior="uninformed", **options), 4)
-    assert plain.surrogate.known == ()
+    assert plain.surrogate.sources == ()
     first = opt.ask(candidates=candidates)
     shadow = opt.shadow(first, candidates)
     assert shadow.setting == plain.ask(candidates=candidates)

@@ -86,7 +86,7 @@ def test_bad_tells_change_nothing() -> None:
 def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     opt = Optimizer(SPACE, seed=0)
     batch, count = opt.ask(n=3), []
-    before, real = opt.trials, History.with_result
+    before, real = opt.trials, History.append_result
 
     def interrupted(self, *args, **more) -> History:
         count.append(1)
@@ -95,7 +95,7 @@ def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
         return real(self, *args, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(History, "with_result", interrupted)
+        patched.setattr(History, "append_result", interrupted)
         with pytest.raises(KeyboardInterrupt):
             opt.tell(batch, [1.0, 2.0, 3.0])
     assert opt.trials is before

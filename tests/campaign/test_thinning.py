@@ -5,14 +5,14 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.campaign import thinning
-from tunedprior.campaign.thinning import kept
-from tunedprior.problem.aims import Aims
+from tunedprior.campaign.thinning import thin_trials
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
 
 SPACE = Space.parse({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-BOX = Box.around(SPACE)
+BOX = Box.enclose(SPACE)
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +28,12 @@ def trials(count: int) -> list[Trial]:
 
 def test_few_are_kept_as_they_are() -> None:
     few = trials(59)
-    assert kept(few, Aims(), BOX) is few
+    assert thin_trials(few, Goals(), BOX) is few
 
 
 def test_of_many_the_latest_and_the_best_stay() -> None:
     many = trials(333)
-    found = kept(many, Aims(), BOX)
+    found = thin_trials(many, Goals(), BOX)
     assert len(found) == 20 + 333 - 300
     assert list(found[20:]) == many[300:]
     best = sorted(many[:300], key=lambda trial: -trial.value)[:5]
@@ -44,7 +44,7 @@ def test_of_many_the_latest_and_the_best_stay() -> None:
 def test_the_rest_is_spread_over_the_space() -> None:
     """No setting is far from one that is kept: nearer than half of what as many at random come to."""
     many = trials(400)
-    found = kept(many, Aims(), BOX)[:20]
+    found = thin_trials(many, Goals(), BOX)[:20]
 
     def furthest(some: list[Trial]) -> float:
         chosen = np.array([list(trial.setting.values()) for trial in some])
@@ -56,14 +56,14 @@ def test_the_rest_is_spread_over_the_space() -> None:
 
 def test_what_is_kept_changes_once_in_a_block() -> None:
     many = trials(140)
-    first = [list(kept(many[:count], Aims(), BOX)) for count in range(120, 140)]
+    first = [list(thin_trials(many[:count], Goals(), BOX)) for count in range(120, 140)]
     assert all(found[: len(first[0])] == first[0] for found in first)
-    assert list(kept(many, Aims(), BOX))[:20] != first[0][:20]
+    assert list(thin_trials(many, Goals(), BOX))[:20] != first[0][:20]
 
 
 def test_failed_runs_are_kept_too_and_settings_may_repeat() -> None:
     same = [Trial({"x": 0.5, "y": 0.5}, float("nan"), id=k + 1) for k in range(70)]
-    found = kept(same, Aims(), BOX)
+    found = thin_trials(same, Goals(), BOX)
     assert len({trial.id for trial in found}) == len(found) == 50
 
 

@@ -42,7 +42,7 @@ def test_a_suggestion_of_another_optimiser_is_not_taken_for_ones_own() -> None:
     mine.ask()
     mine.tell(other.ask(), 1.0)
     assert len(mine.pending) == 1
-    assert not mine.trials.told[0].asked
+    assert not mine.trials.told[0].is_suggestion
 
 
 def test_telling_a_suggestion_twice_is_a_repeat_and_no_other_suggestion() -> None:
@@ -77,5 +77,5 @@ def test_a_history_of_the_first_release_can_be_resumed() -> None:
     )
     opt = Optimizer(SPACE).resume(table)
     assert [trial.id for trial in (*opt.trials.told, *opt.trials.pending)] == [1, 2, 3]
-    assert [trial.asked for trial in opt.trials.told] == [True, False]
+    assert [trial.is_suggestion for trial in opt.trials.told] == [True, False]
     assert opt.pending == [setting(0.3)]

@@ -39,7 +39,7 @@ def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reas
         opt = Optimizer(SPACE, old, seed=1, prior=prior)
     messages = [str(w.message) for w in caught if w.category is OldDataWarning]
     assert any(reasons[prior] in message and "Going on without old data" in message for message in messages)
-    assert opt.surrogate.known == ()
+    assert opt.surrogate.sources == ()
     assert "none is used" in str(opt.old_data_report)
     plain = Optimizer(SPACE, seed=1)
     for _ in range(4):
@@ -59,7 +59,7 @@ def test_old_data_that_varies_by_rounding_says_nothing(prior: str, seed: int) ->
     assert 0 < flat["y"].std() < 1e-15
     with pytest.warns(OldDataWarning, match=r"(never varies|but for rounding).* Going on without old data"):
         opt = Optimizer({"p": (-1.0, 1.0), "q": (-1.0, 1.0)}, flat, prior=prior)
-    assert opt.surrogate.known == ()
+    assert opt.surrogate.sources == ()
 
 
 @pytest.mark.parametrize("prior", ["average", "reweighted"])
@@ -71,7 +71,7 @@ def test_a_vanishing_kernel_is_said_and_left_out(prior: str) -> None:
     assert nothing.vanishes
     with pytest.warns(OldDataWarning, match=r"vanishes\. Going on without old data"):
         opt = Optimizer(SPACE, nothing, prior=prior)
-    assert opt.surrogate.known == ()
+    assert opt.surrogate.sources == ()
     assert opt.ask()
 
 

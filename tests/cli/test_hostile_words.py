@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tunedprior.cli import output
 from tunedprior.cli.output import PlainConsole, complain
-from tunedprior.cli.tables import table_of
+from tunedprior.cli.tables import make_table
 
 SPACE = r"""
 parameters:
@@ -51,7 +51,7 @@ def test_json_holds_no_such_sign_either(hostile) -> None:
 
 
 def test_a_table_is_drawn_around_what_is_text(capsys: pytest.CaptureFixture[str]) -> None:
-    PlainConsole().print(table_of([{"name\x1b[5m": "two\nlines\x1b[2J"}]))
+    PlainConsole().print(make_table([{"name\x1b[5m": "two\nlines\x1b[2J"}]))
     PlainConsole().print(Text("alone\x1b[2J"))
     PlainConsole().print("[red]as it is[/red]")
     said = capsys.readouterr().out

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.checks import without_password
-from tunedprior.desk.shell_words import campaign_words
+from tunedprior.checks import hide_password
+from tunedprior.desk.shell_words import format_campaign_arguments
 from tunedprior.errors import TunedPriorError
 from tunedprior.files import read_table
-from tunedprior.integrations.optuna.old_studies import located
-from tunedprior.studies.opening import opened
+from tunedprior.integrations.optuna.old_studies import find_old_data
+from tunedprior.studies.opening import open_storage
 
 # Nobody listens on this port of this computer.
 URLS = [
@@ -42,16 +42,16 @@ def shows_one(text: str) -> bool:
 @pytest.mark.parametrize("url", URLS)
 def test_no_password_is_shown(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert not shows_one(without_password(url))
-    assert not shows_one(campaign_words(url, "second"))
+    assert not shows_one(hide_password(url))
+    assert not shows_one(format_campaign_arguments(url, "second"))
     with pytest.raises(TunedPriorError) as refused:
-        opened(url)
+        open_storage(url)
     assert not shows_one(str(refused.value))
     with pytest.raises(TunedPriorError) as refused:
         Optimizer({"x": (0.0, 1.0)}, storage=url)
     told = traceback.format_exception_only(refused.value)
     assert not shows_one("".join(told))
-    for use in (lambda: located(url, None), lambda: read_table(url, ["x"], "Old data")):
+    for use in (lambda: find_old_data(url, None), lambda: read_table(url, ["x"], "Old data")):
         with pytest.raises(TunedPriorError) as refused:
             use()
         assert not shows_one(str(refused.value))
@@ -59,7 +59,7 @@ def test_no_password_is_shown(url: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("url", ["sqlite:////home/a@b:c/x.db", "sqlite:///C:\\a\\b@c.db", "postgresql://lab@server/d"])
 def test_a_url_without_a_password_is_shown_as_it_is(url: str) -> None:
-    assert without_password(url) == url
+    assert hide_password(url) == url
 
 
 @pytest.mark.parametrize("url", URLS)
@@ -71,10 +71,10 @@ def test_the_command_line_shows_none(url: str, shell) -> None:
 def test_what_was_begun_is_shown_without(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://lab:geheim@127.0.0.1:1/campaigns"
     file = f"sqlite:///{shell.folder / 'a.db'}"
-    monkeypatch.setattr("tunedprior.desk.places.url_of", lambda where: file if where == url else where)
+    monkeypatch.setattr("tunedprior.desk.places.resolve_database_url", lambda where: file if where == url else where)
     assert not shows_one(shell("new", url, "--space", "space.yaml"))
     assert not shows_one(shell("new", url, "--space", "space.yaml", code=2))
-    assert shell.json("new", url, "--space", "space.yaml", "--name", "b")["campaign"] == without_password(url)
+    assert shell.json("new", url, "--space", "space.yaml", "--name", "b")["campaign"] == hide_password(url)
     for words in (["suggest", url], ["suggest", url, "-o", "a.csv"], ["status", url], ["best", url]):
         said = shell(*words, "--name", "b", code=2 if words[0] == "best" else 0)
         assert not shows_one(said)

@@ -6,8 +6,8 @@ from importlib.metadata import version
 
 import pytest
 
-from tunedprior.cli.output import Code
-from tunedprior.cli.stopping import STOPPED, end_when_stopped, raising_when_stopped
+from tunedprior.cli.output import ExitCode
+from tunedprior.cli.stopping import STOPPED, end_when_stopped, raise_when_stopped
 
 # Sends itself Ctrl-C when it comes to a module.
 STOPPED_AT = """
@@ -56,14 +56,14 @@ def test_ctrl_c_while_the_commands_are_imported_ends_it_quietly(module: str) -> 
     done = subprocess.run(
         [sys.executable, "-c", STOPPED_AT, module, "status", "a.db"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout, done.stderr) == (Code.STOPPED, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (ExitCode.STOPPED, "", "")
 
 
 def test_ctrl_c_while_a_command_imports_what_it_needs_is_told() -> None:
     done = subprocess.run(
         [sys.executable, "-c", STOPPED_AT, "torch", "status", "a.db"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (Code.STOPPED, "")
+    assert (done.returncode, done.stdout) == (ExitCode.STOPPED, "")
     assert " ".join(done.stderr.split()).startswith("Error: Stopped. What was recorded before stays")
     assert "Traceback" not in done.stderr
 
@@ -73,7 +73,7 @@ def test_ctrl_c_is_an_exception_within_a_command_alone() -> None:
     end_when_stopped()
     ends = signal.getsignal(signal.SIGINT)
     assert ends is not signal.default_int_handler
-    with pytest.raises(KeyboardInterrupt), raising_when_stopped():
+    with pytest.raises(KeyboardInterrupt), raise_when_stopped():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is ends
 
@@ -83,10 +83,10 @@ def test_ctrl_c_is_an_exception_within_a_command_alone() -> None:
 def test_what_somebody_else_chose_for_ctrl_c_stays(handler: signal.Handlers) -> None:
     signal.signal(signal.SIGINT, handler)
     end_when_stopped()
-    with raising_when_stopped():
+    with raise_when_stopped():
         assert signal.getsignal(signal.SIGINT) is handler
     assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_one_code_for_ctrl_c() -> None:
-    assert Code.STOPPED == STOPPED == 130
+    assert ExitCode.STOPPED == STOPPED == 130

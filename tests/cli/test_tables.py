@@ -1,7 +1,7 @@
 import pytest
 from rich.console import Console
 
-from tunedprior.cli.tables import bullets, table_of
+from tunedprior.cli.tables import build_bullet_list, make_table
 
 NAMES = ["trial", "src_flow", "dst_flow", "airgap", "post_airgap", "src_equib", "dst_equib", "viscosity", "y"]
 NOTE = "the pump was restarted twice, and the second valve was left open for a minute"
@@ -18,7 +18,7 @@ def drawn(what: object, width: int) -> list[str]:
 @pytest.mark.parametrize("count", [1, 3])
 def test_no_table_breaks_words(width: int, count: int) -> None:
     rows = [{**dict.fromkeys(NAMES, 10.0625 + k), "note": NOTE} for k in range(count)]
-    lines = drawn(table_of(rows, "Runs"), width)
+    lines = drawn(make_table(rows, "Runs"), width)
     words = " ".join(lines).replace("│", " ").replace("┃", " ").split()
     for name in NAMES:
         assert name in words
@@ -29,17 +29,17 @@ def test_no_table_breaks_words(width: int, count: int) -> None:
 
 
 def test_tables_side_by_side_share_their_first_column() -> None:
-    lines = drawn(table_of([dict.fromkeys(NAMES, 1.5)] * 2), 40)
+    lines = drawn(make_table([dict.fromkeys(NAMES, 1.5)] * 2), 40)
     heads = [line for line in lines if "┃" in line]
     assert len(heads) > 1
     assert all("trial" in line for line in heads)
 
 
 def test_sentences_are_indented_as_a_whole() -> None:
-    assert drawn(bullets(["one two three", "four"]), 12) == ["  • one two ", "    three   ", "  • four    "]
+    assert drawn(build_bullet_list(["one two three", "four"]), 12) == ["  • one two ", "    three   ", "  • four    "]
 
 
 def test_a_title_is_as_wide_as_the_terminal() -> None:
     title = "To use, by all results together (95 % interval)"
     for row in ({"flow": 0.5}, dict.fromkeys(NAMES, 0.5)):
-        assert drawn(table_of([row], title), 80)[0].rstrip() == title
+        assert drawn(make_table([row], title), 80)[0].rstrip() == title

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.desk.campaign_runs import _trials
+from tunedprior.desk.campaign_runs import _run_trials
 
 
 def test_the_faster_of_two_workers_has_the_last_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,11 +17,11 @@ def test_the_faster_of_two_workers_has_the_last_trial(tmp_path: Path, monkeypatc
 
     def late(*arguments: Any) -> None:
         monkeypatch.undo()
-        ran.extend(_trials(other, _same, 2, [], False))
+        ran.extend(_run_trials(other, _same, 2, [], False))
         append(*arguments)
 
     monkeypatch.setattr(one._record, "_append", late)
-    assert (list(_trials(one, _same, 2, [], False)), ran) == ([], [3])
+    assert (list(_run_trials(one, _same, 2, [], False)), ran) == ([], [3])
     assert [trial.id for trial in one.trials.told] == [1, 3]
     assert not one.trials.pending
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.desk.places import reached, refuse_other_files
+from tunedprior.desk.places import check_campaign_file, open_campaign
 from tunedprior.errors import FileFormatError, InputError
 
 
@@ -18,16 +18,16 @@ def campaign(tmp_path: Path) -> Path:
 
 
 def test_a_campaign_is_found_whatever_its_file_is_called(campaign: Path) -> None:
-    assert reached(str(campaign)).best.value == 1.0
+    assert open_campaign(str(campaign)).best.value == 1.0
 
 
 def test_an_empty_file_stays_empty(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.touch()
     with pytest.raises(InputError, match="is empty, so it is no campaign"):
-        reached(str(path))
+        open_campaign(str(path))
     assert path.stat().st_size == 0
-    refuse_other_files(str(path), is_new=True)
+    check_campaign_file(str(path), is_new=True)
 
 
 def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
@@ -37,30 +37,30 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
     before = path.read_bytes()
     for is_new in (False, True):
         with pytest.raises(InputError, match="of another program"):
-            refuse_other_files(str(path), is_new=is_new)
+            check_campaign_file(str(path), is_new=is_new)
     assert path.read_bytes() == before
 
 
 def test_a_damaged_campaign(campaign: Path) -> None:
     campaign.write_bytes(campaign.read_bytes()[:5000])
     with pytest.raises(FileFormatError, match=r"is damaged .*tunedprior import"):
-        reached(str(campaign))
+        open_campaign(str(campaign))
 
 
 def test_a_campaign_that_cannot_be_written(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)  # root may write everywhere
     with pytest.raises(InputError, match=r"may be looked at, and not written: the file is read-only.*copy it"):
-        reached(str(campaign))
-    assert reached(str(campaign), only_look=True).best.value == 1.0
+        open_campaign(str(campaign))
+    assert open_campaign(str(campaign), only_look=True).best.value == 1.0
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse_other_files(str(tmp_path / "a.db"), is_new=True)
+    check_campaign_file(str(tmp_path / "a.db"), is_new=True)
     with pytest.raises(InputError, match=r"no folder '.*none' for the campaign 'a\.db'"):
-        refuse_other_files(str(tmp_path / "none" / "a.db"), is_new=True)
+        check_campaign_file(str(tmp_path / "none" / "a.db"), is_new=True)
     monkeypatch.setattr("tunedprior.desk.places.os.access", lambda *_: False)  # root may write everywhere
     with pytest.raises(InputError, match=f"Nothing can be written into the folder {str(tmp_path)!r}"):
-        refuse_other_files(str(tmp_path / "a.db"), is_new=True)
+        check_campaign_file(str(tmp_path / "a.db"), is_new=True)
 
 
 def test_somebody_else_at_work_is_waited_for(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,4 +68,4 @@ def test_somebody_else_at_work_is_waited_for(campaign: Path, monkeypatch: pytest
     monkeypatch.setattr("tunedprior.desk.places.sqlite3.connect", lambda *_, **__: connect(campaign, timeout=0.01))
     with closing(connect(campaign)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        refuse_other_files(str(campaign))
+        check_campaign_file(str(campaign))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tunedprior.desk.space_drafts import drafted, in_yaml
-from tunedprior.desk.space_file import space_from_text
+from tunedprior.desk.space_drafts import draft_space_file, quote_yaml
+from tunedprior.desk.space_file import parse_space_text
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.cells import is_unmeasured, parse_numbers
 from tunedprior.files.tables import read_table
 from tunedprior.problem.parameters import Categorical, Numeric
 
@@ -33,7 +33,7 @@ COLUMNS = st.one_of(
 
 
 def read_back(text: str) -> Any:
-    return space_from_text(text, "space.yaml")
+    return parse_space_text(text, "space.yaml")
 
 
 @settings(max_examples=30)
@@ -43,7 +43,7 @@ def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], da
     target = data.draw(NAMES.filter(lambda name: name.casefold() not in {one.casefold() for one in names}))
     table = pd.DataFrame({**columns, target: range(ROWS)})
     try:
-        draft = drafted(table, target)
+        draft = draft_space_file(table, target)
     except InputError:  # nothing varies, or two names are the same but for spaces
         assume(False)
     found = read_back(draft.text)
@@ -53,9 +53,9 @@ def test_a_draft_reads_back_whatever_the_columns_are_called(names: list[str], da
     read = read_table(table, [*found.parameters, draft.target], "Old data").table
     for one in found.space.parameters:
         assert one.name in read.columns
-        cells = read[one.name] if isinstance(one, Categorical) else numbers(read[one.name])[0]
+        cells = read[one.name] if isinstance(one, Categorical) else parse_numbers(read[one.name])[0]
         doubtful = {row for finding in draft.doubtful if finding.column == one.name for row in finding.rows}
-        known = [cell for k, cell in enumerate(cells) if not is_blank(cell) and f"row {k}" not in doubtful]
+        known = [cell for k, cell in enumerate(cells) if not is_unmeasured(cell) and f"row {k}" not in doubtful]
         if isinstance(one, Numeric) and one.levels is None:
             near = 1e-9 * (one.high - one.low)  # a draft has the digits that people read
             assert all(one.low - near <= cell <= one.high + near for cell in known)
@@ -78,7 +78,7 @@ def test_what_is_drafted() -> None:
             "yield / %": range(40),
         }
     )
-    draft = drafted(old)
+    draft = draft_space_file(old)
     found = read_back(draft.text)
     assert found.parameters == {
         "Temp": (20, 55, 5),
@@ -108,7 +108,7 @@ def with_slip(value: float, others: list[float] = FLOWS) -> pd.DataFrame:
 
 @pytest.mark.parametrize("value", [7136.4, 1240.0, 450.0])
 def test_a_slipped_decimal_does_not_become_the_range(value: float) -> None:
-    draft = drafted(with_slip(value))
+    draft = draft_space_file(with_slip(value))
     (found,) = draft.doubtful
     assert (found.kind, found.column, found.rows) == ("far off", "src_flow", ("row 7",))
     assert f"'src_flow' is {value:g} in row 7, far from all others (0.2451 to 124.6)" in found.text
@@ -122,7 +122,7 @@ HEATS = [30.0, 65.3, 66.7, 110.0, 67.0, 110.0, 30.0, 110.0, 65.3, 110.0, 80.5, 1
 @pytest.mark.parametrize("name", ["T", "T [°C]"])
 def test_kelvins_among_celsius_do_not_become_the_range(name: str) -> None:
     heats = [heat + 273.15 if row % 3 == 2 else heat for row, heat in enumerate(HEATS)]
-    draft = drafted(pd.DataFrame({name: heats, "y": range(12)}))
+    draft = draft_space_file(pd.DataFrame({name: heats, "y": range(12)}))
     (found,) = draft.doubtful
     assert (found.kind, found.column) == ("part in other units", "T")
     assert found.rows == ("row 2", "row 5", "row 8", "row 11")
@@ -140,17 +140,17 @@ def test_kelvins_among_celsius_do_not_become_the_range(name: str) -> None:
     ],
 )
 def test_what_settings_span_is_no_mixture(name: str, values: list[float]) -> None:
-    assert drafted({name: values, "x": [*range(1, len(values)), 1], "y": range(len(values))}).doubtful == ()
+    assert draft_space_file({name: values, "x": [*range(1, len(values)), 1], "y": range(len(values))}).doubtful == ()
 
 
 def test_a_second_response_is_no_setting() -> None:
-    draft = drafted({"x": [1.0, 2.0, 4.5], "Yield 2": [3.0, 1.0, 2.0], "yield [%]": [1, 2, 3]})
+    draft = draft_space_file({"x": [1.0, 2.0, 4.5], "Yield 2": [3.0, 1.0, 2.0], "yield [%]": [1, 2, 3]})
     assert draft.left_out == {"Yield 2": "looks like a second response; not used"}
 
 
 @pytest.mark.parametrize("cells", [["30 °C", "65,3 °C", None, "110 °C"], ["30°C", "65.3°C", 70, "110°C"]])
 def test_numbers_with_their_unit_in_the_cells_are_a_range(cells: list[object]) -> None:
-    draft = drafted({"T": cells * 3, "y": range(12)})
+    draft = draft_space_file({"T": cells * 3, "y": range(12)})
     (found,) = draft.doubtful
     assert (found.kind, found.column, found.rows[:2]) == ("units in cells", "T", ("row 0", "row 1"))
     assert "'T' is numbers with the unit °C in the cells" in found.text
@@ -161,12 +161,12 @@ def test_numbers_with_their_unit_in_the_cells_are_a_range(cells: list[object]) -
 
 @pytest.mark.parametrize("cells", [["1 g", "1 mg", "2 g"], ["1.5 g", "2,5 g", "3 g"], ["A 1", "B 2", "C 3"]])
 def test_texts_without_one_unit_are_choices(cells: list[str]) -> None:
-    draft = drafted({"T": cells * 3, "y": range(9)})
+    draft = draft_space_file({"T": cells * 3, "y": range(9)})
     assert (read_back(draft.text).parameters["T"], draft.doubtful) == (cells, ())
 
 
 def test_what_stands_for_not_measured_does_not_become_the_range() -> None:
-    draft = drafted(with_slip(-9999.0))
+    draft = draft_space_file(with_slip(-9999.0))
     assert [one.kind for one in draft.doubtful] == ["sentinel"]
     assert read_back(draft.text).parameters["src_flow"] == (0.2, 124.6, 0.1)
 
@@ -182,11 +182,11 @@ def test_what_stands_for_not_measured_does_not_become_the_range() -> None:
     ],
 )
 def test_what_was_meant_is_no_slip(levels: list[float]) -> None:
-    assert drafted({"x": levels, "y": range(len(levels))}).doubtful == ()
+    assert draft_space_file({"x": levels, "y": range(len(levels))}).doubtful == ()
 
 
 def test_a_slip_among_levels_is_one_of_them_by_a_power_of_ten() -> None:
-    draft = drafted({"x": [20, 40, 60] * 6 + [400], "y": range(19)})
+    draft = draft_space_file({"x": [20, 40, 60] * 6 + [400], "y": range(19)})
     assert [one.rows for one in draft.doubtful] == [("row 18",)]
     assert read_back(draft.text).parameters["x"] == (20, 60, 20)
 
@@ -202,7 +202,7 @@ def test_a_slip_among_levels_is_one_of_them_by_a_power_of_ten() -> None:
     ],
 )
 def test_a_range_has_the_step_that_people_can_set(values: list[float], expected: tuple[float, ...]) -> None:
-    draft = drafted({"x": values, "y": range(len(values))})
+    draft = draft_space_file({"x": values, "y": range(len(values))})
     assert read_back(draft.text).parameters["x"] == expected
     assert "Steps and digits are what people can set, by old data and the range" in draft.text
 
@@ -218,20 +218,20 @@ def test_a_range_has_the_step_that_people_can_set(values: list[float], expected:
 def test_a_logarithmic_range_has_the_digits_that_people_can_set(
     values: list[float], expected: tuple[float | str, ...]
 ) -> None:
-    draft = drafted({"x": values, "y": range(len(values))})
+    draft = draft_space_file({"x": values, "y": range(len(values))})
     assert read_back(draft.text).parameters["x"] == expected
 
 
 @pytest.mark.parametrize("name", ["operator", "Operator", "Bearbeiter", "initials"])
 def test_who_did_it_is_no_setting(name: str) -> None:
-    draft = drafted({"x": [0.1 * k for k in range(9)], name: ["BK", "ML", "BK"] * 3, "y": range(9)})
+    draft = draft_space_file({"x": [0.1 * k for k in range(9)], name: ["BK", "ML", "BK"] * 3, "y": range(9)})
     assert draft.parameters == ("x",)
     assert draft.left_out == {name: "2 texts, as of who did it"}
 
 
 def test_units_stay_where_names_would_be_the_same() -> None:
     old = {"T [°C]": [1.0, 2.0, 3.5], "T [K]": [4.0, 5.0, 7.5], "y": [1, 2, 3]}
-    assert drafted(old).parameters == ("T [°C]", "T [K]")
+    assert draft_space_file(old).parameters == ("T [°C]", "T [K]")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_units_stay_where_names_would_be_the_same() -> None:
 )
 def test_the_response_is_guessed(columns: list[str], target: str) -> None:
     old = pd.DataFrame({name: [0.1 * k, 0.3, 0.7] for k, name in enumerate(columns)})
-    assert drafted(old).target == target
+    assert draft_space_file(old).target == target
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_the_response_is_guessed(columns: list[str], target: str) -> None:
     ],
 )
 def test_the_direction_is_guessed(name: str, direction: str) -> None:
-    draft = drafted({"a": [1.0, 2.0, 4.5], name: [0.1, 0.3, 0.7]})
+    draft = draft_space_file({"a": [1.0, 2.0, 4.5], name: [0.1, 0.3, 0.7]})
     assert draft.direction == direction
     assert list(read_back(draft.text).goals.values()) == [direction]
 
@@ -279,20 +279,20 @@ def lab_book(rows: int = 96, **columns: list[Any]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", ["yield_pct", "Ausbeute [%]", "Ergebnis", "signal"])
 def test_remarks_are_neither_the_response_nor_settings(name: str) -> None:
-    draft = drafted(lab_book().rename(columns={"yield_pct": name}))
+    draft = draft_space_file(lab_book().rename(columns={"yield_pct": name}))
     assert (draft.target, draft.parameters) == (name.removesuffix(" [%]"), ("t_res",))
     because = "it is the last column of numbers" if name == "signal" else "of its name"
     assert draft.why == f"{draft.target!r} is taken as the response because {because}; name another with --target."
     assert draft.why in draft.text
     assert draft.left_out["Bemerkung"] == "filled in in 1 of 96 rows"
     assert "# Bemerkung: left out: filled in in 1 of 96 rows" in draft.text
-    assert drafted(lab_book(), "t_res").why == ""
+    assert draft_space_file(lab_book(), "t_res").why == ""
 
 
 def test_free_text_in_few_rows_is_left_out() -> None:
     some = [f"see page {k % 5}" if k % 4 == 0 else None for k in range(96)]
     all_of_them = ["fine", "cloudy"] * 48
-    draft = drafted(lab_book(seen=some, Kommentar=all_of_them, gas=["air", "argon"] * 48))
+    draft = draft_space_file(lab_book(seen=some, Kommentar=all_of_them, gas=["air", "argon"] * 48))
     assert draft.parameters == ("t_res", "gas")
     assert draft.left_out["seen"] == "text in 24 of 96 rows, as of remarks"
     assert draft.left_out["Kommentar"] == "text in 96 of 96 rows, as of remarks"
@@ -300,7 +300,7 @@ def test_free_text_in_few_rows_is_left_out() -> None:
 
 def test_a_table_of_text_has_no_response() -> None:
     with pytest.raises(InputError, match=r"no column that is likely to be the response.*--target"):
-        drafted({"gas": ["air", "argon"] * 5, "Bemerkung": ["fine", "cloudy"] * 5})
+        draft_space_file({"gas": ["air", "argon"] * 5, "Bemerkung": ["fine", "cloudy"] * 5})
 
 
 @pytest.mark.parametrize("name", ["yield", "Yield [%]", "crude yield"])
@@ -310,27 +310,27 @@ def test_a_blank_response_is_not_replaced_by_another_column(name: str, filled: i
     old["loading"] = [0.1 * (k * 7 % 96) for k in range(96)]
     old[name] = [*old[name][:filled], *[None] * (96 - filled)]
     with pytest.raises(InputError, match=rf"the response by its name, and it is blank in {rows}\..*--target"):
-        drafted(old)
-    assert drafted(old, "loading").target == "loading"
+        draft_space_file(old)
+    assert draft_space_file(old, "loading").target == "loading"
 
 
 @pytest.mark.parametrize("name", ["result", "Target", "y", "objective"])
 def test_a_blank_column_that_might_have_been_the_response_is_no_hindrance(name: str) -> None:
     old = lab_book().rename(columns={"yield_pct": "yield"}).assign(**{name: None})
-    assert drafted(old).target == "yield"
+    assert draft_space_file(old).target == "yield"
 
 
 def test_a_workbook_with_decimal_commas_as_text(tmp_path: Path) -> None:
     texts = lab_book()[["t_res", "yield_pct"]].map(lambda number: f"{number:.1f}".replace(".", ","))
     texts.to_excel(tmp_path / "old.xlsx", index=False)
-    draft = drafted(tmp_path / "old.xlsx")
+    draft = draft_space_file(tmp_path / "old.xlsx")
     assert read_back(draft.text).parameters == {"t_res": [60, 90, 150, 600]}
 
 
 def test_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "old.csv"
     path.write_text("heat;y\n20,5;1\n21,5;2\n22,5;3\n")
-    assert read_back(drafted(path).text).parameters == {"heat": (20.5, 22.5, 1)}
+    assert read_back(draft_space_file(path).text).parameters == {"heat": (20.5, 22.5, 1)}
 
 
 @pytest.mark.parametrize(
@@ -343,20 +343,20 @@ def test_decimal_commas(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_drafted(old: dict[str, list[float]], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        drafted(old)
+        draft_space_file(old)
     with pytest.raises(InputError, match="no column 'z'"):
-        drafted({"a": [1.0, 2.0], "y": [1.0, 2.0]}, "z")
+        draft_space_file({"a": [1.0, 2.0], "y": [1.0, 2.0]}, "z")
 
 
 def test_a_very_long_name() -> None:
     name = "x" * 2000
-    assert read_back(drafted({name: [1.0, 2.0, 4.5], "y": [1, 2, 3]}).text).parameters == {name: [1, 2, 4.5]}
+    assert read_back(draft_space_file({name: [1.0, 2.0, 4.5], "y": [1, 2, 3]}).text).parameters == {name: [1, 2, 4.5]}
 
 
 def test_text_in_yaml() -> None:
-    assert in_yaml("heat rate") == "heat rate"
-    assert in_yaml('a"b') == '"a\\"b"'
-    assert in_yaml("\u2028") == '"\\U00002028"'
+    assert quote_yaml("heat rate") == "heat rate"
+    assert quote_yaml('a"b') == '"a\\"b"'
+    assert quote_yaml("\u2028") == '"\\U00002028"'
 
 
 def test_a_draft_says_which_sheet_it_is_from(tmp_path: Path) -> None:
@@ -364,6 +364,6 @@ def test_a_draft_says_which_sheet_it_is_from(tmp_path: Path) -> None:
     with pd.ExcelWriter(tmp_path / "x.xlsx") as writer:
         for name in ("spring", "autumn"):
             table.to_excel(writer, sheet_name=name, index=False)
-    text = drafted(tmp_path / "x.xlsx").text
+    text = draft_space_file(tmp_path / "x.xlsx").text
     assert "# Sheet 'spring' is read, and not 'autumn', which also holds rows." in text
-    assert list(space_from_text(text, "x.yaml").parameters) == ["t"]
+    assert list(parse_space_text(text, "x.yaml").parameters) == ["t"]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tunedprior.desk.space_file import read_space_file, space_from_text
+from tunedprior.desk.space_file import parse_space_text, read_space_file
 from tunedprior.errors import InputError
 from tunedprior.problem.goals import Target
 
@@ -30,7 +30,7 @@ constraints:
 
 
 def test_everything_a_file_may_say() -> None:
-    read = space_from_text(WHOLE, "space.yaml")
+    read = parse_space_text(WHOLE, "space.yaml")
     assert read.parameters == {
         "heat": (20, 90, 5),
         "flow": (0.1, 10, "log"),
@@ -64,7 +64,7 @@ def test_everything_a_file_may_say() -> None:
 )
 def test_what_cannot_be_understood_is_named_with_its_line(text: str, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        space_from_text(text, "space.yaml")
+        parse_space_text(text, "space.yaml")
 
 
 def test_a_file_that_is_not_there(tmp_path) -> None:

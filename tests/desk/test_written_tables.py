@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
-from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
+from tunedprior.desk.written_tables import check_output_path, write_table
 from tunedprior.errors import InputError
 from tunedprior.files import read_table
 
@@ -30,7 +30,7 @@ def test_a_note_is_no_formula(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.desk.written_tables.os.access", lambda *_: False)
     with pytest.raises(InputError, match="is read-only"):
-        refuse_to_overwrite(tmp_path / "a.csv")
+        check_output_path(tmp_path / "a.csv")
 
 
 HOSTILE = [

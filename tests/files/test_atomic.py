@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.files import turn_to_write, write_atomically
+from tunedprior.files import lock_for_writing, write_atomically
 
 
 def mode(path: Path) -> int:
@@ -94,7 +94,7 @@ def test_one_at_a_time_has_the_turn(system, tmp_path: Path, monkeypatch: pytest.
     inside, most = [], []
 
     def write(number: int) -> None:
-        with turn_to_write(tmp_path / "x"):
+        with lock_for_writing(tmp_path / "x"):
             inside.append(number)
             most.append(len(inside))
             time.sleep(0.01)
@@ -108,5 +108,5 @@ def test_one_at_a_time_has_the_turn(system, tmp_path: Path, monkeypatch: pytest.
 
 def test_whoever_writes_for_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.files.atomic._PATIENCE", 0.05)
-    with turn_to_write(tmp_path / "x"), turn_to_write(tmp_path / "x"):
+    with lock_for_writing(tmp_path / "x"), lock_for_writing(tmp_path / "x"):
         pass

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunedprior.files import is_blank, numbers
+from tunedprior.files import is_unmeasured, parse_numbers
 
 BLANK = [None, np.nan, pd.NA, pd.NaT, "", " ", "NA", "n/a", "NaN", "null", "None", "-", "?", "#N/A", Decimal("NaN")]
 DATES = [datetime(2020, 1, 1), date(2020, 1, 1), pd.Timestamp(0), np.datetime64(0, "s"), pd.Timedelta(1)]
@@ -20,8 +20,8 @@ WORDS = ["1,5", "1_000", "1 000", "inf", "twelve", "12 %"]
 
 @pytest.mark.parametrize("cell", BLANK, ids=repr)
 def test_what_people_write_for_nothing_is_blank(cell) -> None:
-    assert is_blank(cell)
-    values, wrong = numbers(pd.Series([cell, 1.5], dtype=object))
+    assert is_unmeasured(cell)
+    values, wrong = parse_numbers(pd.Series([cell, 1.5], dtype=object))
     assert np.isnan(values[0])
     assert values[1] == 1.5
     assert wrong == []
@@ -29,7 +29,7 @@ def test_what_people_write_for_nothing_is_blank(cell) -> None:
 
 @pytest.mark.parametrize("cell", [0, 0.0, False, "0", "failed", "nano", [1, 2], [], "#DIV/0!"], ids=repr)
 def test_whatever_says_something_is_not_blank(cell) -> None:
-    assert not is_blank(cell)
+    assert not is_unmeasured(cell)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_whatever_says_something_is_not_blank(cell) -> None:
     ids=repr,
 )
 def test_numbers_of_any_kind_are_numbers(cell, number) -> None:
-    values, wrong = numbers(pd.Series([cell, "x"], dtype=object))
+    values, wrong = parse_numbers(pd.Series([cell, "x"], dtype=object))
     assert values[0] == number
     assert wrong == [1]
 
@@ -63,7 +63,7 @@ def test_numbers_of_any_kind_are_numbers(cell, number) -> None:
 def test_what_is_no_finite_number_is_named_by_its_row(cell) -> None:
     column = pd.Series([1, None, 2], dtype=object)
     column.iloc[1] = cell
-    values, wrong = numbers(column)
+    values, wrong = parse_numbers(column)
     assert wrong == [1]
     np.testing.assert_array_equal(values, [1.0, np.nan, 2.0])
 
@@ -81,23 +81,23 @@ def test_what_is_no_finite_number_is_named_by_its_row(cell) -> None:
     ids=lambda column: str(column.dtype),
 )
 def test_columns_of_other_types_are_wrong_in_every_row(column) -> None:
-    assert numbers(column)[1] == [0, 1]
+    assert parse_numbers(column)[1] == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ["float32", "int64", "Int64", "Float64", "uint8", "object", "category", "str"])
 def test_columns_of_any_numeric_type(kind: str) -> None:
-    values, wrong = numbers(pd.Series([1, 2], dtype="int64").astype(kind))
+    values, wrong = parse_numbers(pd.Series([1, 2], dtype="int64").astype(kind))
     assert values.dtype == np.float64
     assert values.tolist() == [1.0, 2.0]
     assert wrong == []
 
 
 def test_gaps_of_nullable_columns_are_blank() -> None:
-    assert np.isnan(numbers(pd.Series([1, None], dtype="Int64"))[0]).tolist() == [False, True]
+    assert np.isnan(parse_numbers(pd.Series([1, None], dtype="Int64"))[0]).tolist() == [False, True]
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_text_of_a_number_is_that_number_exactly(values) -> None:
-    read, wrong = numbers(pd.Series([repr(value) for value in values], dtype=object))
+    read, wrong = parse_numbers(pd.Series([repr(value) for value in values], dtype=object))
     assert read.tolist() == values
     assert wrong == []

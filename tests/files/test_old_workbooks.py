@@ -50,5 +50,5 @@ def test_an_old_workbook_is_read(tmp_path: Path) -> None:
     (tmp_path / "x.xls").write_bytes(old_workbook([["temp", "gas", "y"], [20.0, "01", 0.5], [30.0, "NA", 0.7]]))
     found = read_table(tmp_path / "x.xls", ["temp", "gas", "y"], "Old data")
     assert found.table.to_dict("list") == {"temp": [20, 30], "gas": ["01", "NA"], "y": [0.5, 0.7]}
-    assert found.where(1) == "row 3"
-    assert found.said == ()
+    assert found.format_place(1) == "row 3"
+    assert found.remarks == ()

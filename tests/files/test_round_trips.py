@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.files import numbers, read_table
+from tunedprior.files import parse_numbers, read_table
 
 # Cells of categories: any text without what no text file holds. Spaces around a cell are not kept, and what looks like
 # a number with a comma is one.
@@ -49,10 +49,10 @@ def test_any_table_in_any_dialect_is_read_as_it_was(rows, separator, end, encodi
             )
         )
     found = read_table(BytesIO("".join(lines).encode(encoding)), ["temp", "gas", "y"], "Old data")
-    assert numbers(found.table["temp"])[0].tolist() == [row[0] for row in rows]
-    assert numbers(found.table["y"])[0].tolist() == [row[2] for row in rows]
+    assert parse_numbers(found.table["temp"])[0].tolist() == [row[0] for row in rows]
+    assert parse_numbers(found.table["y"])[0].tolist() == [row[2] for row in rows]
     assert found.table["gas"].tolist() == [row[1] for row in rows]
-    assert [found.where(k) for k in range(len(rows))] == [f"line {place}" for place in places]
+    assert [found.format_place(k) for k in range(len(rows))] == [f"line {place}" for place in places]
 
 
 WORDS_AND_SIGNS = ["temp", "y", "NA", "1,5", "1.234,5", "//", "\r\n", '""', "\0", "\ufeff"]
@@ -70,5 +70,5 @@ def test_any_text_is_a_table_or_an_error_of_ours(start, pieces, encoding) -> Non
     except (InputError, FileFormatError):
         return
     for name in found.table:
-        numbers(found.table[name])
-    assert all(found.where(row).startswith("line ") for row in range(len(found)))
+        parse_numbers(found.table[name])
+    assert all(found.format_place(row).startswith("line ") for row in range(len(found)))

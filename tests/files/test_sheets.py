@@ -32,14 +32,14 @@ def test_text_with_decimal_commas(tmp_path: Path) -> None:
         "gas": ["air", "N2, dry", "air"],
         "y": ["20.5", 7.25, "x"],
     }
-    assert SAID in found.said
+    assert SAID in found.remarks
 
 
 @pytest.mark.parametrize("cells", [["1,234", "5,678"], ["a", "1,5", "b"], ["1.5", "2.5"], [1.5, 2.5]])
 def test_what_may_be_something_else_stays(tmp_path: Path, cells: list[Any]) -> None:
     found = sheet_of(tmp_path, ["t", "n"], *([cell, 1] for cell in cells))
     assert found.table["t"].tolist() == cells
-    assert SAID not in found.said
+    assert SAID not in found.remarks
 
 
 def test_both_ways_at_once_are_refused(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_cells_that_are_shown_as_per_cent(tmp_path: Path) -> None:
     found = read_table(tmp_path / "x.xlsx", ["t", "y"], "Old data")
     assert found.percentages == {"y": [0]}
     assert found.table["y"].tolist() == [0.1, "12%", 25]
-    assert found.as_shown(["y", "t"]).table["y"].tolist() == ["10%", "12%", 25]
-    (said,) = (one for one in found.said if "per cent" in one)
+    assert found.format_percentages(["y", "t"]).table["y"].tolist() == ["10%", "12%", 25]
+    (said,) = (one for one in found.remarks if "per cent" in one)
     assert said.startswith(
         "Cells of 'y' are shown as per cent, and their numbers are taken as they are stored: 0.1 for"
     )
@@ -76,9 +76,9 @@ def test_a_header_below_titles_is_found(tmp_path: Path, count: int, names: list[
         book.active.append(row)
     book.save(tmp_path / "x.xlsx")
     found = read_table(tmp_path / "x.xlsx", names, "Old data")
-    assert f"Rows before the header (row {count + 1}) are skipped." in found.said
+    assert f"Rows before the header (row {count + 1}) are skipped." in found.remarks
     assert found.table.to_dict("list")["gas"] == ["air", "N2"]
-    assert found.where(0) == f"row {count + 2}"
+    assert found.format_place(0) == f"row {count + 2}"
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
@@ -87,7 +87,7 @@ def test_a_header_below_a_title_in_a_text_file(tmp_path: Path, separator: str) -
     (tmp_path / "x.csv").write_text("\n".join(lines), encoding="utf-8")
     found = read_table(tmp_path / "x.csv", [], "Old data")
     assert list(found.table.columns) == ["T [°C]", "gas", "Yield"]
-    assert found.where(1) == "line 4"
+    assert found.format_place(1) == "line 4"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_merged_cells_have_the_value_of_the_first(tmp_path: Path, titles: int, n
     assert found.table["catalyst"].tolist() == ["A", "A", "A", "B", "since then with the new pump"]
     assert found.table["acid"].tolist() == ["none", "y", "z", None, None]
     assert found.table["T"].tolist()[:4] == [20, 30, 40, 50]
-    assert "Merged cells have the value of the first of them: 'catalyst' (2), 'acid' (1)." in found.said
+    assert "Merged cells have the value of the first of them: 'catalyst' (2), 'acid' (1)." in found.remarks
 
 
 def test_merged_cells_of_blank_rows_make_no_rows(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_merged_cells_of_blank_rows_make_no_rows(tmp_path: Path) -> None:
     book.active.merge_cells("A2:A20000")
     book.save(tmp_path / "x.xlsx")
     found = read_table(tmp_path / "x.xlsx", ["gas", "y"], "Old data")
-    assert (found.table["gas"].tolist(), found.where(1)) == (["air", "air"], "row 4")
+    assert (found.table["gas"].tolist(), found.format_place(1)) == (["air", "air"], "row 4")
 
 
 def test_merged_cells_count_as_often_as_they_are_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.files import numbers, read_table
+from tunedprior.files import parse_numbers, read_table
 
 NAMES = ("temp", "flow", "y")
 TABLE = pd.DataFrame({"temp": [20.0, 30.0], "flow": [1.0, 2.5], "y": [0.5, 0.7]})
@@ -52,10 +52,10 @@ SOURCES = {
 def test_every_source_is_the_same_table(kind: str) -> None:
     source, where = SOURCES[kind]
     found = read_table(source, NAMES, "Old data")
-    assert {name: numbers(found.table[name])[0].tolist() for name in NAMES} == TABLE.to_dict("list")
+    assert {name: parse_numbers(found.table[name])[0].tolist() for name in NAMES} == TABLE.to_dict("list")
     assert found.table.index.tolist() == [0, 1]
-    assert found.where(1) == where
-    assert all("index" in sentence for sentence in found.said)
+    assert found.format_place(1) == where
+    assert all("index" in sentence for sentence in found.remarks)
 
 
 def write_workbook(path: Path, sheets: dict[str, pd.DataFrame], first_row: int = 0) -> None:
@@ -91,7 +91,7 @@ def test_every_file_is_the_same_table(name: str, tmp_path: Path) -> None:
     FILES[name](path)
     for source in (path, str(path), path.open("rb")):
         found = read_table(source, NAMES, "Old data")
-        assert {one: numbers(found.table[one])[0].tolist() for one in NAMES} == TABLE.to_dict("list")
+        assert {one: parse_numbers(found.table[one])[0].tolist() for one in NAMES} == TABLE.to_dict("list")
         assert found.origin == name
     source.close()
 
@@ -105,17 +105,17 @@ UNREAD = (
 def test_sheets_without_rows_are_not_worth_a_word(tmp_path: Path) -> None:
     sheets = {"data": TABLE, "empty": pd.DataFrame(), "title": pd.DataFrame(columns=["y"])}
     write_workbook(tmp_path / "x.xlsx", sheets)
-    assert read_table(tmp_path / "x.xlsx", NAMES, "Old data").said == ()
+    assert read_table(tmp_path / "x.xlsx", NAMES, "Old data").remarks == ()
     write_workbook(tmp_path / "x.xlsx", sheets | {"more": TABLE, "notes": TABLE[["flow"]]})
-    (said,) = read_table(tmp_path / "x.xlsx", NAMES, "Old data").said
+    (said,) = read_table(tmp_path / "x.xlsx", NAMES, "Old data").remarks
     assert said.startswith("Sheet 'data' is read, and not 'more', 'notes', which also hold rows.")
 
 
 def test_a_sheet_is_chosen_by_its_names_and_rows_are_the_sheets(tmp_path: Path) -> None:
     FILES["y.xlsx"](tmp_path / "y.xlsx")
     found = read_table(tmp_path / "y.xlsx", NAMES, "Old data")
-    assert found.said == (UNREAD,)
-    assert [found.where(0), found.where(1)] == ["row 5", "row 6"]
+    assert found.remarks == (UNREAD,)
+    assert [found.format_place(0), found.format_place(1)] == ["row 5", "row 6"]
 
 
 def test_cells_of_a_sheet_keep_their_types(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_cells_of_a_sheet_keep_their_types(tmp_path: Path) -> None:
     write_workbook(tmp_path / "x.xlsx", {"data": kinds})
     found = read_table(tmp_path / "x.xlsx", ["kind", "y"], "Old data")
     assert found.table["kind"].tolist() == ["NA", "01", 2, None, pd.Timestamp(2020, 1, 2)]
-    assert numbers(found.table["y"])[0].tolist() == [1, 0.5, 0, 3, 4]
+    assert parse_numbers(found.table["y"])[0].tolist() == [1, 0.5, 0, 3, 4]
 
 
 def test_an_opendocument_sheet(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_an_opendocument_sheet(tmp_path: Path) -> None:
 def test_columns_with_whole_numbers_for_names_are_known() -> None:
     found = read_table(pd.DataFrame([[1, 2, 3]]), ["0", "1", "y"], "Old data")
     assert found.table.columns.tolist() == ["0", "1", "2"]
-    assert found.said == ()
+    assert found.remarks == ()
 
 
 def test_one_row() -> None:
@@ -190,8 +190,8 @@ def test_a_study_is_a_table_of_its_finished_trials() -> None:
         "gas": ["NA", None, None],
         "y": [1.5, "failed", 2.5],
     }
-    assert found.where(2) == "trial 4"
-    assert "left out: 2" in found.said[0]
+    assert found.format_place(2) == "trial 4"
+    assert "left out: 2" in found.remarks[0]
     assert read_table(optuna.create_study(), NAMES, "Old data").table.shape == (0, 3)
     with pytest.raises(InputError, match="parameter 'temp'"):
         read_table(study, ["temp"], "Old data")

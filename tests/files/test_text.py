@@ -6,7 +6,7 @@ from io import BytesIO, StringIO
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.files import ReadTable, numbers, read_table
+from tunedprior.files import ReadTable, parse_numbers, read_table
 
 NAMES = ("temp", "flow", "y")
 
@@ -16,7 +16,7 @@ def read(text: str | bytes, names: Sequence[str] = NAMES) -> ReadTable:
 
 
 def values(found: ReadTable) -> list[list[float]]:
-    return [numbers(found.table[name])[0].tolist() for name in found.table.columns]
+    return [parse_numbers(found.table[name])[0].tolist() for name in found.table.columns]
 
 
 # Text, what is said, and the lines of its two rows (20, 1, 0.5) and (30, 2.5, 0.7).
@@ -68,17 +68,17 @@ def test_every_dialect_is_the_same_table(dialect: str, encoding: str) -> None:
     assert found.table.columns.tolist() == list(NAMES)
     assert found.table.index.tolist() == [0, 1]
     assert values(found) == [[20.0, 30.0], [1.0, 2.5], [0.5, 0.7]]
-    assert [found.where(row) for row in range(2)] == [f"line {line}" for line in lines]
+    assert [found.format_place(row) for row in range(2)] == [f"line {line}" for line in lines]
     expected = [*on_encoding, *said]
-    assert len(found.said) == len(expected), found.said
-    for sentence, part in zip(found.said, expected, strict=True):
+    assert len(found.remarks) == len(expected), found.remarks
+    for sentence, part in zip(found.remarks, expected, strict=True):
         assert part in sentence
 
 
 def test_cp1252_is_the_last_guess() -> None:
     found = read("temp,flow,größe,y\n20,1,µ,0.5\n".encode("cp1252"))
     assert found.table["größe"].tolist() == ["µ"]
-    assert found.said == ("The encoding is cp1252.",)
+    assert found.remarks == ("The encoding is cp1252.",)
 
 
 def test_the_decimal_comma_of_a_comma_file_is_no_column() -> None:
@@ -140,26 +140,26 @@ def test_categories_stay_as_they_stand_there() -> None:
     lines = "\n".join('"' + kind.replace('"', '""') + '",1' for kind in kinds)
     found = read(f"kind,y\n{lines}\n", ["kind", "y"])
     assert found.table["kind"].tolist() == kinds
-    assert found.where(12) == "line 15"  # one cell before it has two lines
-    assert found.said == ()
+    assert found.format_place(12) == "line 15"  # one cell before it has two lines
+    assert found.remarks == ()
 
 
 def test_quoted_decimal_commas_of_which_some_have_three_digits() -> None:
     """What is no thousands separator in one cell of a column is none in the others."""
     found = read('temp,flow,y\n"1,234","-0,125","9,2"\n"1,5","2,250",failed\n"1234,567",3,\n')
     assert found.table["y"].tolist() == ["9.2", "failed", ""]
-    assert [numbers(found.table[name])[0].tolist() for name in ("temp", "flow")] == [
+    assert [parse_numbers(found.table[name])[0].tolist() for name in ("temp", "flow")] == [
         [1.234, 1.5, 1234.567],
         [-0.125, 2.25, 3.0],
     ]
-    assert found.said == ("Numbers have decimal commas.",)
+    assert found.remarks == ("Numbers have decimal commas.",)
 
 
 @pytest.mark.parametrize("cells", [["1,2", "1,3-mix"], ["1,234", "mixed"], ["1,2", "a, b"]])
 def test_quoted_commas_of_categories_stay(cells: list[str]) -> None:
     found = read("kind,y\n" + "".join(f'"{cell}",1\n' for cell in cells), ["kind", "y"])
     assert found.table["kind"].tolist() == cells
-    assert found.said == ()
+    assert found.remarks == ()
 
 
 def test_one_column_may_hold_empty_text() -> None:

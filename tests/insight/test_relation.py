@@ -21,7 +21,7 @@ from support.builders import (
 )
 from tunedprior import Optimizer, beliefs
 from tunedprior.average import slopes
-from tunedprior.insight.relation import search_space_sample
+from tunedprior.insight.relation import draw_space_sample
 from tunedprior.machines import AlphaFit
 
 ROWS = 40
@@ -46,7 +46,7 @@ def noise(seed: int) -> pd.DataFrame:
 def reliability(reading: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
     """var ĝ / (var ĝ + E[var(g | A)]), the latter from the kernel of the aligned belief less ĝ²."""
     learnt = reading(sample)
-    left = beliefs.belief("aligned").kernel(reading).forward(sample, sample, diag=True) - learnt.square()
+    left = beliefs.get_belief("aligned").make_kernel(reading).forward(sample, sample, diag=True) - learnt.square()
     return learnt.var(correction=0) / (learnt.var(correction=0) + left.mean())
 
 
@@ -55,22 +55,22 @@ def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypat
     monkeypatch.setattr(slopes, "_LEAST_SHARE", 0.0)
     opt = told(Optimizer(SPACE, {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}, "minimize"), 4)
     observations, average = observations_of(opt), opt.surrogate
-    weighed, x = weighed_after(average, observations), average.box.inputs(observations.codes)
-    among, sample = weighed.hypotheses, search_space_sample(average, x)
-    inverse = torch.linalg.inv(among.processes.with_noise(among.processes.covariance(x, x)))
-    cross, variance = among.processes.covariance(sample, x), among.processes.variance(sample)
+    weighed, x = weighed_after(average, observations), average.box.to_kernel_inputs(observations.X)
+    among, sample = weighed.hypotheses, draw_space_sample(average, x)
+    inverse = torch.linalg.inv(among.processes.add_noise(among.processes.compute_covariance(x, x)))
+    cross, variance = among.processes.compute_covariance(sample, x), among.processes.compute_variance(sample)
     expected = dict.fromkeys(((label.old, label.belief) for label in among.labels), 0.0)
-    relied_on = {old.name: [reliability(one, sample) for one in old.readings] for old in average.known}
+    relied_on = {old.name: [reliability(one, sample) for one in old.fits] for old in average.sources}
     for row, label in enumerate(among.labels):
         if among.slopes[row] > 0:
-            reading = next(old for old in average.known if old.name == label.old).readings[among.readings[row]]
+            reading = next(old for old in average.sources if old.name == label.old).fits[among.fit_indices[row]]
             alpha = inverse[row] @ observations.y[:, 0]
             by_old = among.slopes[row] * (reading(x) @ alpha) * reading(sample)
             left = variance[row].mean() - torch.einsum("mi,ij,mj->", cross[row], inverse[row], cross[row]) / len(sample)
             rest = (cross[row] @ alpha - by_old).var(correction=0)
             rest += weighed.amplitude[row] * (left + among.processes.noise[row])
             part = by_old.var(correction=0)
-            share = part / (part + rest) * relied_on[label.old][among.readings[row]]
+            share = part / (part + rest) * relied_on[label.old][among.fit_indices[row]]
             expected[label.old, label.belief] += (weighed.weights[row] * share).item()
     trust = opt.trust
     for old, belief, found in trust.beliefs[["old data", "belief", "trust"]].itertuples(index=False):
@@ -137,14 +137,14 @@ def test_variances_are_those_over_the_search_space_however_far_old_data_reaches(
     wide = {"a": (-1.0, 7.0), "b": (0.0, 5.0)}
     opt = told(Optimizer(SPACE, old_data(rows=ROWS, space=wide)), 6)
     box = opt.surrogate.box
-    sample = search_space_sample(opt.surrogate, box.inputs(observations_of(opt).codes))
-    low, high = box.codes([{"a": -1.0, "b": 0.0}, {"a": 1.0, "b": 5.0}])
+    sample = draw_space_sample(opt.surrogate, box.to_kernel_inputs(observations_of(opt).X))
+    low, high = box.encode([{"a": -1.0, "b": 0.0}, {"a": 1.0, "b": 5.0}])
     assert ((low - 0.1 <= sample) & (sample <= high + 0.1)).all()
     assert ((sample.amax(0) - sample.amin(0)) / (high - low)).tolist() == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 def test_without_a_scale_the_search_space_is_the_box() -> None:
-    sample = search_space_sample(average_over(), torch.tensor([[0.9, 0.2]], dtype=torch.float64))
+    sample = draw_space_sample(average_over(), torch.tensor([[0.9, 0.2]], dtype=torch.float64))
     assert sample.abs().amax(0).tolist() == pytest.approx([1.0, 1.0], abs=0.05)
 
 

@@ -78,14 +78,14 @@ def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytes
     opt = told(Optimizer(SPACE, old, "minimize"), 3)
     observations, average = observations_of(opt), opt.surrogate
     weighed = weighed_after(average, observations)
-    among, x, y = weighed.hypotheses, average.box.inputs(observations.codes), observations.y[:, 0].numpy()
-    covariances = among.processes.with_noise(among.processes.covariance(x, x)).numpy()
+    among, x, y = weighed.hypotheses, average.box.to_kernel_inputs(observations.X), observations.y[:, 0].numpy()
+    covariances = among.processes.add_noise(among.processes.compute_covariance(x, x)).numpy()
     relations = opt.trust.relations.set_index("old data")
-    for old in average.known:
+    for old in average.sources:
         weights, means, rising = [], [], []
         for row, label in enumerate(among.labels):
             if (label.old, label.belief) == (old.name, "aligned"):
-                expected = old.readings[among.readings[row]](x).numpy()
+                expected = old.fits[among.fit_indices[row]](x).numpy()
                 share, a = among.slopes[row].item(), weighed.amplitude[row].item()
                 gain = share * np.linalg.solve(covariances[row], expected)
                 weights.append(weighed.weights[row].item())
@@ -272,6 +272,6 @@ def test_what_is_explained_and_the_rest_make_up_the_variance(relation: Callable[
     opt.trust  # noqa: B018  # a property
     step = opt._trust["y"].steps[-1]
     relations = step.relations["old data"]
-    total = relations.trust / step.probability("old data") + sum(relations.rest.values())
+    total = relations.trust / step.compute_probability("old data") + sum(relations.rest.values())
     assert total == pytest.approx(1.0, abs=0.01)  # a few hypotheses hold next to none of the relation, and are left out
     assert min(relations.rest.values()) >= 0

@@ -38,7 +38,7 @@ from support.tensors import (
 )
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.integrations.botorch import TunedPriorGP, learnt_prior
+from tunedprior.integrations.botorch import TunedPriorGP, pretrain_on_tensors
 from tunedprior.problem.observations import Observations
 
 # -- what they are -------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ from tunedprior.problem.observations import Observations
 
 def test_it_is_algorithm_1_in_other_units() -> None:
     """The posterior of `TunedPrior`, which computes in codes, at the same parameters."""
-    prior = learnt_prior(*OLD, BOUNDS)
+    prior = pretrain_on_tensors(*OLD, BOUNDS)
     model, y = gp(prior="reweighted", remainder=False), (Y - Y.mean()) / Y.std()
     ours = TunedPrior(prior)(Observations(_codes(X), y))
     covariance, likelihood = ours.covar_module, ours.likelihood

@@ -21,7 +21,7 @@ from support.tensors import (
     same_predictions,
 )
 from tunedprior.errors import DomainError, InputError, OldDataWarning
-from tunedprior.integrations.botorch import TunedPriorGP, learnt_prior
+from tunedprior.integrations.botorch import TunedPriorGP, pretrain_on_tensors
 
 
 def test_without_bounds_the_unit_cube_or_the_range_of_all_settings_is_the_box() -> None:
@@ -60,17 +60,17 @@ def test_what_cannot_be_used_is_refused() -> None:
         ({"prior": "average"}, "prior must be one of"),
         ({"Y": torch.cat([Y, Y], dim=1)}, "ModelListGP"),
         ({"input_transform": Warp(2, indices=[0, 1])}, "learns from observations"),
-        ({"old": learnt_prior(*OLD, BOUNDS), "input_transform": Normalize(2)}, "scales settings itself"),
+        ({"old": pretrain_on_tensors(*OLD, BOUNDS), "input_transform": Normalize(2)}, "scales settings itself"),
     ]
     for options, message in wrong:
         with pytest.raises(InputError, match=message):
             gp(fitted=False, **options)
     with pytest.raises(InputError, match="needs \\(X_old, y_old\\)"):
-        ensemble(old=learnt_prior(*OLD, BOUNDS))
+        ensemble(old=pretrain_on_tensors(*OLD, BOUNDS))
 
 
 def test_what_was_learnt_can_be_given_instead_of_old_data() -> None:
-    same_predictions(gp(old=learnt_prior(*OLD, BOUNDS)), gp())
+    same_predictions(gp(old=pretrain_on_tensors(*OLD, BOUNDS)), gp())
     same_predictions(gp(old=list(OLD)), gp())
 
 

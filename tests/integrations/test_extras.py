@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from tunedprior.errors import MissingExtraError
-from tunedprior.integrations.extras import needed
+from tunedprior.integrations.extras import import_optional
 
 
 def test_a_missing_package_names_its_extra() -> None:
     with pytest.raises(MissingExtraError, match=r'pip install "tunedprior\[ray\]"'):
-        needed("no_such_package.part", "ray")
+        import_optional("no_such_package.part", "ray")
 
 
 def test_what_a_package_itself_lacks_is_not_blamed_on_the_extra(
@@ -17,5 +17,5 @@ def test_what_a_package_itself_lacks_is_not_blamed_on_the_extra(
     (tmp_path / "lacking_something.py").write_text("import no_such_package_either\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError) as caught:
-        needed("lacking_something", "ray")
+        import_optional("lacking_something", "ray")
     assert not isinstance(caught.value, MissingExtraError)

@@ -11,11 +11,11 @@ from gpytorch.kernels import Kernel, ScaleKernel
 from support.builders import rows_of_ripple, vector
 from support.cases import CASES, IDS, Case, number, table
 from support.tensors import BOUNDS, TEST, X, Y, gp
-from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain, belief
+from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel, get_belief
 from tunedprior.errors import InputError
 from tunedprior.integrations.pathwise import ExplicitFeatures
-from tunedprior.kernels import LogRatio, Reweighted, SquaredExponential, WithBias
-from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels import LogRatio, ReweightedKernel, SquaredExponential, WithBias
+from tunedprior.kernels.box_means import draw_box_sample
 from tunedprior.machines import LeastSquares
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
 
@@ -26,21 +26,21 @@ ANCHORS, ALPHA, LAM = table(12, 2, seed=5), table(12, seed=6), 0.1
 def feature_fit() -> FeatureFit:
     kernel = SquaredExponential(vector([0.9, 1.2])).requires_grad_(False)
     points, y = rows_of_ripple(60)
-    return FeatureFit.by_evidence(FeatureMap.of(kernel, points, 256), points, y)
+    return FeatureFit.fit_by_evidence(FeatureMap.from_largest_features(kernel, points, 256), points, y)
 
 
 def learnt() -> dict[str, Kernel]:
     base = SquaredExponential(vector([0.9, 1.2]))
     trained = LeastSquares(LAM).fit(base, *rows_of_ripple(12))
     return {
-        "theorem": Reweighted(base, ANCHORS, trained.alpha),
-        "reweighted": FixedReweighted(base, ANCHORS, trained.alpha),
-        "matched": Matched(base, ANCHORS, trained.alpha),
-        "uncertain": Uncertain(base, trained.anchors, trained.alpha, LAM),
-        "aligned": Aligned(base, trained.anchors, trained.alpha, LAM),
-        "aligned, of anchors": Aligned(base, trained.anchors, trained.alpha, LAM, by_features=False),
+        "theorem": ReweightedKernel(base, ANCHORS, trained.alpha),
+        "reweighted": FixedReweightedKernel(base, ANCHORS, trained.alpha),
+        "matched": MatchedKernel(base, ANCHORS, trained.alpha),
+        "uncertain": UncertainKernel(base, trained.anchors, trained.alpha, LAM),
+        "aligned": AlignedKernel(base, trained.anchors, trained.alpha, LAM),
+        "aligned, of anchors": AlignedKernel(base, trained.anchors, trained.alpha, LAM, by_features=False),
         **{
-            f"{name}, of features": belief(name).kernel(feature_fit())
+            f"{name}, of features": get_belief(name).make_kernel(feature_fit())
             for name in ("reweighted", "aligned", "uncertain")
         },
     }
@@ -54,7 +54,7 @@ def assert_features_make_up(kernel: Kernel) -> None:
     expected = kernel(POINTS).to_dense().detach()
     torch.testing.assert_close(values @ values.mT, expected, rtol=2e-3, atol=2e-3 * expected.abs().max().item())
     # What is missing, on average over the box, is no more than the certificate says (and what rounding adds).
-    sample = box_sample(2, 0.95 if getattr(kernel, "open_domain", False) else 1.0)
+    sample = draw_box_sample(2, 0.95 if getattr(kernel, "open_domain", False) else 1.0)
     with torch.no_grad():
         variance = kernel(sample, diag=True)
         left = variance - features(sample).square().sum(-1)
@@ -92,7 +92,7 @@ def test_what_has_no_features_is_refused() -> None:
         gen_kernel_features(WithBias(SquaredExponential(1.0)), num_inputs=2, num_outputs=64)
     with pytest.raises(InputError, match="miss up to"):
         gen_kernel_features(LogRatio().double(), num_inputs=5, num_outputs=64)
-    kernel = FixedReweighted(SquaredExponential(vector([0.9, 1.2])), ANCHORS, ALPHA, by_features=False)
+    kernel = FixedReweightedKernel(SquaredExponential(vector([0.9, 1.2])), ANCHORS, ALPHA, by_features=False)
     with pytest.raises(InputError, match="explicit features"):
         gen_kernel_features(kernel, num_inputs=2, num_outputs=64)
 

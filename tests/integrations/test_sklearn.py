@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from support.cases import table
 from tunedprior.errors import DomainError, InputError
-from tunedprior.integrations.botorch import learnt_prior
+from tunedprior.integrations.botorch import pretrain_on_tensors
 from tunedprior.integrations.sklearn import TunedPriorKernel
 
 BOUNDS = np.array([[0.0, -1.0], [10.0, 1.0]])
@@ -45,13 +45,13 @@ def regressor(kernel) -> GaussianProcessRegressor:
 
 def theirs(name: str) -> torch.Tensor:
     """The belief's matrix at X, from the prior itself, over its mean variance."""
-    from tunedprior.beliefs import belief
-    from tunedprior.kernels.box_means import mean_variance
+    from tunedprior.beliefs import get_belief
+    from tunedprior.kernels.box_means import compute_mean_variance
 
-    prior = learnt_prior(*OLD, BOUNDS)
-    ours = belief(name).kernel(prior.fit)
-    inputs = prior.inputs(torch.as_tensor((2 * X - BOUNDS.sum(0)) / (BOUNDS[1] - BOUNDS[0])))
-    return (ours(inputs).to_dense() / mean_variance(ours, 2)).detach()
+    prior = pretrain_on_tensors(*OLD, BOUNDS)
+    ours = get_belief(name).make_kernel(prior.fit)
+    inputs = prior.to_kernel_inputs(torch.as_tensor((2 * X - BOUNDS.sum(0)) / (BOUNDS[1] - BOUNDS[0])))
+    return (ours(inputs).to_dense() / compute_mean_variance(ours, 2)).detach()
 
 
 @pytest.mark.parametrize("name", ["reweighted", "aligned"])
@@ -95,7 +95,7 @@ def test_old_data_pays_off_and_the_amplitude_is_fitted() -> None:
 def test_scikit_learn_copies_it_without_learning_again(monkeypatch: pytest.MonkeyPatch) -> None:
     first = kernel()
     first(X)
-    monkeypatch.setattr("tunedprior.integrations.sklearn.learnt_kernel", None)  # would fail if it were called
+    monkeypatch.setattr("tunedprior.integrations.sklearn.make_belief_kernel", None)  # would fail if it were called
     copied = clone(first)
     assert copied is not first
     assert copied == first
@@ -121,7 +121,7 @@ def test_parameters_are_read_and_set() -> None:
 
 
 def test_it_is_pickled_before_and_after_learning() -> None:
-    for one in (kernel(), kernel(old=learnt_prior(*OLD, BOUNDS))):
+    for one in (kernel(), kernel(old=pretrain_on_tensors(*OLD, BOUNDS))):
         expected = pickle.loads(pickle.dumps(one))(X)
         assert np.array_equal(one(X), expected)
         assert np.array_equal(pickle.loads(pickle.dumps(one))(X), expected)

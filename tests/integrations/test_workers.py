@@ -20,7 +20,7 @@ from support.postgres import needs_postgres
 from tunedprior.errors import InputError
 from tunedprior.integrations import workers
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.integrations.storages import shared_storage
+from tunedprior.integrations.storages import open_shared_storage
 from tunedprior.integrations.workers import run_worker
 
 
@@ -31,7 +31,7 @@ def url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def storage(url: str) -> Iterator[RDBStorage]:
-    found = shared_storage(url, heartbeat_interval=1, grace_period=1)
+    found = open_shared_storage(url, heartbeat_interval=1, grace_period=1)
     yield found
     found.engine.dispose()
 
@@ -88,7 +88,7 @@ def test_it_must_know_when_to_stop_and_have_a_heartbeat(study: optuna.Study) -> 
     with pytest.raises(InputError, match="shared_storage"):
         run_worker(optuna.create_study(), line, n_trials=1)
     with pytest.raises(InputError, match="name a file"):
-        shared_storage("sqlite://")
+        open_shared_storage("sqlite://")
 
 
 def test_pruned_and_failed_trials_are_told_as_such(study: optuna.Study) -> None:
@@ -197,7 +197,7 @@ def test_trials_that_never_had_a_heartbeat_are_given_up_but_not_those_of_people(
 def test_two_workers_cannot_take_the_same_queued_trial(url: str, study: optuna.Study, shared: bool) -> None:
     """Which of Optuna's storage in SQLite they can: it reads the state before it takes the lock."""
     study.enqueue_trial({"x": 0.5})
-    one, other = (shared_storage(url) if shared else RDBStorage(url) for _ in range(2))
+    one, other = (open_shared_storage(url) if shared else RDBStorage(url) for _ in range(2))
     has_read, other_is_done, taken = threading.Event(), threading.Event(), []
     check = one.check_trial_is_updatable
 
@@ -223,7 +223,7 @@ def test_two_workers_cannot_take_the_same_queued_trial(url: str, study: optuna.S
 
 
 def test_the_same_on_postgresql(postgres: Server) -> None:
-    storage = shared_storage(postgres.new_database(), heartbeat_interval=1)
+    storage = open_shared_storage(postgres.new_database(), heartbeat_interval=1)
     study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=0))
     run_worker(study, line, n_trials=1)
     postgres.restart("immediate")

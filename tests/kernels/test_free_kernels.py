@@ -22,7 +22,7 @@ def tables(m: int) -> list[torch.Tensor]:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_m_kernel_equals_loops(case: Case, m: int) -> None:
     xs = tables(m)
-    values = case.make().m_kernel(*xs)
+    values = case.make().evaluate_m_kernel(*xs)
     assert values.shape == tuple(len(x) for x in xs)
     for choice, expected in reference.every_choice(case.loop, [x.tolist() for x in xs]).items():
         assert values[choice].item() == pytest.approx(expected, rel=1e-12, abs=1e-13)
@@ -32,7 +32,7 @@ def test_m_kernel_equals_loops(case: Case, m: int) -> None:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_m_kernel_gradients_equal_loops(case: Case, m: int) -> None:
     xs = [table(1, 2, seed=k).requires_grad_() for k in range(m)]
-    gradients = torch.autograd.grad(case.make().m_kernel(*xs).sum(), xs)
+    gradients = torch.autograd.grad(case.make().evaluate_m_kernel(*xs).sum(), xs)
     points = [x[0].tolist() for x in xs]
     for which in range(m):
         expected = reference.gradient(case.loop, points, which)
@@ -42,9 +42,9 @@ def test_m_kernel_gradients_equal_loops(case: Case, m: int) -> None:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_features_and_weights_equal_loops_in_the_shared_order(case: Case) -> None:
     kernel, degree, x = case.make(num_inputs=2), min(case.max_degree, 6), table(3, 2)
-    indices = kernel.multi_indices(degree)
+    indices = kernel.list_multi_indices(degree)
     assert sorted(map(tuple, indices.tolist())) == sorted(reference.indices(2, degree))
-    weights, features = kernel.weights(degree), kernel.features(x, degree)
+    weights, features = kernel.compute_weights(degree), kernel.evaluate_features(x, degree)
     assert features.shape == (3, len(indices))
     for column, index in enumerate(indices.tolist()):
         assert weights[column].item() ** 2 == pytest.approx(case.squared_weight(index), rel=1e-13)
@@ -56,18 +56,18 @@ def test_features_and_weights_equal_loops_in_the_shared_order(case: Case) -> Non
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_m_kernel_is_the_sum_over_features_to_the_truncation_bound(case: Case, m: int) -> None:
     xs, kernel = tables(m), case.make(num_inputs=2)
-    weights = kernel.weights(case.max_degree)
+    weights = kernel.compute_weights(case.max_degree)
 
     def explicit(points: list[torch.Tensor]) -> torch.Tensor:
         total = weights**2
         for x in points:
-            total = total[..., None, :] * kernel.features(x, case.max_degree)
+            total = total[..., None, :] * kernel.evaluate_features(x, case.max_degree)
         return total.sum(-1)
 
     # The terms dropped are at most their absolute values, and those add up to K - Σ kept at |x|.
     at_abs = [x.abs() for x in xs]
-    bound = kernel.m_kernel(*at_abs) - explicit(at_abs)
-    error = (kernel.m_kernel(*xs) - explicit(xs)).abs()
+    bound = kernel.evaluate_m_kernel(*at_abs) - explicit(at_abs)
+    error = (kernel.evaluate_m_kernel(*xs) - explicit(xs)).abs()
     assert (error <= bound.abs() + 1e-13).all()
     assert bound.max() < (1e-13 if case.ends_at is not None else 1e-2)
     if m > 2 or case.ends_at is not None:
@@ -78,11 +78,13 @@ def test_m_kernel_is_the_sum_over_features_to_the_truncation_bound(case: Case, m
 def test_gradients_through_features_equal_gradients_of_the_kernel(case: Case) -> None:
     kernel = case.make(num_inputs=2)
     x, other = table(3, 2, low=-0.5, high=0.5).requires_grad_(), table(2, 2, seed=1, low=-0.5, high=0.5)
-    weighted = kernel.weights(case.max_degree) ** 2
-    explicit = (kernel.features(x, case.max_degree) * weighted) @ kernel.features(other, case.max_degree).mT
+    weighted = kernel.compute_weights(case.max_degree) ** 2
+    explicit = (kernel.evaluate_features(x, case.max_degree) * weighted) @ kernel.evaluate_features(
+        other, case.max_degree
+    ).mT
     wanted = [x, *kernel.parameters()]
     for ours, theirs in zip(
-        torch.autograd.grad(kernel.m_kernel(x, other).square().sum(), wanted),
+        torch.autograd.grad(kernel.evaluate_m_kernel(x, other).square().sum(), wanted),
         torch.autograd.grad(explicit.square().sum(), wanted),
         strict=True,
     ):
@@ -91,14 +93,14 @@ def test_gradients_through_features_equal_gradients_of_the_kernel(case: Case) ->
 
 def test_features_have_gradients_at_zero() -> None:
     x = torch.zeros(1, 2, dtype=torch.float64, requires_grad=True)
-    gradient = torch.autograd.grad(Linear().features(x, 3).sum(), x)[0]
+    gradient = torch.autograd.grad(Linear().evaluate_features(x, 3).sum(), x)[0]
     assert gradient.tolist() == [[1.0, 1.0]]
 
 
 @pytest.mark.parametrize("m", [0, 1, 3, 5])
 def test_odd_m_is_a_clear_error(m: int) -> None:
     with pytest.raises(InputError, match=f"even number of arguments, 2 or more; got {m}"):
-        Linear().m_kernel(*tables(m))
+        Linear().evaluate_m_kernel(*tables(m))
 
 
 def test_second_order_kernel_is_the_familiar_one() -> None:
@@ -112,8 +114,8 @@ def test_second_order_kernel_is_the_familiar_one() -> None:
 def test_short_lengthscales_do_not_overflow() -> None:
     corner = torch.ones(1, 4, dtype=torch.float64)
     kernel = SquaredExponential(number(0.02))  # exp(ν x·x) alone would be e^10000
-    assert kernel.m_kernel(corner, corner).item() == pytest.approx(1.0, rel=1e-10)
-    assert math.isfinite(kernel.m_kernel(corner, -corner, corner, corner).item())
+    assert kernel.evaluate_m_kernel(corner, corner).item() == pytest.approx(1.0, rel=1e-10)
+    assert math.isfinite(kernel.evaluate_m_kernel(corner, -corner, corner, corner).item())
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -150,20 +152,26 @@ def test_parameters_are_learnable_and_positive(case: Case) -> None:
         (lambda: Polynomial(2, -1.0), "offset must be a finite number above 0; got -1"),
         (lambda: Exponential(torch.tensor([0.0, 1.0])), "scale must be a finite number above 0; got 0"),
         (lambda: SquaredExponential(math.inf), r"Use Exponential\(0.0\), which is the same"),
-        (lambda: Linear(num_inputs=2).implied_features(table(2, 2), 1, m=3), "m must be even, 2 or more; got 3"),
+        (
+            lambda: Linear(num_inputs=2).evaluate_implied_features(table(2, 2), 1, m=3),
+            "m must be even, 2 or more; got 3",
+        ),
         (lambda: SquaredExponential(-0.1), "above 0; got -0.1"),
         (lambda: SquaredExponential([0.5, float("nan")]), "lengthscale must be finite"),
         (lambda: DotProduct([1.0, -1.0]), "none below 0"),
         (lambda: DotProduct([0.0, 0.0]), "one above"),
         (lambda: DotProduct([]), "one above"),
-        (lambda: Linear().weights(2), "does not know how many inputs"),
-        (lambda: Linear(num_inputs=2).multi_indices(-1), "0 or more; got -1"),
-        (lambda: Linear(num_inputs=30).weights(20), "Lower max_degree"),
-        (lambda: Linear().m_kernel(table(2, 2), table(2, 3)), "one common d"),
-        (lambda: Linear(num_inputs=3).m_kernel(table(2, 2), table(2, 2)), "made for points with 3 inputs; got 2"),
+        (lambda: Linear().compute_weights(2), "does not know how many inputs"),
+        (lambda: Linear(num_inputs=2).list_multi_indices(-1), "0 or more; got -1"),
+        (lambda: Linear(num_inputs=30).compute_weights(20), "Lower max_degree"),
+        (lambda: Linear().evaluate_m_kernel(table(2, 2), table(2, 3)), "one common d"),
+        (
+            lambda: Linear(num_inputs=3).evaluate_m_kernel(table(2, 2), table(2, 2)),
+            "made for points with 3 inputs; got 2",
+        ),
         (lambda: SquaredExponential(lenghtscale=0.2), "does not take lenghtscale"),
         (lambda: Polynomial(2, ofset=3.0), "does not take ofset"),
-        (lambda: Linear().m_kernel("a", "b"), "Points must be numbers"),
+        (lambda: Linear().evaluate_m_kernel("a", "b"), "Points must be numbers"),
         (lambda: setattr(DotProduct([1.0, 0.0]), "coefficients", torch.ones(2)), "only where they are not zero"),
         (lambda: SquaredExponential(1.0)(table(2, 2), last_dim_is_batch=True).to_dense(), "last_dim_is_batch"),
     ],
@@ -188,9 +196,9 @@ def test_points_outside_the_domain_are_counted_by_input() -> None:
     with pytest.raises(DomainError, match=r"\[-1, 1\]; 2 of 5 points lie outside \(input 2: 2 up to 2 in size\)"):
         SquaredExponential(0.5)(x).to_dense()
     edge = torch.ones(1, 2, dtype=torch.float64)
-    assert SquaredExponential(number(0.5)).m_kernel(edge, edge).item() == pytest.approx(1.0)
+    assert SquaredExponential(number(0.5)).evaluate_m_kernel(edge, edge).item() == pytest.approx(1.0)
     with pytest.raises(DomainError, match=r"\|x\| < 1; 1 of 1 points"):
-        LogRatio().m_kernel(edge, edge)
+        LogRatio().evaluate_m_kernel(edge, edge)
 
 
 def test_active_dims_apply_everywhere() -> None:
@@ -199,9 +207,11 @@ def test_active_dims_apply_everywhere() -> None:
     plain = SquaredExponential(torch.tensor(0.6, dtype=torch.float64))
     columns = x[:, [1, 3]]
     torch.testing.assert_close(picked(x).to_dense(), plain(columns).to_dense())
-    torch.testing.assert_close(picked.m_kernel(x, x, x, x), plain.m_kernel(columns, columns, columns, columns))
-    torch.testing.assert_close(picked.features(x, 4), plain.features(columns, 4))
-    assert picked.weights(4).shape == (15,)
+    torch.testing.assert_close(
+        picked.evaluate_m_kernel(x, x, x, x), plain.evaluate_m_kernel(columns, columns, columns, columns)
+    )
+    torch.testing.assert_close(picked.evaluate_features(x, 4), plain.evaluate_features(columns, 4))
+    assert picked.compute_weights(4).shape == (15,)
 
 
 @settings(max_examples=40, deadline=None)
@@ -219,15 +229,15 @@ def test_every_kernel_is_positive_semi_definite_and_symmetric(seed: int, inputs:
 @given(seed=st.integers(0, 10_000), which=st.integers(0, len(CASES) - 1))
 def test_m_kernel_does_not_depend_on_the_order_of_its_arguments(seed: int, which: int) -> None:
     kernel, xs = CASES[which].make(), [table(1, 2, seed=seed + k) for k in range(4)]
-    value = kernel.m_kernel(*xs)
-    torch.testing.assert_close(kernel.m_kernel(*xs[::-1]), value, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(kernel.m_kernel(xs[1], xs[3], xs[0], xs[2]), value, rtol=1e-12, atol=1e-14)
+    value = kernel.evaluate_m_kernel(*xs)
+    torch.testing.assert_close(kernel.evaluate_m_kernel(*xs[::-1]), value, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(kernel.evaluate_m_kernel(xs[1], xs[3], xs[0], xs[2]), value, rtol=1e-12, atol=1e-14)
 
 
 def test_the_order_of_indices_is_not_the_callers_to_change() -> None:
     kernel = Linear(num_inputs=2)
-    kernel.multi_indices(2).add_(1)
-    assert kernel.multi_indices(2).tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
+    kernel.list_multi_indices(2).add_(1)
+    assert kernel.list_multi_indices(2).tolist() == [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
 
 
 def test_coefficients_can_be_set() -> None:
@@ -250,8 +260,8 @@ def test_the_implied_features_make_the_m_kernel(case: Case, m: int) -> None:
     xs, kernel = [table(2, 2, seed=k, low=-0.5, high=0.5) for k in range(m)], case.make(num_inputs=2)
     total = torch.ones(1, dtype=torch.float64)
     for x in xs:
-        total = total[..., None, :] * kernel.implied_features(x, case.max_degree, m)
-    torch.testing.assert_close(total.sum(-1), kernel.m_kernel(*xs), rtol=1e-6, atol=1e-8)
+        total = total[..., None, :] * kernel.evaluate_implied_features(x, case.max_degree, m)
+    torch.testing.assert_close(total.sum(-1), kernel.evaluate_m_kernel(*xs), rtol=1e-6, atol=1e-8)
 
 
 def test_a_squared_exponential_is_never_above_one() -> None:

@@ -20,7 +20,7 @@ from tunedprior.kernels import (
     Linear,
     LogRatio,
     Polynomial,
-    Reweighted,
+    ReweightedKernel,
     Sinh,
     SquaredExponential,
 )
@@ -76,35 +76,35 @@ class TestReweighted(unittest.TestCase, InsideTheBox):
         return table(3, inputs, seed=3).float(), torch.tensor([0.5, -1.0, 0.8])
 
     def create_kernel_no_ard(self, batch_shape: torch.Size | None = None, **kwargs) -> Kernel:
-        return Reweighted(SquaredExponential(0.6, batch_shape=batch_shape), *self._anchors(), **kwargs)
+        return ReweightedKernel(SquaredExponential(0.6, batch_shape=batch_shape), *self._anchors(), **kwargs)
 
     def create_kernel_ard(self, num_dims: int, batch_shape: torch.Size | None = None, **kwargs) -> Kernel:
         base = SquaredExponential([0.5 + 0.2 * d for d in range(num_dims)], batch_shape=batch_shape)
-        return Reweighted(base, *self._anchors(), **kwargs)
+        return ReweightedKernel(base, *self._anchors(), **kwargs)
 
 
 class TestTwiceReweighted(TestReweighted):
     def create_kernel_no_ard(self, **kwargs) -> Kernel:
         options = {"active_dims": kwargs.pop("active_dims", None)}
-        return Reweighted(super().create_kernel_no_ard(**kwargs), *self._anchors(), **options)
+        return ReweightedKernel(super().create_kernel_no_ard(**kwargs), *self._anchors(), **options)
 
     def create_kernel_ard(self, num_dims: int, **kwargs) -> Kernel:
-        return Reweighted(super().create_kernel_ard(num_dims, **kwargs), *self._anchors())
+        return ReweightedKernel(super().create_kernel_ard(num_dims, **kwargs), *self._anchors())
 
 
 def test_batches_of_parameters_have_a_kernel_each() -> None:
     x, anchors, alpha = table(5, 2), table(3, 2, seed=1), torch.tensor([1.0, -0.5, 0.3])
     lengthscales = torch.tensor([[[0.4]], [[0.9]]], dtype=torch.float64)
-    batch = Reweighted(SquaredExponential(lengthscales, batch_shape=torch.Size([2])), anchors, alpha)
+    batch = ReweightedKernel(SquaredExponential(lengthscales, batch_shape=torch.Size([2])), anchors, alpha)
     dense, diagonal = batch(x).to_dense(), batch(x, diag=True)
     assert dense.shape == (2, 5, 5)
     for row in range(2):
-        single = Reweighted(SquaredExponential(lengthscales[row, 0, 0]), anchors, alpha)(x).to_dense()
+        single = ReweightedKernel(SquaredExponential(lengthscales[row, 0, 0]), anchors, alpha)(x).to_dense()
         torch.testing.assert_close(dense[row], single)
         torch.testing.assert_close(diagonal[row], single.diagonal())
         torch.testing.assert_close(batch[row](x).to_dense(), single)
-    assert batch.m_kernel(x, x, x, x).shape == (2, 5, 5, 5, 5)
-    assert batch.weights(3).shape == (2, 10)
+    assert batch.evaluate_m_kernel(x, x, x, x).shape == (2, 5, 5, 5, 5)
+    assert batch.compute_weights(3).shape == (2, 10)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_batches_of_parameters_have_a_kernel_each() -> None:
     [
         lambda: SquaredExponential([0.5, 0.8]),
         lambda: Polynomial(3, 1.0),
-        lambda: Reweighted(SquaredExponential(0.7), table(8, 2, seed=4), table(8, seed=5) * 3),
+        lambda: ReweightedKernel(SquaredExponential(0.7), table(8, 2, seed=4), table(8, seed=5) * 3),
     ],
     ids=["squared exponential", "polynomial", "reweighted"],
 )

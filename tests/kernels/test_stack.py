@@ -5,7 +5,7 @@ import torch
 from gpytorch.kernels import MaternKernel
 
 from support.cases import table
-from tunedprior.beliefs import Aligned, Matched
+from tunedprior.beliefs import AlignedKernel, MatchedKernel
 from tunedprior.kernels import SquaredExponential
 from tunedprior.kernels.stack import KernelStack
 
@@ -13,7 +13,7 @@ from tunedprior.kernels.stack import KernelStack
 def stack() -> KernelStack:
     base = SquaredExponential(torch.tensor([0.8], dtype=torch.float64))
     anchors, alpha = table(5, 2, seed=1), table(5, seed=2)
-    others = (Aligned(base, anchors, alpha, 0.1), Matched(base, anchors, alpha, by_features=True))
+    others = (AlignedKernel(base, anchors, alpha, 0.1), MatchedKernel(base, anchors, alpha, by_features=True))
     return KernelStack(torch.tensor([[0.5, 2.0], [1.0, 1.0], [3.0, 0.7]], dtype=torch.float64), others, (0.4, 2.5))
 
 
@@ -27,7 +27,7 @@ def _matern(lengthscale: torch.Tensor) -> MaternKernel:
 def test_a_stack_is_its_kernels_side_by_side(left: tuple, right: tuple) -> None:
     x, z = table(*left, 2, seed=5), table(*right, 2, seed=6)
     kernels = stack()
-    found = kernels.matrices(x, z)
+    found = kernels.evaluate_matrices(x, z)
     batch = torch.broadcast_shapes(left[:-1], right[:-1])
     assert found.shape == (5, *batch, left[-1], right[-1])
     wide, deep = x.expand(*batch, left[-1], 2), z.expand(*batch, right[-1], 2)
@@ -35,7 +35,9 @@ def test_a_stack_is_its_kernels_side_by_side(left: tuple, right: tuple) -> None:
         torch.testing.assert_close(found[row], _matern(lengthscale)(wide, deep).to_dense())
     for row, (kernel, size) in enumerate(zip(kernels.others, kernels.sizes, strict=True), start=3):
         torch.testing.assert_close(found[row], kernel(wide, deep).to_dense() / size)
-    torch.testing.assert_close(kernels.variances(x), kernels.matrices(x, x).diagonal(dim1=-2, dim2=-1))
+    torch.testing.assert_close(
+        kernels.evaluate_variances(x), kernels.evaluate_matrices(x, x).diagonal(dim1=-2, dim2=-1)
+    )
 
 
 @pytest.mark.parametrize("rows", [[0, 2, 4], [3, 4], [1], [0, 1, 2, 3, 4]], ids=str)
@@ -43,5 +45,5 @@ def test_taking_some_kernels_keeps_them_as_they_are(rows: list[int]) -> None:
     x = table(4, 2, seed=5)
     few = stack().take(torch.tensor(rows))
     assert len(few) == len(rows)
-    torch.testing.assert_close(few.matrices(x, x), stack().matrices(x, x)[rows])
-    torch.testing.assert_close(few.variances(x), stack().variances(x)[rows])
+    torch.testing.assert_close(few.evaluate_matrices(x, x), stack().evaluate_matrices(x, x)[rows])
+    torch.testing.assert_close(few.evaluate_variances(x), stack().evaluate_variances(x)[rows])

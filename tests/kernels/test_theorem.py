@@ -12,7 +12,7 @@ from support.builders import normal
 from support.cases import CASES, IDS, Case, number, table
 from support.memory import LargestTensor
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, Reweighted, SquaredExponential, pair_sums
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, pair_sums
 from tunedprior.machines import LeastSquares
 
 
@@ -21,7 +21,7 @@ from tunedprior.machines import LeastSquares
 def test_equals_loops(case: Case, m: int) -> None:
     anchors, alpha = table(4, 2, seed=9), normal(4)
     xs = [table(1 + k % 2, 2, seed=k) for k in range(m)]
-    values = Reweighted(case.make(), anchors, alpha).m_kernel(*xs)
+    values = ReweightedKernel(case.make(), anchors, alpha).evaluate_m_kernel(*xs)
 
     def loop(points: list) -> complex:
         return reference.reweighted(case.loop, points, anchors.tolist(), alpha.tolist())
@@ -34,7 +34,7 @@ def test_equals_loops(case: Case, m: int) -> None:
 def test_gradients_equal_loops(case: Case) -> None:
     anchors, alpha = table(3, 2, seed=9), normal(3)
     xs = [table(1, 2, seed=k).requires_grad_() for k in range(2)]
-    gradients = torch.autograd.grad(Reweighted(case.make(), anchors, alpha).m_kernel(*xs).sum(), xs)
+    gradients = torch.autograd.grad(ReweightedKernel(case.make(), anchors, alpha).evaluate_m_kernel(*xs).sum(), xs)
 
     def loop(points: list) -> complex:
         return reference.reweighted(case.loop, points, anchors.tolist(), alpha.tolist())
@@ -47,33 +47,35 @@ def test_gradients_equal_loops(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_weights_are_tau_times_s(case: Case) -> None:
     base, anchors, alpha = case.make(num_inputs=2), table(4, 2, seed=9), normal(4)
-    kernel = Reweighted(base, anchors, alpha)
-    s = sum(a * base.features(anchor[None], case.max_degree)[0] for a, anchor in zip(alpha, anchors, strict=True))
-    torch.testing.assert_close(kernel.weights(case.max_degree), base.weights(case.max_degree) * s)
+    kernel = ReweightedKernel(base, anchors, alpha)
+    s = sum(
+        a * base.evaluate_features(anchor[None], case.max_degree)[0] for a, anchor in zip(alpha, anchors, strict=True)
+    )
+    torch.testing.assert_close(kernel.compute_weights(case.max_degree), base.compute_weights(case.max_degree) * s)
     x = table(3, 2)
-    torch.testing.assert_close(kernel.features(x, 5), base.features(x, 5))
+    torch.testing.assert_close(kernel.evaluate_features(x, 5), base.evaluate_features(x, 5))
 
 
 @pytest.mark.parametrize("m", [2, 4, 6])
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_equals_explicit_features(case: Case, m: int) -> None:
-    kernel = Reweighted(case.make(), table(4, 2, seed=9, low=-0.7, high=0.7), normal(4))
+    kernel = ReweightedKernel(case.make(), table(4, 2, seed=9, low=-0.7, high=0.7), normal(4))
     xs = [table(1 + k % 2, 2, seed=k, low=-0.7, high=0.7) for k in range(m)]
-    total = kernel.weights(case.max_degree) ** 2
+    total = kernel.compute_weights(case.max_degree) ** 2
     for x in xs:
-        total = total[..., None, :] * kernel.features(x, case.max_degree)
-    torch.testing.assert_close(kernel.m_kernel(*xs), total.sum(-1), rtol=1e-6, atol=1e-8)
+        total = total[..., None, :] * kernel.evaluate_features(x, case.max_degree)
+    torch.testing.assert_close(kernel.evaluate_m_kernel(*xs), total.sum(-1), rtol=1e-6, atol=1e-8)
 
 
 def test_composes_twice() -> None:
     anchors, alpha = table(3, 2, seed=1), normal(3)
     more, beta = table(2, 2, seed=2), normal(2, seed=6)
-    once = Reweighted(Polynomial(2, number(0.8)), anchors, alpha)
-    twice = Reweighted(once, more, beta)
+    once = ReweightedKernel(Polynomial(2, number(0.8)), anchors, alpha)
+    twice = ReweightedKernel(once, more, beta)
     x = table(4, 2)
-    weights = once.weights(2) * (beta @ once.features(more, 2))
-    torch.testing.assert_close(twice.weights(2), weights)
-    explicit = twice.features(x, 2)
+    weights = once.compute_weights(2) * (beta @ once.evaluate_features(more, 2))
+    torch.testing.assert_close(twice.compute_weights(2), weights)
+    explicit = twice.evaluate_features(x, 2)
     torch.testing.assert_close(twice(x).to_dense(), (explicit * weights**2) @ explicit.mT, rtol=1e-10, atol=1e-12)
 
     def loop(points: list) -> complex:
@@ -93,7 +95,7 @@ def test_composes_twice() -> None:
 @given(seed=st.integers(0, 10_000), lengthscale=st.floats(0.2, 5.0), count=st.integers(1, 20))
 def test_is_positive_semi_definite(seed: int, lengthscale: float, count: int) -> None:
     anchors, alpha = table(count, 3, seed=seed, low=-1, high=1), normal(count, seed=seed)
-    kernel = Reweighted(SquaredExponential(number(lengthscale)), anchors, alpha)
+    kernel = ReweightedKernel(SquaredExponential(number(lengthscale)), anchors, alpha)
     gram = kernel(table(10, 3, seed=seed + 1, low=-1, high=1)).to_dense()
     torch.testing.assert_close(gram, gram.mT, rtol=1e-9, atol=1e-11)
     # Rounding of the α_j α_k terms, not of their sum, sets the floor.
@@ -103,13 +105,13 @@ def test_is_positive_semi_definite(seed: int, lengthscale: float, count: int) ->
 def test_xor_kernel_is_half_the_product_of_products() -> None:
     corners = torch.tensor([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
     alpha = torch.tensor([-1.0, 1.0, 1.0, -1.0], dtype=torch.float64) / 8
-    kernel = Reweighted(Polynomial(2, number(1.0)), corners, alpha)
+    kernel = ReweightedKernel(Polynomial(2, number(1.0)), corners, alpha)
     x = table(6, 2)
     product = x[:, 0] * x[:, 1]
     torch.testing.assert_close(kernel(x).to_dense(), product[:, None] * product / 2)
     torch.testing.assert_close(kernel(x, diag=True), product**2 / 2)
     expected = torch.tensor([0, 0, 0, 0, -(0.5**0.5), 0], dtype=torch.float64)
-    torch.testing.assert_close(kernel.weights(2), expected)
+    torch.testing.assert_close(kernel.compute_weights(2), expected)
     # The paper's middle expression, (1/64) Σ_ij (1 + xᵀ(x_i x_jᵀ)x')², is another kernel (docs/notation.md).
     one = torch.ones(2, dtype=torch.float64)
     printed = (1 + torch.outer(corners @ one, corners @ one)).square().sum() / 64
@@ -123,7 +125,7 @@ def test_stays_a_covariance_when_alpha_is_large(dtype: torch.dtype) -> None:
     anchors = table(40, 2, seed=1, low=-1, high=1)
     trained = LeastSquares(1e-6).fit(SquaredExponential(number(2.0)), anchors, anchors[:, 0] + 0.3 * anchors[:, 1])
     assert trained.alpha.abs().sum() > 1e3  # terms far larger than their sum
-    kernel, x = trained.reweighted().to(dtype), table(25, 2, seed=2, low=-1, high=1).to(dtype)
+    kernel, x = trained.make_reweighted_kernel().to(dtype), table(25, 2, seed=2, low=-1, high=1).to(dtype)
     gram = kernel(x).to_dense()
     assert gram.dtype == dtype
     assert torch.linalg.eigvalsh(gram.double()).min() > -1e-6 * gram.diagonal().max()
@@ -134,11 +136,11 @@ def test_stays_a_covariance_when_alpha_is_large(dtype: torch.dtype) -> None:
 
 def test_dtypes_may_be_mixed() -> None:
     x, anchors, alpha = table(4, 2), table(3, 2, seed=1), normal(3)
-    exact = Reweighted(SquaredExponential(number(0.5)), anchors, alpha)(x).to_dense()
+    exact = ReweightedKernel(SquaredExponential(number(0.5)), anchors, alpha)(x).to_dense()
     for base in (SquaredExponential(0.5), SquaredExponential(number(0.5))):
         for points in (anchors.tolist(), anchors.float()):
             for inputs in (x, x.float()):
-                mixed = Reweighted(base, points, alpha)(inputs).to_dense()
+                mixed = ReweightedKernel(base, points, alpha)(inputs).to_dense()
                 torch.testing.assert_close(mixed.double(), exact, rtol=1e-4, atol=1e-5)
 
 
@@ -146,10 +148,10 @@ def test_gradients_reach_the_base_lengthscale() -> None:
     x, anchors, alpha = table(3, 2), table(4, 2, seed=1), normal(4)
 
     def total(lengthscale: float) -> float:
-        return Reweighted(SquaredExponential(number(lengthscale)), anchors, alpha)(x).to_dense().sum().item()
+        return ReweightedKernel(SquaredExponential(number(lengthscale)), anchors, alpha)(x).to_dense().sum().item()
 
     base = SquaredExponential(number(0.6))
-    Reweighted(base, anchors, alpha)(x).to_dense().sum().backward()
+    ReweightedKernel(base, anchors, alpha)(x).to_dense().sum().backward()
     chain = torch.sigmoid(base.raw_lengthscale).item()  # dℓ/draw of the softplus constraint
     slope = (total(0.6 + 1e-6) - total(0.6 - 1e-6)) / 2e-6
     assert base.raw_lengthscale.grad.item() == pytest.approx(slope * chain, rel=1e-6)
@@ -157,24 +159,24 @@ def test_gradients_reach_the_base_lengthscale() -> None:
 
 def test_base_kernels_may_pick_columns() -> None:
     x, anchors, alpha = table(4, 5), table(6, 5, seed=1), normal(6)
-    picked = Reweighted(SquaredExponential(number(0.6), active_dims=(1, 3)), anchors, alpha)
-    plain = Reweighted(SquaredExponential(number(0.6)), anchors[:, [1, 3]], alpha)
+    picked = ReweightedKernel(SquaredExponential(number(0.6), active_dims=(1, 3)), anchors, alpha)
+    plain = ReweightedKernel(SquaredExponential(number(0.6)), anchors[:, [1, 3]], alpha)
     torch.testing.assert_close(picked(x).to_dense(), plain(x[:, [1, 3]]).to_dense())
-    torch.testing.assert_close(picked.weights(4), plain.weights(4))
-    torch.testing.assert_close(picked.features(x, 4), plain.features(x[:, [1, 3]], 4))
-    assert torch.equal(picked.multi_indices(4), plain.multi_indices(4))
+    torch.testing.assert_close(picked.compute_weights(4), plain.compute_weights(4))
+    torch.testing.assert_close(picked.evaluate_features(x, 4), plain.evaluate_features(x[:, [1, 3]], 4))
+    assert torch.equal(picked.list_multi_indices(4), plain.list_multi_indices(4))
 
 
 def test_empty_tables_give_empty_matrices() -> None:
     x, empty = table(4, 2), torch.zeros(0, 2, dtype=torch.float64)
-    kernel = Reweighted(SquaredExponential(number(0.6)), table(3, 2, seed=1), normal(3))
+    kernel = ReweightedKernel(SquaredExponential(number(0.6)), table(3, 2, seed=1), normal(3))
     assert kernel.forward(x, empty).shape == (4, 0)
     assert kernel.forward(empty, x).shape == (0, 4)
 
 
 def test_the_caller_keeps_their_data_to_themselves() -> None:
     anchors, alpha, x = table(3, 2, seed=1), normal(3), table(4, 2)
-    kernel = Reweighted(SquaredExponential(number(0.6)), anchors, alpha)
+    kernel = ReweightedKernel(SquaredExponential(number(0.6)), anchors, alpha)
     before = kernel(x).to_dense()
     anchors.zero_()
     alpha.zero_()
@@ -185,7 +187,7 @@ def test_the_caller_keeps_their_data_to_themselves() -> None:
 def test_memory_stays_chunked_forward_and_backward(shape: tuple[int, ...]) -> None:
     anchors = 60
     x = table(*shape).requires_grad_()
-    kernel = Reweighted(SquaredExponential(number(0.5)), table(anchors, 2, seed=1), normal(anchors))
+    kernel = ReweightedKernel(SquaredExponential(number(0.5)), table(anchors, 2, seed=1), normal(anchors))
     saved = 0
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
@@ -205,7 +207,7 @@ def test_memory_stays_chunked_forward_and_backward(shape: tuple[int, ...]) -> No
 
 def test_chunking_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     x, other = table(7, 2), table(5, 2, seed=3)
-    kernel = Reweighted(SquaredExponential(number(0.5)), table(6, 2, seed=1), normal(6))
+    kernel = ReweightedKernel(SquaredExponential(number(0.5)), table(6, 2, seed=1), normal(6))
     whole = kernel(x, other).to_dense()
     monkeypatch.setattr(pair_sums, "_CHUNK", 12)
     monkeypatch.setattr(pair_sums, "_PAIRS_AT_ONCE", 4)
@@ -214,7 +216,7 @@ def test_chunking_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_zero_alpha_gives_the_zero_kernel() -> None:
     x = table(4, 2)
-    kernel = Reweighted(SquaredExponential(0.5).double(), table(3, 2, seed=1), torch.zeros(3))
+    kernel = ReweightedKernel(SquaredExponential(0.5).double(), table(3, 2, seed=1), torch.zeros(3))
     assert kernel(x).to_dense().abs().max() == 0
     assert kernel(x, diag=True).shape == (4,)
 
@@ -222,12 +224,12 @@ def test_zero_alpha_gives_the_zero_kernel() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Reweighted(RBFKernel(), table(2, 2), [1, 2]), "Only a free kernel .* got RBFKernel"),
-        (lambda: Reweighted(Linear(), table(2, 2), [1.0, 2.0, 3.0]), "each of the 2 anchors; got shape \\(3,\\)"),
-        (lambda: Reweighted(Linear(), [[float("nan"), 0.0]], [1.0]), "Anchors must be finite"),
-        (lambda: Reweighted(Linear(), table(2, 2), [1.0, float("inf")]), "α must be finite"),
-        (lambda: Reweighted(Linear(), torch.zeros(0, 2), []), "at least one row"),
-        (lambda: Reweighted(Linear(), table(2, 2), [1.0, 1.0])(table(2, 3)).to_dense(), "2 inputs; got 3"),
+        (lambda: ReweightedKernel(RBFKernel(), table(2, 2), [1, 2]), "Only a free kernel .* got RBFKernel"),
+        (lambda: ReweightedKernel(Linear(), table(2, 2), [1.0, 2.0, 3.0]), "each of the 2 anchors; got shape \\(3,\\)"),
+        (lambda: ReweightedKernel(Linear(), [[float("nan"), 0.0]], [1.0]), "Anchors must be finite"),
+        (lambda: ReweightedKernel(Linear(), table(2, 2), [1.0, float("inf")]), "α must be finite"),
+        (lambda: ReweightedKernel(Linear(), torch.zeros(0, 2), []), "at least one row"),
+        (lambda: ReweightedKernel(Linear(), table(2, 2), [1.0, 1.0])(table(2, 3)).to_dense(), "2 inputs; got 3"),
     ],
 )
 def test_bad_input_says_what_to_do(make, message: str) -> None:
@@ -237,11 +239,11 @@ def test_bad_input_says_what_to_do(make, message: str) -> None:
 
 def test_anchors_must_lie_in_the_domain() -> None:
     with pytest.raises(DomainError, match="1 of 1 points lie outside"):
-        Reweighted(SquaredExponential(1.0), [[2.0, 0.0]], [1.0])
+        ReweightedKernel(SquaredExponential(1.0), [[2.0, 0.0]], [1.0])
 
 
 def test_features_are_those_of_the_columns_that_the_kernel_sees() -> None:
     anchors, alpha, x = table(3, 2, seed=1), table(3, seed=2), table(4, 5, seed=3)
-    tuned = Reweighted(Polynomial(2, number(1.0)), anchors, alpha, active_dims=(3, 1))
-    plain = Reweighted(Polynomial(2, number(1.0)), anchors, alpha)
-    torch.testing.assert_close(tuned.features(x, 2), plain.features(x[:, [3, 1]], 2), rtol=0, atol=0)
+    tuned = ReweightedKernel(Polynomial(2, number(1.0)), anchors, alpha, active_dims=(3, 1))
+    plain = ReweightedKernel(Polynomial(2, number(1.0)), anchors, alpha)
+    torch.testing.assert_close(tuned.evaluate_features(x, 2), plain.evaluate_features(x[:, [3, 1]], 2), rtol=0, atol=0)

@@ -7,8 +7,8 @@ import torch
 from support.builders import normal
 from support.cases import number, table
 from tunedprior.errors import InputError
-from tunedprior.kernels import FreeKernel, Polynomial, Reweighted, SquaredExponential
-from tunedprior.kernels.weight_space import function_posterior, weight_posterior
+from tunedprior.kernels import FreeKernel, Polynomial, ReweightedKernel, SquaredExponential
+from tunedprior.kernels.weight_space import compute_function_posterior, compute_weight_posterior
 
 NOISE = 0.05
 
@@ -21,7 +21,7 @@ class FeatureMean(gpytorch.means.Mean):
         self.kernel, self.degree, self.mu = kernel, degree, mu
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.kernel.features(x, self.degree) @ self.mu
+        return self.kernel.evaluate_features(x, self.degree) @ self.mu
 
 
 class FunctionSpace(gpytorch.models.ExactGP):
@@ -39,7 +39,7 @@ class FunctionSpace(gpytorch.models.ExactGP):
 
 KERNELS = {
     "polynomial": (Polynomial(3, number(0.7)), 3),
-    "reweighted": (Reweighted(Polynomial(3, number(0.7)), table(5, 2, seed=8), table(5, seed=9)), 3),
+    "reweighted": (ReweightedKernel(Polynomial(3, number(0.7)), table(5, 2, seed=8), table(5, seed=9)), 3),
     "squared exponential": (SquaredExponential(number(1.0)), 24),
 }
 
@@ -50,10 +50,12 @@ def test_equals_the_function_space(name: str, with_mean: bool) -> None:
     kernel, degree = KERNELS[name]
     x, new = table(9, 2), table(4, 2, seed=1)
     y = torch.sin(3 * x[:, 0]) + x[:, 1] ** 2
-    weights = kernel.weights(degree, num_inputs=2)
+    weights = kernel.compute_weights(degree, num_inputs=2)
     mu = normal(len(weights), seed=2) * with_mean
-    posterior = weight_posterior(kernel.features(x, degree), weights, y, NOISE, mu if with_mean else None)
-    ours = function_posterior(posterior, kernel.features(new, degree))
+    posterior = compute_weight_posterior(
+        kernel.evaluate_features(x, degree), weights, y, NOISE, mu if with_mean else None
+    )
+    ours = compute_function_posterior(posterior, kernel.evaluate_features(new, degree))
     theirs = FunctionSpace(x, y, kernel, FeatureMean(kernel, degree, mu)).eval()(new)
     torch.testing.assert_close(ours.mean, theirs.mean, rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(ours.covariance, theirs.covariance_matrix, rtol=1e-8, atol=1e-8)
@@ -61,13 +63,13 @@ def test_equals_the_function_space(name: str, with_mean: bool) -> None:
 
 def test_one_weight_by_hand() -> None:
     # f(x) = v x with v ~ N(1, 4), one observation y = 3 at x = 1 with noise 1: precision 1/4 + 1.
-    posterior = weight_posterior(*map(torch.tensor, ([[1.0]], [2.0], [3.0])), 1.0, torch.tensor([1.0]))
+    posterior = compute_weight_posterior(*map(torch.tensor, ([[1.0]], [2.0], [3.0])), 1.0, torch.tensor([1.0]))
     assert posterior.mean.item() == pytest.approx((1 / 4 + 3) / (5 / 4))
     assert posterior.covariance.item() == pytest.approx(4 / 5)
 
 
 def test_a_dead_feature_stays_at_its_prior_mean() -> None:
-    posterior = weight_posterior(table(6, 3), torch.tensor([1.0, 0.0, 1.0]).double(), table(6, seed=1), 0.1)
+    posterior = compute_weight_posterior(table(6, 3), torch.tensor([1.0, 0.0, 1.0]).double(), table(6, seed=1), 0.1)
     assert posterior.mean[1].item() == 0.0
     assert posterior.covariance[1].abs().max().item() == 0.0
 
@@ -84,4 +86,4 @@ def test_a_dead_feature_stays_at_its_prior_mean() -> None:
 def test_bad_input_says_what_to_do(change: dict, message: str) -> None:
     good = {"features": table(6, 3), "weights": torch.ones(3).double(), "y": table(6), "noise_variance": 0.1}
     with pytest.raises(InputError, match=message):
-        weight_posterior(**(good | change))
+        compute_weight_posterior(**(good | change))

@@ -8,7 +8,7 @@ from gpytorch.kernels import RBFKernel
 from support.cases import CASES, IDS, Case, number, table
 from tunedprior import pretrain
 from tunedprior.errors import InputError
-from tunedprior.kernels import Linear, Polynomial, Reweighted, Sinh, SquaredExponential, WithBias
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, Sinh, SquaredExponential, WithBias
 from tunedprior.machines import LeastSquares, select
 
 
@@ -16,11 +16,11 @@ from tunedprior.machines import LeastSquares, select
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_it_is_the_kernel_plus_one_and_the_sum_over_its_features(case: Case, m: int) -> None:
     xs, kernel = [table(2, 2, seed=k, low=-0.5, high=0.5) for k in range(m)], WithBias(case.make(num_inputs=2))
-    torch.testing.assert_close(kernel.m_kernel(*xs), case.make().m_kernel(*xs) + 1)
-    total = kernel.weights(case.max_degree) ** 2
+    torch.testing.assert_close(kernel.evaluate_m_kernel(*xs), case.make().evaluate_m_kernel(*xs) + 1)
+    total = kernel.compute_weights(case.max_degree) ** 2
     for x in xs:
-        total = total[..., None, :] * kernel.features(x, case.max_degree)
-    torch.testing.assert_close(total.sum(-1), kernel.m_kernel(*xs), rtol=1e-6, atol=1e-8)
+        total = total[..., None, :] * kernel.evaluate_features(x, case.max_degree)
+    torch.testing.assert_close(total.sum(-1), kernel.evaluate_m_kernel(*xs), rtol=1e-6, atol=1e-8)
     assert kernel(xs[0]).to_dense().diagonal().tolist() == pytest.approx(kernel(xs[0], diag=True).tolist())
 
 
@@ -31,9 +31,11 @@ def test_reweighted_the_constant_has_the_weight_of_the_learnt_bias() -> None:
     bias = fit.alpha.sum()
     plain = base(x, anchors).to_dense() @ fit.alpha
     torch.testing.assert_close(fit(x), plain + bias)
-    kernel = fit.reweighted()
-    torch.testing.assert_close(kernel.m_kernel(x, x), Reweighted(base, anchors, fit.alpha).m_kernel(x, x) + bias**2)
-    assert kernel.weights(3)[-1].item() == pytest.approx(bias.item())
+    kernel = fit.make_reweighted_kernel()
+    torch.testing.assert_close(
+        kernel.evaluate_m_kernel(x, x), ReweightedKernel(base, anchors, fit.alpha).evaluate_m_kernel(x, x) + bias**2
+    )
+    assert kernel.compute_weights(3)[-1].item() == pytest.approx(bias.item())
 
 
 @pytest.mark.parametrize("base", [SquaredExponential(), Sinh(), Polynomial(2)], ids=lambda base: type(base).__name__)
@@ -53,8 +55,8 @@ def test_old_data_can_be_learnt_from_with_it() -> None:
     old = pd.DataFrame({"x": points, "y": torch.sin(3 * points)})
     prior = pretrain(old, {"x": (-1.0, 1.0)}, kernel=WithBias(SquaredExponential()))
     x = table(4, 1, seed=3)
-    expected = Reweighted(prior.base, prior.anchors, prior.alpha).m_kernel(x, x)
-    torch.testing.assert_close(prior.kernel()(x).to_dense(), expected)
+    expected = ReweightedKernel(prior.base, prior.anchors, prior.alpha).evaluate_m_kernel(x, x)
+    torch.testing.assert_close(prior.make_kernel()(x).to_dense(), expected)
 
 
 def test_bad_input_says_what_to_do() -> None:

@@ -12,8 +12,8 @@ import torch
 from support import reference
 from support.cases import number, table
 from tunedprior import WeightPrior, pretrain
-from tunedprior.beliefs import FixedReweighted, Matched
-from tunedprior.kernels import Exponential, FreeKernel, Polynomial, Reweighted, Sinh, WithBias
+from tunedprior.beliefs import FixedReweightedKernel, MatchedKernel
+from tunedprior.kernels import Exponential, FreeKernel, Polynomial, ReweightedKernel, Sinh, WithBias
 from tunedprior.machines import LeastSquares, SupportVectorClassifier, select
 
 POLYNOMIAL = partial(reference.polynomial, degree=2, offset=0.0)
@@ -30,15 +30,15 @@ IDS = ["quadratic", "constant", "exponential", "sinh"]
 def test_kernel_features_and_weights_equal_loops(make, loop, xi) -> None:
     kernel, xs = make(), [table(2, 2, seed=k) for k in range(4)]
     for tables in (xs[:2], xs):
-        values = kernel.m_kernel(*tables)
+        values = kernel.evaluate_m_kernel(*tables)
         for choice, expected in reference.every_choice(loop, [x.tolist() for x in tables]).items():
             assert values[choice].item() == pytest.approx(expected, abs=1e-14)
     squares = [
         xi(sum(index)) * factorial(sum(index)) / factorial(index[0]) / factorial(index[1])
-        for index in kernel.multi_indices(3).tolist()
+        for index in kernel.list_multi_indices(3).tolist()
     ]
-    assert kernel.weights(3).square().tolist() == pytest.approx(squares)
-    implied = kernel.implied_features(xs[0], 3, m=2)
+    assert kernel.compute_weights(3).square().tolist() == pytest.approx(squares)
+    implied = kernel.evaluate_implied_features(xs[0], 3, m=2)
     torch.testing.assert_close(implied @ implied.mT, kernel(xs[0]).to_dense())
 
 
@@ -64,14 +64,14 @@ def test_machines_learn_and_the_theorem_holds(machine) -> None:
     corners, labels = xor()
     fit = machine.fit(Polynomial(2, number(0.0)), corners, labels)
     assert fit(corners).tolist() == pytest.approx(labels.tolist())
-    kernel = fit.reweighted()
+    kernel = fit.make_reweighted_kernel()
     # Only x₀x₁ has a weight: τ² = 2 and s = Σ_j α_j x₀x₁ = -½.
-    assert kernel.weights(2).tolist() == pytest.approx([0, 0, 0, 0, -(0.5**0.5), 0], abs=1e-8)
+    assert kernel.compute_weights(2).tolist() == pytest.approx([0, 0, 0, 0, -(0.5**0.5), 0], abs=1e-8)
     x = table(5, 2)
     torch.testing.assert_close(kernel(x).to_dense(), 0.5 * torch.outer(x.prod(1), x.prod(1)), rtol=1e-6, atol=1e-9)
-    for belief in (FixedReweighted, Matched):
+    for belief in (FixedReweightedKernel, MatchedKernel):
         found = belief(fit.kernel, corners, fit.alpha, by_features=True)
-        expected = kernel(x).to_dense() * (1 if belief is FixedReweighted else 2)
+        expected = kernel(x).to_dense() * (1 if belief is FixedReweightedKernel else 2)
         torch.testing.assert_close(found(x).to_dense(), expected, rtol=1e-5, atol=1e-8)
 
 
@@ -84,12 +84,12 @@ def test_selection_leaves_it_at_zero_and_it_is_stored(tmp_path: Path) -> None:
     prior = pretrain(old, {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}, kernel=Polynomial(2, 0.0))
     prior.save(tmp_path / "zero.prior")
     again = WeightPrior.load(tmp_path / "zero.prior")
-    torch.testing.assert_close(again.kernel()(X).to_dense(), prior.kernel()(X).to_dense())
+    torch.testing.assert_close(again.make_kernel()(X).to_dense(), prior.make_kernel()(X).to_dense())
 
 
-@pytest.mark.parametrize("wrap", [WithBias, lambda base: Reweighted(base, table(3, 2), table(3, seed=1))])
+@pytest.mark.parametrize("wrap", [WithBias, lambda base: ReweightedKernel(base, table(3, 2), table(3, seed=1))])
 def test_kernels_made_from_it(wrap) -> None:
     kernel: FreeKernel = wrap(Polynomial(2, number(0.0), num_inputs=2))
     x = table(3, 2, seed=5)
-    weighted = kernel.features(x, 2) * kernel.weights(2)
+    weighted = kernel.evaluate_features(x, 2) * kernel.compute_weights(2)
     torch.testing.assert_close(weighted @ weighted.mT, kernel(x).to_dense())

@@ -10,8 +10,8 @@ import torch
 from support import reference, slow_shares
 from tunedprior import pretrain
 from tunedprior.kernels import Linear, Polynomial
-from tunedprior.lessons.carriers import carriers_of
-from tunedprior.lessons.monomials import largest
+from tunedprior.lessons.carriers import rank_influential_rows
+from tunedprior.lessons.monomials import rank_monomials
 from tunedprior.machines import LeastSquares
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
@@ -33,8 +33,8 @@ def test_influence_is_the_change_without_the_row() -> None:
     y = [1.0, -0.5, 0.3, 2.0, 0.1]
     fit = LeastSquares(0.3).fit(Polynomial(2, 1.0), points, y)
     at = [[0.0, 0.0], [0.5, -0.5], [-0.3, 0.8]]
-    box = Box.around(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
-    found = carriers_of([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, middle=10.0, unit=2.0)
+    box = Box.enclose(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
+    found = rank_influential_rows([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, middle=10.0, unit=2.0)
 
     def g(rows: list[int], x: list[float]) -> float:
         kernel = [[reference.polynomial([points[i], points[j]], 2, 1.0) for j in rows] for i in rows]
@@ -80,11 +80,11 @@ def test_weights_are_those_of_the_theorem() -> None:
     table = old_rows()
     table["y"] += 30 * table["conc"] ** 2 + table["speed"]
     prior = pretrain(table, SPACE, kernel=Polynomial(2, 1.0))
-    found = {one.name: one.weight for one in largest(prior.fit, prior.box)}
+    found = {one.name: one.weight for one in rank_monomials(prior.fit, prior.box)}
     indices = {"speed": [1, 0], "conc": [0, 1], "conc²": [0, 2], "speed·conc": [1, 1]}
-    theirs = prior.fit.reweighted().weights_at(torch.tensor(list(indices.values())))
+    theirs = prior.fit.make_reweighted_kernel().compute_weights_at(torch.tensor(list(indices.values())))
     assert [found[name] for name in indices] == pytest.approx(theirs.tolist(), rel=1e-6, abs=1e-9)
-    assert sum(one.share for one in largest(prior.fit, prior.box)) == pytest.approx(1.0)
+    assert sum(one.share for one in rank_monomials(prior.fit, prior.box)) == pytest.approx(1.0)
 
 
 def test_features_of_categories_say_which_choices() -> None:

@@ -8,17 +8,17 @@ import torch
 from scipy.stats import sobol_indices, uniform
 
 from support import slow_shares
-from tunedprior.lessons.domains import Domain, clenshaw_curtis
-from tunedprior.lessons.effects import effect_of
-from tunedprior.lessons.sensitivity import Sensitivity, sensitivity_of
+from tunedprior.lessons.domains import Domain, compute_clenshaw_curtis
+from tunedprior.lessons.effects import classify_effect
+from tunedprior.lessons.sensitivity import Sensitivity, compute_sensitivity
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
 
 def found_for(space: dict, function, constraints=()) -> Sensitivity:
     """The indices of a function of codes."""
-    parsed = Space.parse(space).constrained(constraints)
-    return sensitivity_of(function, Domain.of_space(parsed, Box.around(parsed)))
+    parsed = Space.parse(space).add_constraints(constraints)
+    return compute_sensitivity(function, Domain.from_space(parsed, Box.enclose(parsed)))
 
 
 def numbers(count: int) -> dict:
@@ -73,19 +73,19 @@ def test_small_spaces_are_exact() -> None:
     """Categories, levels and grids, against all combinations in plain loops."""
     space = {"gas": ["air", "argon", "helium"], "speed": [1, 2, 4, 8], "layers": (1, 9, 1)}
     parsed = Space.parse(space)
-    box = Box.around(parsed)
+    box = Box.enclose(parsed)
     weights = {"air": 0.3, "argon": -1.0, "helium": 2.0}
 
     def f(setting: tuple) -> float:
         gas, speed, layers = setting
         return weights[gas] * math.sin(layers) + speed * layers / 10 + (gas == "air") * speed
 
-    table = {tuple(box.codes([one])[0].tolist()): f(tuple(one.values())) for one in parsed.every_setting()}
-    found = sensitivity_of(
+    table = {tuple(box.encode([one])[0].tolist()): f(tuple(one.values())) for one in parsed.list_settings()}
+    found = compute_sensitivity(
         lambda codes: torch.tensor([table[tuple(row)] for row in codes.tolist()], dtype=torch.float64),
-        Domain.of_space(parsed, box),
+        Domain.from_space(parsed, box),
     )
-    first, total, pairs = slow_shares.sobol_indices(f, [parameter.values() for parameter in parsed.parameters])
+    first, total, pairs = slow_shares.sobol_indices(f, [parameter.list_values() for parameter in parsed.parameters])
     np.testing.assert_allclose(found.first, first, atol=1e-9)
     np.testing.assert_allclose(found.total, total, atol=1e-9)
     np.testing.assert_allclose(found.pairs, pairs, atol=1e-9)
@@ -150,25 +150,25 @@ def test_a_fixed_parameter_is_no_input() -> None:
 )
 def test_ways_in_words(function, way: str) -> None:
     found = found_for({"x": (0.0, 1.0), "z": (0.0, 1.0)}, lambda codes: function(codes[:, 0]))
-    assert effect_of(found, 0).way == way
-    assert effect_of(found, 1).way == "little effect"
+    assert classify_effect(found, 0).way == way
+    assert classify_effect(found, 1).way == "little effect"
 
 
 def test_an_input_that_only_acts_with_another() -> None:
     found = found_for(numbers(2), lambda codes: codes[:, 0] * codes[:, 1])
-    assert effect_of(found, 0).way == "depends on others"
+    assert classify_effect(found, 0).way == "depends on others"
 
 
 def test_where_a_curve_is_highest_is_in_the_users_units() -> None:
     found = found_for({"t": (20.0, 90.0), "c": ["a", "b"]}, lambda codes: -codes[:, 0].square() + codes[:, 1])
-    top, category = effect_of(found, 0), effect_of(found, 1)
+    top, category = classify_effect(found, 0), classify_effect(found, 1)
     assert top.highest == pytest.approx(55.0)
     assert (category.way, category.highest, category.lowest) == ("differs", "b", "a")
 
 
 @pytest.mark.parametrize("count", [2, 5, 11])
 def test_quadrature_is_exact_for_polynomials(count: int) -> None:
-    nodes, weights = clenshaw_curtis(count)
+    nodes, weights = compute_clenshaw_curtis(count)
     assert (nodes[0], nodes[-1]) == (0.0, 1.0)
     for power in range(count):
         assert float(weights @ nodes**power) == pytest.approx(1 / (power + 1))

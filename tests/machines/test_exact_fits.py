@@ -12,7 +12,7 @@ from tunedprior import WeightPrior, pretrain
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.errors import InputError
 from tunedprior.kernels import Exponential, FreeKernel, Polynomial, Sinh, SquaredExponential
-from tunedprior.kernels.features.certificate import complete_features
+from tunedprior.kernels.features.certificate import select_complete_features
 from tunedprior.machines import AlphaFit, FeatureFit, many_rows
 from tunedprior.machines.many_rows import solve_exactly
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
@@ -37,7 +37,7 @@ def error(fit: AlphaFit | FeatureFit, kind: str, parameter: float, x: torch.Tens
     first, second = points = [[0.3, -0.6], [0.9, 0.8]]
     pairs = [(first, first), (second, second), (first, second)]
     exact = np.array(reference.exact_reweighted(kind, parameter, x.tolist(), y.tolist(), LAM, pairs))
-    matrix = ReweightedBelief().kernel(fit)(torch.tensor(points, dtype=torch.float64)).to_dense().numpy()
+    matrix = ReweightedBelief().make_kernel(fit)(torch.tensor(points, dtype=torch.float64)).to_dense().numpy()
     ours = np.array([matrix[0, 0], matrix[1, 1], matrix[0, 1]])
     return float(np.abs(ours - exact).max() / exact[:2].mean())
 
@@ -67,7 +67,7 @@ def test_the_features_of_a_millionth_of_the_trace_would_not_do() -> None:
     """What a fit of many rows was, and what that of the other priors is, whose λ has a floor."""
     x, y = rows(noise=0.05)
     kernel = fixed(SquaredExponential(1.5))
-    before = NormalEquations.of(FeatureMap.of(kernel, x, 2048), x, y).solve(LAM)
+    before = NormalEquations.from_rows(FeatureMap.from_largest_features(kernel, x, 2048), x, y).solve(LAM)
     assert error(before, "squared exponential", 1.5, x, y) > 1000 * many_rows.ACCURACY
 
 
@@ -112,16 +112,16 @@ def test_as_printed_learns_the_exact_fit_of_all_rows(most: int, monkeypatch: pyt
     prior = pretrain(old, space, as_printed=True, rows_with_alpha=10, lam_bounds=(LAM, LAM))
     assert prior.lam == pytest.approx(LAM)
     assert isinstance(prior.fit, FeatureFit if most == 2048 else AlphaFit)
-    inputs = prior.inputs(prior.box.codes(old[["a", "b"]]))
+    inputs = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
     assert error(prior.fit, "squared exponential", prior.base.lengthscale.item(), inputs, y) < many_rows.ACCURACY
     prior.save(tmp_path / "prior")
     again = WeightPrior.load(tmp_path / "prior")
-    torch.testing.assert_close(again.kernel()(x).to_dense(), prior.kernel()(x).to_dense(), rtol=0, atol=0)
+    torch.testing.assert_close(again.make_kernel()(x).to_dense(), prior.make_kernel()(x).to_dense(), rtol=0, atol=0)
 
 
 def test_a_kernel_that_only_pairs_of_rows_give_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many_rows, "_MOST_FEATURES", 3)
-    monkeypatch.setattr("tunedprior.beliefs.sizes.features_that_matter", lambda *_arguments: None)
+    monkeypatch.setattr("tunedprior.beliefs.sizes.select_relevant_features", lambda *_arguments: None)
     x, y = rows()
     old = pd.DataFrame(x.numpy(), columns=["a", "b"]).assign(y=y.numpy())
     with pytest.raises(InputError, match="cannot be computed to 1e-06 of its mean variance"):
@@ -133,7 +133,7 @@ def test_what_is_missing_is_added_up_and_not_subtracted() -> None:
     x, nu = torch.linspace(-1, 1, 9, dtype=torch.float64)[:, None], 0.5**-2
     kernel = fixed(SquaredExponential(0.5))
     for negligible in (1e-8, 1e-16, 1e-24, 1e-32):
-        indices, missing = complete_features(kernel, kernel.product(x), 2048, negligible)
+        indices, missing = select_complete_features(kernel, kernel.make_product(x), 2048, negligible)
         kept = set(indices[:, 0].tolist())
         assert kept == set(range(len(kept)))
         sizes = [nu * value**2 for value in x[:, 0].tolist()]
@@ -145,16 +145,22 @@ def test_what_is_missing_is_added_up_and_not_subtracted() -> None:
         ) / len(sizes)
         assert tail <= missing <= negligible
         assert missing < 100 * tail
-    few, missing = complete_features(kernel, kernel.product(x), 6, 1e-24)
+    few, missing = select_complete_features(kernel, kernel.make_product(x), 6, 1e-24)
     assert len(few) == 6
     assert 1e-4 < missing < 1
-    assert complete_features(kernel, kernel.product(torch.rand(5, 4, dtype=torch.float64)), 10, 1e-24)[1] == 1.0
+    assert (
+        select_complete_features(kernel, kernel.make_product(torch.rand(5, 4, dtype=torch.float64)), 10, 1e-24)[1]
+        == 1.0
+    )
 
 
 def test_rows_and_normal_equations_agree_where_both_are_accurate() -> None:
     x, y = rows(200)
-    feature_map = FeatureMap.of(fixed(SquaredExponential(0.7)), x, 40)
-    direct, squared = FeatureFit.by_rows(feature_map, x, y, 0.1), NormalEquations.of(feature_map, x, y).solve(0.1)
+    feature_map = FeatureMap.from_largest_features(fixed(SquaredExponential(0.7)), x, 40)
+    direct, squared = (
+        FeatureFit.fit_by_rows(feature_map, x, y, 0.1),
+        NormalEquations.from_rows(feature_map, x, y).solve(0.1),
+    )
     torch.testing.assert_close(direct.weights, squared.weights, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(direct.factor, squared.factor, rtol=1e-9, atol=1e-12)
     assert direct.signal == pytest.approx(squared.signal)

@@ -13,7 +13,7 @@ from support.cases import number, table
 from tunedprior import average_replicates
 from tunedprior.errors import ConvergenceError, InputError, VanishingKernelWarning
 from tunedprior.kernels import Exponential, LogRatio, Polynomial, SquaredExponential
-from tunedprior.machines import LeastSquares, SupportVectorClassifier, SupportVectorRegressor, leave_one_out_error
+from tunedprior.machines import LeastSquares, SupportVectorClassifier, SupportVectorRegressor, compute_loo_error
 
 CORNERS = [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
 XOR = [-1.0, 1.0, 1.0, -1.0]
@@ -41,7 +41,9 @@ def test_xor_alpha_is_an_eighth_of_the_labels() -> None:
     assert trained.bias == 0.0
     x = table(5, 2)
     torch.testing.assert_close(trained(x), -x[:, 0] * x[:, 1], rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(trained.reweighted()(x, diag=True), (x[:, 0] * x[:, 1]) ** 2 / 2, rtol=1e-8, atol=1e-12)
+    torch.testing.assert_close(
+        trained.make_reweighted_kernel()(x, diag=True), (x[:, 0] * x[:, 1]) ** 2 / 2, rtol=1e-8, atol=1e-12
+    )
 
 
 def test_xor_with_a_bias_finds_the_same() -> None:
@@ -104,7 +106,7 @@ def test_leave_one_out_equals_refitting_without_each_row(machine) -> None:
             losses.append(float(target * prediction <= 0))
         else:
             losses.append((target - prediction) ** 2)
-    assert leave_one_out_error(machine, kernel, X, y) == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert compute_loo_error(machine, kernel, X, y) == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -114,7 +116,7 @@ def test_leave_one_out_predictions_are_refits_when_all_vectors_are_bound(kind, l
     kernel, X, y = problem(9, seed=4)
     y[:7] = y[:7].abs()  # unbalanced
     machine = kind(lam, bias=bias)
-    predictions = machine.leave_one_out(kernel(X).to_dense().detach(), y)
+    predictions = machine.predict_loo(kernel(X).to_dense().detach(), y)
     for row in range(len(y)):
         others = torch.arange(len(y)) != row
         if (y[others] == y[others][0]).all():
@@ -136,9 +138,9 @@ def test_settled_rows_of_the_classifier_are_settled_rightly(seed: int, lengthsca
 
 
 def assert_settled_rightly(machine: SupportVectorClassifier, gram: torch.Tensor, y: torch.Tensor) -> None:
-    predictions = machine.leave_one_out(gram, y)
+    predictions = machine.predict_loo(gram, y)
     clear = predictions.abs() > 1e-5
-    assert torch.equal(machine.leave_one_out_losses(gram, y)[clear], machine.loss(y, predictions)[clear])
+    assert torch.equal(machine.compute_loo_losses(gram, y)[clear], machine.compute_loss(y, predictions)[clear])
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=MACHINE_IDS)
@@ -152,7 +154,7 @@ def test_float32_data_train_as_well(machine) -> None:
 
 def test_machines_train_on_reweighted_kernels() -> None:
     _, X, y = problem(20)
-    tuned = LeastSquares(1e-6).fit(SquaredExponential(number(3.0)), X, X[:, 0]).reweighted()
+    tuned = LeastSquares(1e-6).fit(SquaredExponential(number(3.0)), X, X[:, 0]).make_reweighted_kernel()
     assert SupportVectorClassifier(0.1).fit(tuned, X, y).alpha.abs().max() <= 10 * (1 + 1e-9)
 
 
@@ -163,7 +165,7 @@ def test_a_trained_machine_owns_what_it_learnt() -> None:
     before = trained(X)
     points[:] = 0.0
     kernel.lengthscale = 3.0
-    trained.reweighted().base.lengthscale = 2.0
+    trained.make_reweighted_kernel().base.lengthscale = 2.0
     assert torch.equal(trained(X), before)
     assert trained(X).numpy().shape == (8,)
 
@@ -172,7 +174,7 @@ def test_learning_nothing_is_said() -> None:
     kernel, X, y = problem(8)
     with pytest.warns(VanishingKernelWarning, match="every α is zero"):
         trained = SupportVectorRegressor(1.0, epsilon=5.0).fit(kernel, X, y)
-    assert trained.reweighted()(X).to_dense().abs().max() == 0
+    assert trained.make_reweighted_kernel()(X).to_dense().abs().max() == 0
 
 
 def test_leave_one_out_survives_a_lonely_class() -> None:
@@ -181,7 +183,7 @@ def test_leave_one_out_survives_a_lonely_class() -> None:
     y = torch.ones_like(y)
     y[0] = -1.0
     for machine in (SupportVectorClassifier(0.5), SupportVectorClassifier(0.5, bias=True)):
-        assert leave_one_out_error(machine, kernel, X, y) == pytest.approx(1 / 6)
+        assert compute_loo_error(machine, kernel, X, y) == pytest.approx(1 / 6)
 
 
 BAD_INPUT = [
@@ -205,7 +207,7 @@ def test_bad_data_say_what_to_do(machine, X, y, message: str) -> None:
     with pytest.raises(InputError, match=message):
         machine.fit(kernel, X, y)
     with pytest.raises(InputError, match=message):
-        leave_one_out_error(machine, kernel, X, y)
+        compute_loo_error(machine, kernel, X, y)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -247,7 +249,7 @@ def test_leave_one_out_refits_every_row_where_no_free_vector_determines_the_bias
         if not 0 < bound < len(y) or bound + (alpha == 0).sum() < len(y):
             continue
         found += 1
-        predictions = machine.leave_one_out(gram, y)
+        predictions = machine.predict_loo(gram, y)
         for row in range(len(y)):
             others = torch.arange(len(y)) != row
             if len(set(y[others].tolist())) == 2:
@@ -260,7 +262,7 @@ def test_leave_one_out_refits_every_row_where_no_free_vector_determines_the_bias
 def test_leave_one_out_predictions_of_least_squares_are_refits() -> None:
     kernel, X, _ = problem(7)
     y, gram, machine = table(7, seed=9), kernel(X).to_dense().detach(), LeastSquares(0.1)
-    predictions = machine.leave_one_out(gram, y)
+    predictions = machine.predict_loo(gram, y)
     for row in range(7):
         others = torch.arange(7) != row
         refit, bias = machine.solve(gram[others][:, others], y[others])

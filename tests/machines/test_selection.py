@@ -19,7 +19,7 @@ from tunedprior.machines import (
     LeastSquares,
     SupportVectorClassifier,
     SupportVectorRegressor,
-    leave_one_out_error,
+    compute_loo_error,
     select,
     selection,
 )
@@ -36,12 +36,12 @@ def test_least_squares_beats_every_point_of_a_fine_grid() -> None:
     X, y = wave()
     chosen = select(LeastSquares(1.0), SquaredExponential(1.0), X, y)
     grid = [
-        leave_one_out_error(LeastSquares(lam), SquaredExponential(number(ell)), X, y)
+        compute_loo_error(LeastSquares(lam), SquaredExponential(number(ell)), X, y)
         for ell in np.geomspace(0.05, 10, 25)
         for lam in np.geomspace(1e-6, 10, 15)
     ]
     assert chosen.error <= min(grid) * (1 + 1e-9)
-    assert chosen.error == pytest.approx(leave_one_out_error(chosen.machine, chosen.kernel, X, y), rel=1e-9)
+    assert chosen.error == pytest.approx(compute_loo_error(chosen.machine, chosen.kernel, X, y), rel=1e-9)
 
 
 def test_ard_finds_the_quick_input_and_the_deaf_one() -> None:
@@ -88,7 +88,7 @@ def test_other_kernels_tune_what_they_have(kernel) -> None:
     X, y = wave(25)
     chosen = select(LeastSquares(1.0), kernel, X, y)
     assert type(chosen.kernel) is type(kernel)
-    assert chosen.error <= leave_one_out_error(LeastSquares(1e-2), kernel.double(), X, y) * (1 + 1e-9)
+    assert chosen.error <= compute_loo_error(LeastSquares(1e-2), kernel.double(), X, y) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_support_vector_machines_beat_their_coarse_grid(machine) -> None:
     if isinstance(machine, SupportVectorClassifier):
         y = torch.where(y > 0, 1.0, -1.0).double()
     chosen = select(machine, SquaredExponential(1.0), X, y)
-    assert chosen.error == pytest.approx(leave_one_out_error(chosen.machine, chosen.kernel, X, y), rel=1e-6)
+    assert chosen.error == pytest.approx(compute_loo_error(chosen.machine, chosen.kernel, X, y), rel=1e-6)
     coarse = {
-        (ell, lam): leave_one_out_error(replace(machine, lam=lam), SquaredExponential(number(ell)), X, y)
+        (ell, lam): compute_loo_error(replace(machine, lam=lam), SquaredExponential(number(ell)), X, y)
         for ell in np.geomspace(0.05, 10.0, 7)
         for lam in np.geomspace(1e-3, 10.0, 5)
     }
@@ -119,12 +119,12 @@ def test_every_kernel_can_be_selected(machine, kernel) -> None:
     X, y = wave(10)
     labels = torch.where(y > 0, 1.0, -1.0).double()
     chosen = select(machine, kernel, X, labels)
-    assert chosen.error == pytest.approx(leave_one_out_error(chosen.machine, chosen.kernel, X, labels), rel=1e-6)
+    assert chosen.error == pytest.approx(compute_loo_error(chosen.machine, chosen.kernel, X, labels), rel=1e-6)
     # The ends and the middle of λ's interval, with the parameter as it came, are no better.
     low, high = (1e-6, 10.0) if isinstance(machine, LeastSquares) else (1e-3, 10.0)
     for lam in (low, (low * high) ** 0.5, high):
         with suppress(ConvergenceError):  # libsvm, on labels that a line does not separate
-            assert chosen.error <= leave_one_out_error(replace(machine, lam=lam), kernel.double(), X, labels) + 1e-6
+            assert chosen.error <= compute_loo_error(replace(machine, lam=lam), kernel.double(), X, labels) + 1e-6
 
 
 def test_an_overflowing_candidate_does_not_end_the_search() -> None:
@@ -179,7 +179,7 @@ def test_the_best_of_the_grid_stands_where_no_descent_succeeds(monkeypatch: pyte
     monkeypatch.setattr(selection, "_descend", lambda kernel, lam, *_: Selection(LeastSquares(lam), kernel, np.inf))
     chosen = select(LeastSquares(1.0), SquaredExponential(1.0), X, y)
     grid = {
-        (ell, lam): leave_one_out_error(LeastSquares(lam), SquaredExponential(number(ell)), X, y)
+        (ell, lam): compute_loo_error(LeastSquares(lam), SquaredExponential(number(ell)), X, y)
         for ell in np.geomspace(0.05, 10.0, 13)
         for lam in np.geomspace(1e-6, 10.0, 8)
     }

@@ -8,17 +8,17 @@ import torch
 from support import reference
 from support.builders import SPACE, box_of, learnt, vector
 from support.cases import number, table
-from tunedprior.beliefs import Matched
-from tunedprior.beliefs.reweighted import FixedReweighted
+from tunedprior.beliefs import MatchedKernel
+from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import Linear, SquaredExponential
-from tunedprior.kernels.box_means import mean_variance
-from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, with_amplitude
+from tunedprior.kernels.box_means import compute_mean_variance
+from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, standardise_with_amplitude
 
 
-def kernel() -> Matched:
+def kernel() -> MatchedKernel:
     base = SquaredExponential(number(0.7))
-    return Matched(base, *learnt(base, 6, 2))
+    return MatchedKernel(base, *learnt(base, 6, 2))
 
 
 def test_codes_become_inputs_between_two_numbers() -> None:
@@ -28,7 +28,7 @@ def test_codes_become_inputs_between_two_numbers() -> None:
 
 
 def test_the_mean_variance_over_the_box_becomes_one() -> None:
-    size = mean_variance(kernel(), 2)
+    size = compute_mean_variance(kernel(), 2)
     x = table(3000, 2, low=-1.0, high=1.0)
     assert kernel()(x, diag=True).mean().item() == pytest.approx(size, rel=0.05)
     scaled = UnitMeanVariance(kernel(), size)
@@ -53,10 +53,10 @@ def test_the_matrix_of_the_training_points_is_kept_and_no_other(monkeypatch: pyt
     assert len(made) == 3
 
 
-def exact_kernel(lengthscale: float = 0.7) -> FixedReweighted:
+def exact_kernel(lengthscale: float = 0.7) -> FixedReweightedKernel:
     base = SquaredExponential(number(lengthscale))
     anchors, alpha = learnt(base, 6, 2)[:2]
-    return FixedReweighted(base, anchors, alpha, by_features=False)
+    return FixedReweightedKernel(base, anchors, alpha, by_features=False)
 
 
 def test_a_unit_diagonal_leaves_correlations() -> None:
@@ -85,7 +85,7 @@ def test_correlations_are_right_where_the_variance_is_next_to_nothing(lengthscal
         correlations = [[float(exact[i][j] / roots[i] / roots[j]) for j in range(len(x))] for i in range(len(x))]
     assert min(exact[i][i] for i in range(len(x))) < max(exact[i][i] for i in range(len(x))) / 1000
     torch.testing.assert_close(UnitDiagonal(kernel)(x).to_dense(), vector(correlations), rtol=0, atol=1e-9)
-    for i, bound in enumerate(kernel.rounding_error(x).tolist()):
+    for i, bound in enumerate(kernel.bound_rounding_error(x).tolist()):
         assert abs(kernel(x[i : i + 1], diag=True).item() - float(exact[i][i])) < 100 * bound
         assert 0 < bound < 1e-6 * float(exact[i][i])
 
@@ -93,7 +93,7 @@ def test_correlations_are_right_where_the_variance_is_next_to_nothing(lengthscal
 def test_rounding_is_not_magnified() -> None:
     """Coefficients that cancel: the variance is all rounding error, and stays next to nothing."""
     base, anchors = SquaredExponential(number(3.0)), vector([[0.1, 0.0], [0.1 + 1e-9, 0.0]])
-    cancelling = FixedReweighted(base, anchors, vector([1e9, -1e9]), by_features=True, tolerance=0.9)
+    cancelling = FixedReweightedKernel(base, anchors, vector([1e9, -1e9]), by_features=True, tolerance=0.9)
     cancelling.explicit = None  # summed over pairs, which its own check would refuse
     assert UnitDiagonal(cancelling)(vector([[0.5, 0.5], [-0.3, 0.9]]), diag=True).abs().max() < 0.1
 
@@ -104,7 +104,7 @@ def test_a_unit_diagonal_takes_a_kernel_that_knows_its_rounding() -> None:
 
 
 def test_where_a_kernel_vanishes_the_prior_is_certain_of_zero() -> None:
-    linear = FixedReweighted(Linear().double(), table(3, 2), vector([0.4, -0.3, 0.2]), by_features=False)
+    linear = FixedReweightedKernel(Linear().double(), table(3, 2), vector([0.4, -0.3, 0.2]), by_features=False)
     unit, origin = UnitDiagonal(linear), torch.zeros(1, 2).double()
     assert unit(origin, diag=True).item() == 0.0
     assert unit(origin, table(3, 2)).to_dense().abs().max() == 0.0
@@ -112,7 +112,7 @@ def test_where_a_kernel_vanishes_the_prior_is_certain_of_zero() -> None:
 
 
 def test_an_amplitude_is_all_that_is_left_to_learn() -> None:
-    covariance = with_amplitude(kernel(), 2.0)
+    covariance = standardise_with_amplitude(kernel(), 2.0)
     names = [name for name, parameter in covariance.named_parameters() if parameter.requires_grad]
     assert names == ["raw_outputscale"]
     assert covariance.outputscale.item() == 1.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nets.strategies import assert_allowed, sized, spaces
-from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.lattice import EncodedSpace
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::tunedprior.errors.SpaceWarning"
 @given(space=spaces(), seed=st.integers(0, 100), data=st.data())
 def test_settings_of_odd_spaces_are_allowed_there_and_back(space: dict, seed: int, data: st.DataObject) -> None:
     parsed = Space.parse(space)
-    box = Box.around(parsed)
+    box = Box.enclose(parsed)
     settings = parsed.sobol(5, seed)
     assert settings
     assert all(map(parsed.allows, settings))
-    codes = box.codes(settings)
+    codes = box.encode(settings)
     assert torch.isfinite(codes).all()
-    inputs = box.inputs(codes)
+    inputs = box.to_kernel_inputs(codes)
     assert inputs.shape == (len(settings), box.num_inputs)
     assert (inputs.abs() <= 1).all()
     for setting in settings:
         assert_allowed(space, setting)
-    again = box.settings(codes, parsed)
+    again = box.decode(codes, parsed)
     for name, parameter in zip(space, parsed.parameters, strict=True):
         for before, after in zip(settings, again, strict=True):
             if parameter.count is None:  # up to the rounding of codes, on the parameter's own scale
@@ -40,19 +40,19 @@ def test_settings_of_odd_spaces_are_allowed_there_and_back(space: dict, seed: in
             else:
                 assert before[name] == after[name]
     anywhere = data.draw(st.lists(st.floats(-1.0, 1.0), min_size=len(space), max_size=len(space)))
-    assert_allowed(space, box.settings(torch.tensor([anywhere]).double(), parsed)[0])
+    assert_allowed(space, box.decode(torch.tensor([anywhere]).double(), parsed)[0])
 
 
 @sized(60)
 @given(space=spaces())
 def test_the_lattice_of_an_odd_space_holds_its_settings(space: dict) -> None:
     parsed = Space.parse(space)
-    box = Box.around(parsed)
-    lattice = Lattice.of(parsed, box)
+    box = Box.enclose(parsed)
+    lattice = EncodedSpace.from_space(parsed, box)
     low, high = lattice.bounds
-    codes = box.codes(parsed.sobol(4, 0))
+    codes = box.encode(parsed.sobol(4, 0))
     assert ((codes >= low - 1e-9) & (codes <= high + 1e-9)).all()
-    every = lattice.every()
+    every = lattice.list_settings()
     if every is not None:
         assert len(every) == parsed.size
         assert len(every.unique(dim=0)) == len(every)

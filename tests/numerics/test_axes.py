@@ -14,35 +14,35 @@ SPACE = Space.parse({"gas": ["air", "argon", "helium"], "x": (0.0, 10.0), "fixed
 
 
 def test_categories_are_one_axis_with_a_scale_of_their_own() -> None:
-    axes = Box.around(SPACE).kernel_axes(SPACE)
+    axes = Box.enclose(SPACE).make_kernel_axes(SPACE)
     assert axes.of_input.tolist() == [0, 0, 0, 1, 2, 2]
     assert len(axes) == 3
-    box = Box.around(SPACE)
+    box = Box.enclose(SPACE)
     settings = [
         {"gas": "air", "x": 0.0, "fixed": 1.0, "flag": "no"},
         {"gas": "helium", "x": 10.0, "fixed": 1.0, "flag": "no"},
     ]
-    inputs = box.inputs(box.codes(settings))
-    squares = axes.squares(inputs, inputs)[:, 0, 1].tolist()
+    inputs = box.to_kernel_inputs(box.encode(settings))
+    squares = axes.compute_squared_distances(inputs, inputs)[:, 0, 1].tolist()
     assert squares == pytest.approx([1.0, 4.0, 0.0])  # two choices are half as far apart as two ends
 
 
 def test_units_are_the_space_s_where_old_data_reaches_beyond_it() -> None:
     old = pd.DataFrame({"gas": ["air"], "x": [30.0], "fixed": [1.0], "flag": ["no"]})
-    axes = Box.around(SPACE, old).kernel_axes(SPACE)
+    axes = Box.enclose(SPACE, old).make_kernel_axes(SPACE)
     assert axes.unit[3].item() == pytest.approx(1 / 3)
-    assert axes.at_least(0.5).unit[3].item() == 0.5
-    lengths = axes.lengthscales(vector([[1.0, 2.0, 3.0]]))
+    assert axes.clamp_units(0.5).unit[3].item() == 0.5
+    lengths = axes.expand_lengthscales(vector([[1.0, 2.0, 3.0]]))
     assert lengths[0].tolist() == pytest.approx([8**0.5] * 3 + [2 / 3] + [3 * 8**0.5] * 2)
 
 
 def test_positions_become_inputs_with_one_choice_each() -> None:
-    axes = Box.around(SPACE).kernel_axes(SPACE)
-    found = axes.inputs(vector([[-1.0, 0.3, 1.0], [0.0, -0.2, -0.1]]))
+    axes = Box.enclose(SPACE).make_kernel_axes(SPACE)
+    found = axes.to_kernel_inputs(vector([[-1.0, 0.3, 1.0], [0.0, -0.2, -0.1]]))
     assert found.tolist() == [[1.0, -1.0, -1.0, 0.3, -1.0, 1.0], [-1.0, 1.0, -1.0, -0.2, 1.0, -1.0]]
 
 
 def test_numbers_alone_are_their_own_axes() -> None:
     x, z = table(3, 2, seed=1), table(4, 2, seed=2)
-    squares = Axes.numbers(2).squares(x, z)
+    squares = Axes.make_numeric(2).compute_squared_distances(x, z)
     torch.testing.assert_close(squares.sum(0), torch.cdist(x, z).square())

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from support.cases import table
-from tunedprior.numerics.evidence import amplitude, profile_log_evidence
+from tunedprior.numerics.evidence import compute_amplitude, compute_profile_log_evidence
 
 
 def test_the_profile_is_the_largest_over_the_amplitude() -> None:
     root = table(5, 5)
     covariance, y = root @ root.mT + torch.eye(5).double(), table(5, seed=1)
     misfit = float(y @ torch.linalg.solve(covariance, y))
-    found = profile_log_evidence(float(torch.logdet(covariance)), misfit, 5)
+    found = compute_profile_log_evidence(float(torch.logdet(covariance)), misfit, 5)
 
     def at(amplitude: float) -> float:
         scaled = torch.distributions.MultivariateNormal(torch.zeros(5).double(), amplitude * covariance)
@@ -33,5 +33,5 @@ def test_the_amplitude_is_that_of_a_numerical_posterior(certainty: float) -> Non
     logs = -len(y) / 2 * np.log(a) - y @ y / (2 * a) - (certainty + 1) * np.log(a) - certainty / a + np.log(a)
     weights = np.exp(logs - logs.max())
     expected = 1 / ((weights / a).sum() / weights.sum())
-    found = amplitude(torch.as_tensor(y)[None, :, None], torch.tensor([certainty]).double())
+    found = compute_amplitude(torch.as_tensor(y)[None, :, None], torch.tensor([certainty]).double())
     assert found.tolist() == pytest.approx([expected], rel=1e-6)

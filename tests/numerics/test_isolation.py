@@ -9,7 +9,7 @@ import torch
 from botorch.utils.sampling import draw_sobol_samples
 
 from support.builders import vector
-from tunedprior.numerics.isolation import OwnGenerator, child_seed, computing, quietly
+from tunedprior.numerics.isolation import OwnGenerator, derive_seed, isolate_computation, silence_warnings
 
 
 def draws() -> list[torch.Tensor]:
@@ -88,8 +88,8 @@ def test_threads_do_not_draw_from_each_others_generators() -> None:
 
 def test_every_path_has_a_seed_of_its_own() -> None:
     paths = list(itertools.product(range(4), repeat=3))
-    assert len({child_seed(*path) for path in paths}) == len(paths)
-    assert child_seed(7, 3, 1) == child_seed(7, 3, 1)
+    assert len({derive_seed(*path) for path in paths}) == len(paths)
+    assert derive_seed(7, 3, 1) == derive_seed(7, 3, 1)
 
 
 # -- warnings ------------------------------------------------------------------------------------------
@@ -99,13 +99,13 @@ def test_only_the_named_warnings_are_not_shown() -> None:
     before = list(warnings.filters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with quietly("Expected"):
+        with silence_warnings("Expected"):
             warnings.warn("Expected to happen", stacklevel=1)
             warnings.warn("Something else", stacklevel=1)
         warnings.warn("Expected to happen", stacklevel=1)
     assert [str(one.message) for one in caught] == ["Something else", "Expected to happen"]
     assert warnings.filters == before
-    with pytest.raises(ZeroDivisionError), quietly("Expected"):
+    with pytest.raises(ZeroDivisionError), silence_warnings("Expected"):
         raise ZeroDivisionError
     assert warnings.filters == before
 
@@ -115,7 +115,7 @@ def test_no_two_threads_change_filters_at_once_and_none_are_left_behind() -> Non
 
     def work() -> None:
         for _ in range(20):
-            with quietly("Expected"), quietly():  # one inside another does not wait for itself
+            with silence_warnings("Expected"), silence_warnings():  # one inside another does not wait for itself
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
                 torch.eye(20) @ torch.eye(20)
@@ -143,14 +143,14 @@ def two_threads():
 
 @pytest.mark.usefixtures("two_threads")
 def test_small_matrices_are_worked_on_by_one_thread_and_large_ones_by_those_there_are() -> None:
-    with pytest.raises(ZeroDivisionError), computing():
+    with pytest.raises(ZeroDivisionError), isolate_computation():
         1 / (torch.get_num_threads() - 1)
     assert torch.get_num_threads() == 2
-    with computing(parallel=True):
+    with isolate_computation(parallel=True):
         assert torch.get_num_threads() == 2
-        with computing():
+        with isolate_computation():
             assert torch.get_num_threads() == 1
-            with computing(parallel=True):
+            with isolate_computation(parallel=True):
                 assert torch.get_num_threads() == 2
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 2
@@ -159,14 +159,14 @@ def test_small_matrices_are_worked_on_by_one_thread_and_large_ones_by_those_ther
 
 def test_no_more_threads_than_were_given() -> None:
     assert torch.get_num_threads() == 1  # see conftest.py
-    with computing(parallel=True):
+    with isolate_computation(parallel=True):
         assert torch.get_num_threads() == 1
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_other_threads_keep_theirs() -> None:
     seen = []
-    with computing():
+    with isolate_computation():
         thread = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
         thread.start()
         thread.join()
@@ -175,14 +175,14 @@ def test_other_threads_keep_theirs() -> None:
 
 def test_gradients_and_the_processor_are_at_hand_whatever_the_caller_has_set() -> None:
     with torch.device("meta"), torch.no_grad():
-        with computing():
+        with isolate_computation():
             x = torch.ones(2, requires_grad=True)
             assert x.device.type == "cpu"
             assert torch.autograd.grad((x**2).sum(), x)[0].tolist() == [2.0, 2.0]
         assert not torch.is_grad_enabled()
         assert torch.ones(2).device.type == "meta"
     with torch.inference_mode():
-        with computing():
+        with isolate_computation():
             assert not torch.is_inference_mode_enabled()
             assert not torch.ones(2, requires_grad=True).is_inference()
         assert torch.is_inference_mode_enabled()

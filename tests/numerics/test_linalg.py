@@ -6,12 +6,12 @@ import torch
 from support.cases import table
 from tunedprior.errors import FactorisationError, JitterWarning
 from tunedprior.numerics.linalg import (
+    append_qr_rows,
     cholesky,
-    cholesky_or_none,
-    extended_corner,
+    compute_cholesky_corner,
+    compute_symmetric_root,
     solve_posdef,
-    symmetric_root,
-    triangle_with_rows,
+    try_cholesky,
 )
 
 
@@ -39,8 +39,8 @@ def test_indefinite_and_infinite_are_errors() -> None:
 
 
 def test_none_where_a_factor_would_need_jitter() -> None:
-    assert cholesky_or_none(torch.ones(2, 2, dtype=torch.float64)) is None
-    torch.testing.assert_close(cholesky_or_none(4 * torch.eye(3).double()), 2 * torch.eye(3).double())
+    assert try_cholesky(torch.ones(2, 2, dtype=torch.float64)) is None
+    torch.testing.assert_close(try_cholesky(4 * torch.eye(3).double()), 2 * torch.eye(3).double())
 
 
 @pytest.mark.parametrize("batch", [(), (3,)], ids=str)
@@ -50,7 +50,7 @@ def test_a_factor_is_extended_by_its_corner(batch: tuple[int, ...]) -> None:
     whole, first = cholesky(matrix), cholesky(matrix[..., :4, :4])
     explained = torch.linalg.solve_triangular(first, matrix[..., :4, 4:], upper=False)
     torch.testing.assert_close(explained.mT, whole[..., 4:, :4], rtol=1e-10, atol=1e-12)
-    corner = extended_corner(explained, matrix[..., 4:, 4:])
+    corner = compute_cholesky_corner(explained, matrix[..., 4:, 4:])
     torch.testing.assert_close(corner, whole[..., 4:, 4:], rtol=1e-10, atol=1e-12)
 
 
@@ -58,14 +58,14 @@ def test_a_corner_that_rounding_left_nothing_of_is_jitter_or_none() -> None:
     explained, corner = torch.ones(1, 2).double(), torch.ones(2, 2).double()  # the Schur complement would be 0
     # Rounding has made it indefinite, by more than processors differ in rounding themselves.
     corner += 1e-9 * torch.tensor([[1.0, 1.001], [1.001, 1.0]], dtype=torch.float64)
-    assert extended_corner(explained, corner, may_fail=True) is None
+    assert compute_cholesky_corner(explained, corner, may_fail=True) is None
     with pytest.warns(JitterWarning):
-        assert extended_corner(explained, corner) is not None
+        assert compute_cholesky_corner(explained, corner) is not None
 
 
 def test_a_symmetric_root_squares_to_its_matrix_with_no_column_too_many() -> None:
     half = table(6, 3)
-    root = symmetric_root(half @ half.mT)
+    root = compute_symmetric_root(half @ half.mT)
     assert root.shape == (6, 3)
     torch.testing.assert_close(root @ root.mT, half @ half.mT, rtol=1e-12, atol=1e-13)
 
@@ -74,7 +74,7 @@ def test_a_symmetric_root_squares_to_its_matrix_with_no_column_too_many() -> Non
 def test_a_root_has_as_many_columns_as_the_rank_in_any_units(scale: float) -> None:
     half = table(5, 2)
     matrix = scale * half @ half.mT
-    root = symmetric_root(matrix)
+    root = compute_symmetric_root(matrix)
     assert root.shape == (5, 2)
     torch.testing.assert_close(root @ root.mT, matrix, rtol=1e-6, atol=1e-9 * scale)
 
@@ -82,8 +82,8 @@ def test_a_root_has_as_many_columns_as_the_rank_in_any_units(scale: float) -> No
 def test_rows_join_a_triangle() -> None:
     random = torch.Generator().manual_seed(0)
     first, more = (torch.randn(n, 4, dtype=torch.float64, generator=random) for n in (6, 3))
-    triangle = triangle_with_rows(torch.zeros(4, 4, dtype=torch.float64), first)
-    joined = triangle_with_rows(triangle, more)
+    triangle = append_qr_rows(torch.zeros(4, 4, dtype=torch.float64), first)
+    joined = append_qr_rows(triangle, more)
     torch.testing.assert_close(joined.mT @ joined, first.mT @ first + more.mT @ more)
     assert torch.equal(joined, joined.triu())
     assert (joined.diagonal() >= 0).all()

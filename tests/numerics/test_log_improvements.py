@@ -6,7 +6,11 @@ import mpmath
 import pytest
 import torch
 
-from tunedprior.numerics.log_improvements import log_closeness, log_excess, log_within
+from tunedprior.numerics.log_improvements import (
+    compute_log_closeness,
+    compute_log_excess,
+    compute_log_probability_within,
+)
 
 mpmath.mp.dps = 40
 
@@ -34,7 +38,7 @@ def exact_closeness(distance: float, mean: float, sigma: float, low: float, high
 def test_excess(mean: float, sigma: float) -> None:
     wanted = exact_excess(0.3, mean, sigma)
     if wanted > mpmath.mpf(10) ** -30:  # 40 digits say no more
-        found = float(log_excess(tensor(0.3), tensor(mean), tensor(sigma)))
+        found = float(compute_log_excess(tensor(0.3), tensor(mean), tensor(sigma)))
         assert found == pytest.approx(float(mpmath.log(wanted)), rel=1e-9, abs=1e-9)
 
 
@@ -45,7 +49,7 @@ def test_excess(mean: float, sigma: float) -> None:
 def test_closeness(mean: float, sigma: float, distance: float, ends: tuple[float, float]) -> None:
     wanted = exact_closeness(distance, mean, sigma, *ends)
     if wanted > mpmath.mpf(10) ** -25:
-        found = float(log_closeness(tensor(distance), tensor(mean), tensor(sigma), *ends))
+        found = float(compute_log_closeness(tensor(distance), tensor(mean), tensor(sigma), *ends))
         assert found == pytest.approx(float(mpmath.log(wanted)), abs=2e-5)
 
 
@@ -54,13 +58,15 @@ def test_closeness(mean: float, sigma: float, distance: float, ends: tuple[float
 def test_within(ends: tuple[float, float], mean: float) -> None:
     low, high = (mpmath.ncdf((mpmath.mpf(end) - mean) / 0.8) for end in ends)
     wanted = float(mpmath.log(high - low))
-    assert float(log_within(*ends, tensor(mean), tensor(0.8))) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    assert float(compute_log_probability_within(*ends, tensor(mean), tensor(0.8))) == pytest.approx(
+        wanted, rel=1e-6, abs=1e-9
+    )
 
 
 def test_derivatives_are_those_of_the_values() -> None:
     mean = tensor(-2.0, 0.1, 0.8, 3.0).requires_grad_()
     sigma = tensor(0.5, 1.0, 0.3, 2.0).requires_grad_()
-    assert torch.autograd.gradcheck(lambda m, s: log_excess(tensor(0.3), m, s), (mean, sigma))
-    assert torch.autograd.gradcheck(lambda m, s: log_closeness(tensor(0.4), m, s, 0.2, 0.5), (mean, sigma))
-    assert torch.autograd.gradcheck(lambda m, s: log_closeness(tensor(1e-5), m, s, 0.2, 0.2), (mean, sigma))
-    assert torch.autograd.gradcheck(lambda m, s: log_within(-0.1, 0.5, m, s), (mean, sigma))
+    assert torch.autograd.gradcheck(lambda m, s: compute_log_excess(tensor(0.3), m, s), (mean, sigma))
+    assert torch.autograd.gradcheck(lambda m, s: compute_log_closeness(tensor(0.4), m, s, 0.2, 0.5), (mean, sigma))
+    assert torch.autograd.gradcheck(lambda m, s: compute_log_closeness(tensor(1e-5), m, s, 0.2, 0.2), (mean, sigma))
+    assert torch.autograd.gradcheck(lambda m, s: compute_log_probability_within(-0.1, 0.5, m, s), (mean, sigma))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tunedprior.numerics.tree_sums import paired_up, tree_sum
+from tunedprior.numerics.tree_sums import sum_as_tree, sum_promises_as_tree
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Words:
 @pytest.mark.parametrize("count", [*range(1, 40), 100])
 def test_both_ways_to_add_up_make_the_same_tree(count: int) -> None:
     parts = [Words(f"{number}.") for number in range(count)]
-    tree = tree_sum(iter(parts))
-    assert tree == paired_up(parts, Words.merge)
+    tree = sum_as_tree(iter(parts))
+    assert tree == sum_promises_as_tree(parts, Words.merge)
     assert tree.said.replace("(", "").replace(")", "") == "".join(part.said for part in parts)
     deepest = max(tree.said[:end].count("(") - tree.said[:end].count(")") for end in range(len(tree.said) + 1))
     assert deepest == (count - 1).bit_length()
@@ -48,10 +48,10 @@ def test_few_parts_are_held_at_once() -> None:
         for _ in range(1000):
             yield Held()
 
-    tree_sum(made())
+    sum_as_tree(made())
     assert most <= 14  # log₂ of 1,000, and those that are being merged
 
 
 def test_a_sum_has_a_part() -> None:
     with pytest.raises(ValueError, match="at least one part"):
-        tree_sum(iter([]))
+        sum_as_tree(iter([]))

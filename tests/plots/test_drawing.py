@@ -13,8 +13,8 @@ from tunedprior import Optimizer, plots
 from tunedprior.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
-PICTURES = ("progress", "effects", "interactions", "trust", "front", "learnt")
-NO_OLD_DATA = {"trust", "learnt"}
+PICTURES = ("progress", "effects", "interactions", "trust", "front", "old_data")
+NO_OLD_DATA = {"trust", "old_data"}
 NO_RESULT = {"progress", "effects", "interactions", "trust", "front"}
 # What there is nothing to draw of.
 REFUSED = {

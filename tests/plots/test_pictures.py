@@ -8,10 +8,10 @@ import pytest
 
 from support.campaigns import CAMPAIGNS, old_table, plain, suggested_and_failed
 from tunedprior import Optimizer, plots
-from tunedprior.plots.effect_curves import effects_picture
-from tunedprior.plots.old_lessons import importance, learnt_picture, lessons_of
-from tunedprior.plots.over_trials import progress_picture
-from tunedprior.plots.pair_effects import interactions_picture, strongest_pairs
+from tunedprior.plots.effect_curves import build_effects_picture
+from tunedprior.plots.old_lessons import build_old_data_picture, compute_importance, list_source_responses
+from tunedprior.plots.over_trials import build_progress_picture
+from tunedprior.plots.pair_effects import build_interactions_picture, rank_interacting_pairs
 from tunedprior.plots.pictures import (
     Band,
     Curve,
@@ -23,13 +23,13 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    names_in_words,
+    describe_full_names,
     shorten,
 )
-from tunedprior.plots.standing import standing_of, still
-from tunedprior.plots.trade_offs import front_picture
-from tunedprior.plots.trust_course import trust_picture
-from tunedprior.plots.with_plotly import panel_data
+from tunedprior.plots.standing import copy_optimizer, take_snapshot
+from tunedprior.plots.trade_offs import build_front_picture
+from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.with_plotly import encode_panel
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 
@@ -40,7 +40,7 @@ def layer(panel: Panel, name: str) -> Layer:
 
 def test_progress_marks_what_was_suggested_own_and_failed() -> None:
     opt = CAMPAIGNS["suggested_and_failed"]()
-    (panel,) = progress_picture(standing_of(opt), 9).panels
+    (panel,) = build_progress_picture(take_snapshot(opt), 9).panels
     told = opt.trials.told
     assert layer(panel, "your own").y == (told[0].value,)
     assert layer(panel, "suggested").y == (told[1].value, told[3].value)
@@ -53,25 +53,25 @@ def test_progress_marks_what_was_suggested_own_and_failed() -> None:
 
 def test_the_shadow_is_what_plain_optimisation_would_have_suggested() -> None:
     opt = CAMPAIGNS["suggested_and_failed"]()
-    (panel,) = progress_picture(standing_of(opt), 2).panels
+    (panel,) = build_progress_picture(take_snapshot(opt), 2).panels
     shadow = layer(panel, "shadow: expected of the plain suggestion")
     assert shadow.x == (3.0, 4.0)  # the latest two
-    plain_ones = [opt.suggester.plain().suggest(opt.trials.up_to(count), [], opt.seed) for count in (2, 3)]
+    plain_ones = [opt.suggester.drop_old_data().suggest(opt.trials.keep_first(count), [], opt.seed) for count in (2, 3)]
     assert shadow.y == pytest.approx(opt.predict(plain_ones)["mean"].tolist())
     assert all(low < y < high for low, y, high in zip(shadow.low, shadow.y, shadow.high, strict=True))
-    assert "latest 2 suggestions" in progress_picture(standing_of(opt), 2).sentences[1]
+    assert "latest 2 suggestions" in build_progress_picture(take_snapshot(opt), 2).sentences[1]
 
 
 def test_without_old_data_there_is_no_shadow() -> None:
     opt = plain(old=False, count=1)
     opt.tell(opt.ask(), 1.0)
-    picture = progress_picture(standing_of(opt), 9)
+    picture = build_progress_picture(take_snapshot(opt), 9)
     assert picture.sentences == ()
-    assert {one.name for one in picture.legend()} == {"best so far", "suggested", "your own"}
+    assert {one.name for one in picture.list_legend_layers()} == {"best so far", "suggested", "your own"}
 
 
 def test_progress_of_several_responses() -> None:
-    picture = progress_picture(standing_of(CAMPAIGNS["several_objectives"]()), 9)
+    picture = build_progress_picture(take_snapshot(CAMPAIGNS["several_objectives"]()), 9)
     by_name = {panel.y.title: panel for panel in picture.panels}
     assert list(by_name) == ["more", "less", "near", "purity", "passes"]
     assert isinstance(layer(by_name["near"], "target"), Zone)
@@ -84,7 +84,7 @@ def test_progress_of_several_responses() -> None:
 
 def test_effects_are_what_the_model_expects() -> None:
     opt = CAMPAIGNS["plain"]()
-    picture = effects_picture(standing_of(opt))
+    picture = build_effects_picture(take_snapshot(opt))
     centre = opt.recommend().setting
     for panel in picture.panels:
         curve, band = layer(panel, "expected"), layer(panel, "95 % interval")
@@ -99,7 +99,7 @@ def test_effects_are_what_the_model_expects() -> None:
 
 
 def test_effects_of_a_logarithm_are_in_its_units() -> None:
-    picture = effects_picture(standing_of(CAMPAIGNS["a_logarithm"]()))
+    picture = build_effects_picture(take_snapshot(CAMPAIGNS["a_logarithm"]()))
     for panel in picture.panels:
         assert panel.y.log
         assert min(layer(panel, "95 % interval").low) > 0
@@ -108,14 +108,14 @@ def test_effects_of_a_logarithm_are_in_its_units() -> None:
 
 def test_effects_are_interrupted_where_constraints_forbid() -> None:
     opt = CAMPAIGNS["half_the_square"]()
-    picture = effects_picture(standing_of(opt))
-    centre = standing_of(opt).centre
+    picture = build_effects_picture(take_snapshot(opt))
+    centre = take_snapshot(opt).centre
     for panel in picture.panels:
         curve = layer(panel, "expected")
-        allowed = [not opt.space.violated({**centre, panel.x.title: x}) for x in curve.x]
+        allowed = [not opt.space.find_violated({**centre, panel.x.title: x}) for x in curve.x]
         assert [not isnan(y) for y in curve.y] == allowed
     assert any(isnan(y) for panel in picture.panels for y in layer(panel, "expected").y)
-    shades = interactions_picture(standing_of(opt)).panels[0].layers[0]
+    shades = build_interactions_picture(take_snapshot(opt)).panels[0].layers[0]
     assert isinstance(shades, Shades)
     assert isnan(shades.z[-1][-1])
     assert not isnan(shades.z[0][0])
@@ -124,7 +124,7 @@ def test_effects_are_interrupted_where_constraints_forbid() -> None:
 def test_categories_and_short_grids_are_points_with_intervals() -> None:
     opt = Optimizer({"gas": ["air", "argon"], "step": (0, 4, 2), "x": (0.0, 1.0)})
     opt.tell([{"gas": "air", "step": 0, "x": 0.2}, {"gas": "argon", "step": 4, "x": 0.7}], [1.0, 2.0])
-    gas, step, x = effects_picture(standing_of(opt)).panels
+    gas, step, x = build_effects_picture(take_snapshot(opt)).panels
     points = layer(gas, "expected, with 95 % interval")
     assert isinstance(points, Dots)
     assert points.x == (0.0, 1.0)
@@ -137,21 +137,21 @@ def test_the_strongest_interaction_is_found() -> None:
     opt = Optimizer({"a": (-1.0, 1.0), "b": (-1.0, 1.0), "c": (-1.0, 1.0)}, noise_std=0.01)
     for a, b, c in np.random.default_rng(0).uniform(-1, 1, (24, 3)).tolist():
         opt.tell({"a": a, "b": b, "c": c}, a * c + 2 * b)
-    standing = standing_of(opt)
-    first, second = strongest_pairs(standing, opt.suggester.aims.main)
+    standing = take_snapshot(opt)
+    first, second = rank_interacting_pairs(standing, opt.suggester.goals.main)
     assert (first.one.name, first.other.name) == ("a", "c")
     assert first.share > 0.9
     assert second.strength < first.strength / 3
-    assert "a and c" in interactions_picture(standing).sentences[0]
+    assert "a and c" in build_interactions_picture(standing).sentences[0]
 
 
 def test_importance_is_that_in_the_old_data() -> None:
     opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, old_table(["a", "b"], 20, y=lambda x: np.sin(3 * x[:, 1])))
-    (lesson,) = lessons_of(opt.suggester)
-    shares = importance(lesson, opt.space)
+    (lesson,) = list_source_responses(opt.suggester)
+    shares = compute_importance(lesson, opt.space)
     assert shares["b"] == pytest.approx(1.0, abs=0.05)
     assert shares["a"] < 0.05
-    bars, _, along_b = learnt_picture(standing_of(opt)).panels
+    bars, _, along_b = build_old_data_picture(take_snapshot(opt)).panels
     assert bars.y.choices == ("b", "a")
     curve = layer(along_b, "average")
     assert curve.y == pytest.approx(np.sin(3 * np.array(curve.x)), abs=0.1)  # in units of the old response
@@ -161,7 +161,7 @@ def test_trust_is_drawn_for_each_old_data_set() -> None:
     old = old_table(["a", "b"])
     opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"good": old, "odd": old.assign(y=old["b"] ** 2)})
     opt.tell([{"a": 0.1, "b": 0.5}, {"a": 0.5, "b": 0.1}, {"a": 0.9, "b": 0.8}], [0.4, 1.0, 0.6])
-    picture = trust_picture(opt.trust)
+    picture = build_trust_picture(opt.trust)
     (panel,) = picture.panels
     assert layer(panel, "odd").y == tuple(opt.trust.history["odd: trust"])
     assert picture.sentences == tuple(opt.trust.sentences)
@@ -169,7 +169,7 @@ def test_trust_is_drawn_for_each_old_data_set() -> None:
 
 def test_the_front_is_that_of_the_optimiser() -> None:
     opt = CAMPAIGNS["several_objectives"]()
-    picture = front_picture(standing_of(opt))
+    picture = build_front_picture(take_snapshot(opt))
     assert len(picture.panels) == 3
     best = layer(picture.panels[0], "best trade-offs")
     assert sorted(best.x) == sorted(opt.front["more"])
@@ -180,20 +180,20 @@ def test_the_front_is_that_of_the_optimiser() -> None:
 
 def test_plain_suggestions_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     opt = suggested_and_failed()
-    first = progress_picture(standing_of(opt), 9)
+    first = build_progress_picture(take_snapshot(opt), 9)
     opt.tell({"a": 0.5, "b": 0.5}, 1.0)  # one's own, so that there is no more to work out
     monkeypatch.setattr("tunedprior.campaign.suggester.Suggester.suggest", None)
-    second = progress_picture(standing_of(opt), 9)
+    second = build_progress_picture(take_snapshot(opt), 9)
     name = "shadow: expected of the plain suggestion"
     assert layer(second.panels[0], name).notes == layer(first.panels[0], name).notes
     opt.amend(2, 1.3)  # what came after it would have been another suggestion
     with pytest.raises(TypeError):
-        progress_picture(standing_of(opt), 9)
+        build_progress_picture(take_snapshot(opt), 9)
 
 
 def test_a_still_copy_sees_nothing_that_is_told_later() -> None:
     opt = suggested_and_failed()
-    frozen = still(opt)
+    frozen = copy_optimizer(opt)
     opt.tell({"a": 0.5, "b": 0.5}, 3.0)
     assert len(frozen.trials) == len(opt.trials) - 1
     assert [trial.setting for trial in frozen.trials.pending] == [trial.setting for trial in opt.trials.pending]
@@ -208,7 +208,7 @@ def test_short_logarithmic_axes_have_more_marks_than_powers_of_ten() -> None:
 def test_a_picture_places_its_panels_row_by_row() -> None:
     panel = Panel(Scale("x"), Scale("y"), ())
     picture = Picture("title", (panel,) * 5, columns=3)
-    assert [(row, column) for row, column, _ in picture.placed()] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
+    assert [(row, column) for row, column, _ in picture.place_panels()] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
     assert (picture.rows, picture.across) == (2, 3)
 
 
@@ -219,17 +219,17 @@ def test_long_labels_are_numbered_parts_of_their_names() -> None:
     assert scale.labels[0] == "water"
     assert [label[:3] for label in scale.labels[1:]] == ["2: ", "3: "]
     assert len(set(scale.labels)) == len(names)
-    assert list(scale.renamed.values()) == list(names[1:])
-    assert Scale("few", choices=("a", "b")).renamed == {}
+    assert list(scale.full_names.values()) == list(names[1:])
+    assert Scale("few", choices=("a", "b")).full_names == {}
     assert Scale("none").ticks == ((), ())
     many = Scale("many", choices=tuple(f"s{k}" for k in range(45)))
     assert many.ticks == (tuple(range(0, 45, 3)), tuple(str(k + 1) for k in range(0, 45, 3)))
-    assert len(many.renamed) == 45
-    axis = panel_data(Panel(many, Scale("y"), ()))["layout"]["xaxis"]
+    assert len(many.full_names) == 45
+    axis = encode_panel(Panel(many, Scale("y"), ()))["layout"]["xaxis"]
     assert (axis["tickvals"], axis["ticktext"]) == tuple(map(list, many.ticks))
     picture = Picture("", (Panel(many, Scale("y"), ()),))
-    assert picture.renamed() == {"many": many.renamed}
-    assert names_in_words(picture)[0].endswith("20 is s19; and 25 more.")
+    assert picture.collect_full_names() == {"many": many.full_names}
+    assert describe_full_names(picture)[0].endswith("20 is s19; and 25 more.")
 
 
 def test_figures_say_what_the_numbers_stand_for() -> None:

@@ -19,15 +19,15 @@ from tunedprior.problem.space import Space
 @given(codes=st.lists(st.floats(-1.5, 1.5), min_size=8, max_size=8))
 def test_codes_always_decode_to_allowed_values(codes: list[float]) -> None:
     space = Space.parse(EVERYTHING)
-    setting = Box.around(space).settings(torch.tensor([codes]).double(), space)[0]
+    setting = Box.enclose(space).decode(torch.tensor([codes]).double(), space)[0]
     assert all(allowed(name, value) for name, value in setting.items())
 
 
 def test_encoding_and_decoding_are_inverse() -> None:
     space = Space.parse(EVERYTHING)
-    box = Box.around(space)
+    box = Box.enclose(space)
     settings_ = space.sobol(32, seed=3)
-    again = box.settings(box.codes(settings_), space)
+    again = box.decode(box.encode(settings_), space)
     for setting, other in zip(settings_, again, strict=True):
         for name, value in setting.items():
             assert other[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value)
@@ -35,18 +35,18 @@ def test_encoding_and_decoding_are_inverse() -> None:
 
 def test_kernel_inputs_are_scaled_and_one_hot() -> None:
     space = Space.parse({"x": (0.0, 10.0), "rate": FloatDistribution(0.01, 1.0, log=True), "gas": ["a", "b", "c"]})
-    box = Box.around(space)
-    inputs = box.inputs(box.codes([{"x": 2.5, "rate": 0.1, "gas": "b"}]))
+    box = Box.enclose(space)
+    inputs = box.to_kernel_inputs(box.encode([{"x": 2.5, "rate": 0.1, "gas": "b"}]))
     assert inputs[0].tolist() == pytest.approx([-0.5, 0.0, -1, 1, -1])
 
 
 def test_the_box_covers_old_data_too() -> None:
     space = Space.parse({"speed": [98, 63, 48], "gas": ["air", "argon"]})
     old = pd.DataFrame({"speed": [86.42, 43.21], "gas": ["air", "helium"]})
-    box = Box.around(space, old)
+    box = Box.enclose(space, old)
     assert box.axes[0].low == 43.21
     assert box.axes[1].choices == ("air", "argon", "helium")
-    assert box.codes(old).tolist()[1] == [-1.0, 2.0]
+    assert box.encode(old).tolist()[1] == [-1.0, 2.0]
     assert box.num_inputs == 4
     assert box.covers(space)
     assert not box.covers(Space.parse({"speed": (0.0, 98.0), "gas": ["air", "argon"]}))
@@ -54,9 +54,9 @@ def test_the_box_covers_old_data_too() -> None:
 
 def test_fixed_parameters_take_no_input() -> None:
     space = Space.parse({"x": (0.0, 1.0), "fixed": (3.0, 3.0), "only": ["this"]})
-    box = Box.around(space)
+    box = Box.enclose(space)
     assert box.num_inputs == 1
-    assert box.settings(torch.zeros(1, 3).double(), space) == [{"x": 0.5, "fixed": 3.0, "only": "this"}]
+    assert box.decode(torch.zeros(1, 3).double(), space) == [{"x": 0.5, "fixed": 3.0, "only": "this"}]
 
 
 @pytest.mark.parametrize(
@@ -72,27 +72,27 @@ def test_fixed_parameters_take_no_input() -> None:
 def test_settings_that_do_not_fit_are_named(setting: dict, message: str) -> None:
     space = Space.parse({"x": (0.0, 10.0), "rate": FloatDistribution(0.01, 1.0, log=True), "gas": ["a", "b"]})
     with pytest.raises(InputError, match=message):
-        Box.around(space).codes([setting])
+        Box.enclose(space).encode([setting])
 
 
 def test_categories_match_what_a_file_made_of_them() -> None:
     space = Space.parse({"padding": CategoricalDistribution((True, False)), "n": CategoricalDistribution((1, 2))})
     assert isinstance(space.parameters[0], Categorical)
-    assert Box.around(space).codes([{"padding": "False", "n": "2"}]).tolist() == [[1.0, 1.0]]
+    assert Box.enclose(space).encode([{"padding": "False", "n": "2"}]).tolist() == [[1.0, 1.0]]
 
 
 def test_what_is_a_little_outside_counts_as_the_edge() -> None:
-    box = Box.around(Space.parse({"x": (0.0, 10.0)}))
-    codes = box.codes([{"x": 10.4}, {"x": -0.4}, {"x": 9.75}], slack=0.1)
+    box = Box.enclose(Space.parse({"x": (0.0, 10.0)}))
+    codes = box.encode([{"x": 10.4}, {"x": -0.4}, {"x": 9.75}], slack=0.1)
     assert codes.flatten().tolist() == [1.0, -1.0, 0.95]
-    assert box.codes([{"x": 10 + 1e-9}]).item() == 1.0
+    assert box.encode([{"x": 10 + 1e-9}]).item() == 1.0
     with pytest.raises(InputError, match="must lie between 0 and 10"):
-        box.codes([{"x": 10.6}], slack=0.1)
+        box.encode([{"x": 10.6}], slack=0.1)
 
 
 def test_a_box_covers_the_spaces_that_fit_into_it() -> None:
     space = {"x": (1.0, 9.0), "gas": ["air", "argon"]}
-    box = Box.around(Space.parse(space))
+    box = Box.enclose(Space.parse(space))
     covered = {
         "itself": space,
         "narrower": space | {"x": (1.0, 5.0)},
@@ -111,9 +111,9 @@ def test_a_box_covers_the_spaces_that_fit_into_it() -> None:
 
 @pytest.mark.parametrize(("value", "fits"), [(1e6, True), (1e6 + 5e-4, True), (1e6 + 5e-3, False)])
 def test_a_fixed_number_has_one_code_up_to_rounding(value: float, fits: bool) -> None:
-    box = Box.around(Space.parse({"x": (1e6, 1e6), "z": (0.0, 1.0)}))
+    box = Box.enclose(Space.parse({"x": (1e6, 1e6), "z": (0.0, 1.0)}))
     if fits:
-        assert box.codes([{"x": value, "z": 0.5}]).tolist() == [[0.0, 0.0]]
+        assert box.encode([{"x": value, "z": 0.5}]).tolist() == [[0.0, 0.0]]
     else:
         with pytest.raises(InputError, match="'x' must lie between"):
-            box.codes([{"x": value, "z": 0.5}])
+            box.encode([{"x": value, "z": 0.5}])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims, aims_of
+from tunedprior.problem.aims import Goals, make_goals
 from tunedprior.problem.goals import Requirement, Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.trials import Trial
@@ -23,7 +23,7 @@ def told(yield_: float, cost: float, **more: float) -> Trial:
     [(Target(5.0), 7.0, -2.0), (Target(5.0), 4.5, -0.5), (Target(4.0, 6.0), 5.0, 0.0), (Target(4.0, 6.0), 7.5, -1.5)],
 )
 def test_a_target_is_worth_its_distance(target: Target, y: float, utility: float) -> None:
-    assert target.utility(y) == utility
+    assert target.compute_utility(y) == utility
 
 
 @pytest.mark.parametrize("ends", [(6.0, 4.0), (math.nan,), (math.inf,), (True,)])
@@ -62,28 +62,30 @@ def test_the_front_is_what_loops_find() -> None:
             beaten = beaten or (no_worse and better)
         if not beaten:
             kept.append(one)
-    assert Aims((YIELD, COST)).front(trials) == kept
+    assert Goals((YIELD, COST)).find_front(trials) == kept
 
 
 def test_only_what_meets_the_requirements_is_best() -> None:
-    aims = aims_of("yield", "maximize", requirements={"purity": ">= 0.9", "works": "pass"})
+    aims = make_goals("yield", "maximize", requirements={"purity": ">= 0.9", "works": "pass"})
     good = Trial({}, 1.0, more={"purity": 0.95, "works": 1.0})
     others = [
         Trial({}, 3.0, more={"purity": 0.5, "works": 1.0}),
         Trial({}, 4.0, more={"purity": 0.99, "works": -1.0}),
         Trial({}, 5.0, more={"purity": 0.99}),  # nobody knows whether it works
     ]
-    assert aims.best([*others, good]) == good
-    assert aims.best(others) is None
-    assert [one.target for one in aims.responses] == ["yield", "purity", "works"]
+    assert aims.find_best([*others, good]) == good
+    assert aims.find_best(others) is None
+    assert [one.name for one in aims.responses] == ["yield", "purity", "works"]
 
 
 def test_weights_make_one_number_of_several_objectives() -> None:
-    aims = aims_of("y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0})
-    assert aims.worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
-    assert aims.best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
+    aims = make_goals(
+        "y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0}
+    )
+    assert aims.compute_worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
+    assert aims.find_best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
     with pytest.raises(InputError, match=r"no single trial is best. opt.front has the best trade-offs"):
-        Aims((YIELD, COST)).best([told(1.0, 1.0)])
+        Goals((YIELD, COST)).find_best([told(1.0, 1.0)])
 
 
 @pytest.mark.parametrize(
@@ -108,4 +110,4 @@ def test_weights_make_one_number_of_several_objectives() -> None:
 )
 def test_aims_that_cannot_be_meant_are_refused(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        aims_of(**{"target": "y", "direction": "maximize"} | options)
+        make_goals(**{"target": "y", "direction": "maximize"} | options)

@@ -12,19 +12,19 @@ from optuna.distributions import CategoricalDistribution
 
 from tunedprior import History, Trial
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.history_reading import from_table
-from tunedprior.problem.history_table import Columns, to_table
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.history_reading import parse_history
+from tunedprior.problem.history_table import HistoryColumns, make_history_table
 from tunedprior.problem.space import Space
 
 SPACE = Space.parse({"x": (0.0, 1.0), "gas": ["air", "argon"]})
-COLUMNS = Columns.of(SPACE, Aims())
+COLUMNS = HistoryColumns.from_space(SPACE, Goals())
 
 
 def read(text: str, direction: str = "maximize") -> History:
     """From the text of a CSV file, cells as they are."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    return from_table(table, COLUMNS, SPACE, lambda row: f"line {row + 2}", direction)
+    return parse_history(table, COLUMNS, SPACE, lambda row: f"line {row + 2}", direction)
 
 
 def one(line: str) -> Trial:
@@ -54,7 +54,7 @@ def one(line: str) -> Trial:
 )
 def test_whatever_is_filled_in_is_taken(line: str, state: str, asked: bool, value: float | None) -> None:
     trial = one(line)
-    assert (trial.state, trial.asked) == (state, asked)
+    assert (trial.state, trial.is_suggestion) == (state, asked)
     assert trial.setting == {"x": 0.5, "gas": "air"}
     assert math.isnan(trial.value) if value is None else trial.value == value
     assert trial.id == (3 if line[-1] == "3" else 1)
@@ -114,18 +114,18 @@ def test_another_direction_is_noticed() -> None:
 
 
 def test_columns_are_needed_once_and_in_a_table() -> None:
-    table = to_table(History().with_result({"x": 0.1, "gas": "air"}, 1.0), COLUMNS)
+    table = make_history_table(History().append_result({"x": 0.1, "gas": "air"}, 1.0), COLUMNS)
     with pytest.raises(InputError, match="several called y"):
-        from_table(table[[*table.columns, "y"]], COLUMNS, SPACE)
+        parse_history(table[[*table.columns, "y"]], COLUMNS, SPACE)
     with pytest.raises(InputError, match=r"asked is missing .* goes to tell\(table, table\['y'\]\)"):
-        from_table(table.drop(columns="asked"), COLUMNS, SPACE)
+        parse_history(table.drop(columns="asked"), COLUMNS, SPACE)
 
 
 def test_dates_and_flags_are_no_numbers() -> None:
-    table = to_table(History().with_result({"x": 0.1, "gas": "air"}, 1.0), COLUMNS)
+    table = make_history_table(History().append_result({"x": 0.1, "gas": "air"}, 1.0), COLUMNS)
     for wrong in (pd.Timestamp("2020-01-01"), True):
         with pytest.raises(InputError, match=r"y is (a date|.*, which is no number)"):
-            from_table(table.astype({"y": object}).assign(y=[wrong]), COLUMNS, SPACE)
+            parse_history(table.astype({"y": object}).assign(y=[wrong]), COLUMNS, SPACE)
 
 
 def test_own_columns_are_numbers_where_all_of_it_is() -> None:
@@ -156,21 +156,21 @@ NOTES = st.sampled_from(["", "by night", "NA", "1, 2"])
 def campaign(draw, space: Space) -> History:
     """Up to eight steps of asking, telling, cancelling and withdrawing."""
     values = [
-        REALS if parameter.count is None else st.sampled_from(parameter.values()) for parameter in space.parameters
+        REALS if parameter.count is None else st.sampled_from(parameter.list_values()) for parameter in space.parameters
     ]
     setting = st.fixed_dictionaries(dict(zip(space.names, values, strict=True)))
     history = History()
     for what in draw(st.lists(st.sampled_from(["ask", "tell", "fail", "cancel", "withdraw"]), min_size=1, max_size=8)):
         of = [None, *history.pending][draw(st.integers(0, len(history.pending)))]
         if what == "ask":
-            history = history.asked(draw(setting))
+            history = history.append_pending(draw(setting))
         elif what == "cancel" and of is not None:
-            history = history.cancelled(of)
+            history = history.cancel_trial(of)
         elif what == "withdraw" and history.told:
-            history = history.withdrawn(history.told[draw(st.integers(0, len(history) - 1))], draw(NOTES))
+            history = history.withdraw_result(history.told[draw(st.integers(0, len(history) - 1))], draw(NOTES))
         else:
             value = math.nan if what == "fail" else draw(REALS)
-            history = history.with_result(draw(setting), value, of, draw(NOTES), draw(EXTRAS))
+            history = history.append_result(draw(setting), value, of, draw(NOTES), draw(EXTRAS))
     return history
 
 
@@ -178,11 +178,11 @@ def campaign(draw, space: Space) -> History:
 @given(st.data(), st.sampled_from(["table", "text"]))
 def test_everything_survives_the_table_and_its_text(data: st.DataObject, form: str) -> None:
     space = Space.parse(data.draw(st.dictionaries(NAMES, KINDS, min_size=1, max_size=3)))
-    columns, history = Columns.of(space, Aims()), campaign(data.draw, space)
-    table = to_table(history, columns, "minimize")
+    columns, history = HistoryColumns.from_space(space, Goals()), campaign(data.draw, space)
+    table = make_history_table(history, columns, "minimize")
     if form == "text":
         table = pd.read_csv(io.StringIO(table.to_csv(index=False)), dtype=str, keep_default_na=False)
-    again = from_table(table, columns, space, direction="minimize")
+    again = parse_history(table, columns, space, direction="minimize")
     assert again == history
     for one, other in zip(again.trials, history.trials, strict=True):
         assert all(type(value) is type(other.setting[name]) for name, value in one.setting.items())

@@ -9,7 +9,7 @@ from optuna.distributions import FloatDistribution
 
 from support.builders import MIXED
 from tunedprior.problem import imputation
-from tunedprior.problem.imputation import filled, stand_in
+from tunedprior.problem.imputation import choose_stand_in, impute_cells
 from tunedprior.problem.space import Space
 
 RATE = FloatDistribution(1e-4, 1.0, log=True)
@@ -18,7 +18,7 @@ RATE = FloatDistribution(1e-4, 1.0, log=True)
 def fill(settings: pd.DataFrame, space: dict, response, typical=None) -> pd.DataFrame:
     response = np.asarray(response, dtype=np.float64)
     typical = np.ones(len(settings), dtype=bool) if typical is None else typical
-    return filled(settings, settings.isna().to_numpy(), Space.parse(space).parameters, response, typical)
+    return impute_cells(settings, settings.isna().to_numpy(), Space.parse(space).parameters, response, typical)
 
 
 def grid(blank: int) -> tuple[pd.DataFrame, np.ndarray, float]:
@@ -93,5 +93,5 @@ def test_many_rows_are_compared_in_parts_and_with_some_of_them(monkeypatch: pyte
 
 
 def test_what_stands_in_for_a_column_is_an_allowed_value_in_the_middle() -> None:
-    found = {one.name: stand_in(one) for one in Space.parse(MIXED).parameters}
+    found = {one.name: choose_stand_in(one) for one in Space.parse(MIXED).parameters}
     assert found == {"x": 0.5, "rate": pytest.approx(1e-3**0.5), "layers": 5, "speed": 63, "gas": "air"}

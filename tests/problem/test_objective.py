@@ -21,15 +21,15 @@ def trials(*values: float) -> list[Trial]:
 @pytest.mark.parametrize(("direction", "best"), [("maximize", 5.0), ("minimize", -2.0)])
 def test_the_best_is_the_one_that_was_wanted(direction: str, best: float) -> None:
     objective = Objective(direction=direction)
-    assert objective.best(trials(1.0, 5.0, math.nan, -2.0)).value == best
-    assert objective.best(trials(math.nan)) is None
-    assert objective.best([]) is None
+    assert objective.find_best(trials(1.0, 5.0, math.nan, -2.0)).value == best
+    assert objective.find_best(trials(math.nan)) is None
+    assert objective.find_best([]) is None
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_observations_are_standardised_and_say_how(sign: float) -> None:
     objective, values = Objective(direction="maximize" if sign > 0 else "minimize", noise_std=0.5), (1.0, 5.0, -2.0)
-    told = objective.observations(trials(*values), box_of(SPACE))
+    told = objective.make_observations(trials(*values), box_of(SPACE))
     assert told.y.mean().item() == pytest.approx(0.0, abs=1e-12)
     assert told.y.std(correction=0).item() == pytest.approx(1.0)
     back = sign * (told.shift + told.scale * told.y[:, 0])
@@ -39,7 +39,9 @@ def test_observations_are_standardised_and_say_how(sign: float) -> None:
 
 def test_a_failed_run_is_a_little_worse_than_the_worst() -> None:
     for direction, sign in (("maximize", 1), ("minimize", -1)):
-        told = Objective(direction=direction).observations(trials(0.0, math.nan, 10.0), box_of(SPACE), failures=True)
+        told = Objective(direction=direction).make_observations(
+            trials(0.0, math.nan, 10.0), box_of(SPACE), failures=True
+        )
         first, failed, last = (sign * (told.shift + told.scale * told.y[:, 0])).tolist()
         assert [first, last] == pytest.approx([0.0, 10.0])
         assert failed == pytest.approx(-2.0 if direction == "maximize" else 12.0)
@@ -47,7 +49,7 @@ def test_a_failed_run_is_a_little_worse_than_the_worst() -> None:
 
 @pytest.mark.parametrize("values", [(3.0, 3.0), (math.nan, math.nan), (1e-300, -1e-300), (1e300, -1e300), (7.0,)])
 def test_any_values_become_finite_ones(values: tuple[float, ...]) -> None:
-    told = Objective().observations(trials(*values), box_of(SPACE), failures=True)
+    told = Objective().make_observations(trials(*values), box_of(SPACE), failures=True)
     assert torch.isfinite(told.y).all()
     assert told.y.abs().max() < 2
 
@@ -68,6 +70,6 @@ def test_what_cannot_be_meant_is_refused(options: dict, message: str) -> None:
 def test_observations_are_in_their_own_units_unless_it_is_said() -> None:
     told = Observations(torch.zeros(2, 1).double(), torch.ones(2, 1).double())
     assert (told.shift, told.scale, told.noise_std) == (0.0, 1.0, None)
-    more = told.supposing(torch.ones(1, 1).double(), torch.zeros(1, 1).double())
-    assert more.codes.flatten().tolist() == [0.0, 0.0, 1.0]
+    more = told.append_observations(torch.ones(1, 1).double(), torch.zeros(1, 1).double())
+    assert more.X.flatten().tolist() == [0.0, 0.0, 1.0]
     assert more.y.flatten().tolist() == [1.0, 1.0, 0.0]

@@ -68,8 +68,8 @@ def test_what_is_absent_is_carried_along_and_is_part_of_the_content() -> None:
     table.loc[4, "y"] *= 1e4
     data = read(table.drop(columns="gas"), "no column 'gas'")
     there = read(table.assign(gas="air"), "says nothing about gas")
-    assert data.without_doubtful().absent == ("gas",)
-    assert len(data.without_doubtful()) == 23
+    assert data.drop_doubtful().absent == ("gas",)
+    assert len(data.drop_doubtful()) == 23
     pd.testing.assert_frame_equal(data.settings, there.settings)
     assert data.fingerprint != there.fingerprint
 
@@ -83,7 +83,7 @@ def test_what_is_learnt_is_the_average_over_a_column_that_the_space_lacks() -> N
     data = read(old.assign(site="B"), r"averaged over: shift \(constant: site\)\.", PLANT)
     assert kinds(data) == [("extra columns", "")]
     assert list(data.settings) == list(PLANT)
-    training = TrainingSet.of(data, box_of(PLANT))
+    training = TrainingSet.from_old_table(data, box_of(PLANT))
     assert len(training) == 10
     assert sorted(training.response.tolist()) == pytest.approx(sorted(once["y"] + 2.0))
 

@@ -9,7 +9,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.spaces import EVERYTHING, allowed
 from tunedprior.errors import InputError
-from tunedprior.problem.parameters import Numeric, parameter_from, position_among
+from tunedprior.problem.parameters import Numeric, find_choice_index, parse_parameter
 from tunedprior.problem.space import Space
 
 
@@ -33,15 +33,15 @@ def test_sobol_settings_are_allowed_and_distinct(seed: int, count: int) -> None:
 
 def test_a_small_space_gives_no_more_than_it_has() -> None:
     assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).sobol(10, seed=0)) == 4
-    assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).every_setting()) == 4
+    assert len(Space.parse({"a": [1, 2], "b": ["x", "y"]}).list_settings()) == 4
     assert len(Space.parse({"n": IntDistribution(1, 16, log=True)}).sobol(16, seed=0)) == 16
 
 
 def test_levels_may_come_from_an_array() -> None:
     levels = Space.parse({"speed": np.array([98, 63, 48]), "gas": pd.Series(["a", "b"])}).parameters
-    assert levels[0].values() == [48, 63, 98]
-    assert all(type(level) is int for level in levels[0].values())
-    assert levels[1].values() == ["a", "b"]
+    assert levels[0].list_values() == [48, 63, 98]
+    assert all(type(level) is int for level in levels[0].list_values())
+    assert levels[1].list_values() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_levels_may_come_from_an_array() -> None:
     ],
 )
 def test_categories_are_recognised_as_people_and_tables_write_them(value, choices, position) -> None:
-    assert position_among(value, choices) == position
+    assert find_choice_index(value, choices) == position
 
 
 @pytest.mark.parametrize(("value", "choices"), [(1, ("1", "01")), (2.0, ("2", "2.0", "x")), (" a ", ("A ", " A"))])
 def test_a_category_that_may_be_two_is_refused(value, choices) -> None:
     with pytest.raises(InputError, match=r"may be any of the choices .*dtype=str"):
-        position_among(value, choices)
+        find_choice_index(value, choices)
 
 
 def test_whole_number_grids_are_exact_decimals() -> None:
     grid = Numeric("dose", 0.1, 0.7, step=0.2)
-    assert grid.values() == [0.1, 0.3, 0.5, 0.7]
-    assert grid.nearest(0.69) == 0.7
-    assert grid.nearest(99.0) == 0.7
+    assert grid.list_values() == [0.1, 0.3, 0.5, 0.7]
+    assert grid.find_nearest_value(0.69) == 0.7
+    assert grid.find_nearest_value(99.0) == 0.7
 
 
 @pytest.mark.parametrize(
@@ -105,18 +105,18 @@ def test_bad_spaces_say_what_to_do(description: dict, message: str) -> None:
 
 
 def test_quantiles_follow_the_scale() -> None:
-    width = parameter_from("width", IntDistribution(1, 512, log=True))
-    assert [width.at_quantile(u) for u in (0.0, 1 / 3, 2 / 3)] == [1, 8, 64]
-    assert parameter_from("x", FloatDistribution(1e-4, 1.0, log=True)).at_quantile(0.5) == pytest.approx(0.01)
-    steps = parameter_from("steps", FloatDistribution(0.0, 1.0, step=0.25))
-    assert [steps.at_quantile(u) for u in (0.0, 0.19, 0.21, 0.5, 0.99)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+    width = parse_parameter("width", IntDistribution(1, 512, log=True))
+    assert [width.compute_quantile(u) for u in (0.0, 1 / 3, 2 / 3)] == [1, 8, 64]
+    assert parse_parameter("x", FloatDistribution(1e-4, 1.0, log=True)).compute_quantile(0.5) == pytest.approx(0.01)
+    steps = parse_parameter("steps", FloatDistribution(0.0, 1.0, step=0.25))
+    assert [steps.compute_quantile(u) for u in (0.0, 0.19, 0.21, 0.5, 0.99)] == [0.0, 0.0, 0.25, 0.5, 1.0]
 
 
 def test_categories_are_allowed_by_name_and_drawn_in_order() -> None:
-    gas = parameter_from("gas", ["air", "argon", "neon"])
+    gas = parse_parameter("gas", ["air", "argon", "neon"])
     assert gas.allows("argon")
     assert not gas.allows("helium")
-    assert [gas.at_quantile(u) for u in (0.0, 0.3, 0.4, 0.99, 1.0)] == ["air", "air", "argon", "neon", "neon"]
+    assert [gas.compute_quantile(u) for u in (0.0, 0.3, 0.4, 0.99, 1.0)] == ["air", "air", "argon", "neon", "neon"]
 
 
 def test_a_small_space_is_drawn_whole() -> None:

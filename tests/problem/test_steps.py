@@ -9,7 +9,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from tunedprior import Optimizer
 from tunedprior.errors import InputError, SpaceWarning
-from tunedprior.problem.parameters import Numeric, parameter_from
+from tunedprior.problem.parameters import Numeric, parse_parameter
 from tunedprior.problem.space import Space
 
 
@@ -28,21 +28,21 @@ from tunedprior.problem.space import Space
     ],
 )
 def test_a_grid_begins_at_low_and_ends_at_its_last_value(given, values) -> None:
-    grid = parameter_from("x", given)
-    assert grid.values() == values
+    grid = parse_parameter("x", given)
+    assert grid.list_values() == values
     assert grid.high == values[-1]
-    assert {type(value) for value in grid.values()} == {type(values[0])}
+    assert {type(value) for value in grid.list_values()} == {type(values[0])}
 
 
 def test_the_short_forms_are_those_of_optuna() -> None:
-    assert parameter_from("x", (1, 9, 2)) == parameter_from("x", IntDistribution(1, 9, step=2))
-    assert parameter_from("x", (0.0, 1.0, 0.1)) == parameter_from("x", FloatDistribution(0.0, 1.0, step=0.1))
-    assert parameter_from("x", (1e-5, 1.0, "log")) == parameter_from("x", FloatDistribution(1e-5, 1.0, log=True))
+    assert parse_parameter("x", (1, 9, 2)) == parse_parameter("x", IntDistribution(1, 9, step=2))
+    assert parse_parameter("x", (0.0, 1.0, 0.1)) == parse_parameter("x", FloatDistribution(0.0, 1.0, step=0.1))
+    assert parse_parameter("x", (1e-5, 1.0, "log")) == parse_parameter("x", FloatDistribution(1e-5, 1.0, log=True))
 
 
 def test_a_logarithmic_range_is_a_continuum() -> None:
-    assert parameter_from("x", (1, 100, "log")) == Numeric("x", 1.0, 100.0, log=True)
-    assert parameter_from("x", (1, 100, "log")).at_quantile(0.5) == pytest.approx(10.0)
+    assert parse_parameter("x", (1, 100, "log")) == Numeric("x", 1.0, 100.0, log=True)
+    assert parse_parameter("x", (1, 100, "log")).compute_quantile(0.5) == pytest.approx(10.0)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_logarithmic_range_suggests_the_digits_it_is_given() -> None:
 
 
 def test_rounded_suggestions_satisfy_constraints() -> None:
-    space = Space.parse({"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}).constrained("a + b == 1")
+    space = Space.parse({"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}).add_constraints("a + b == 1")
     assert space.round_for_people({"a": 0.25, "b": 0.75}) == {"a": 0.25, "b": 0.75}
     exact = {"a": 0.12345, "b": 1 - 0.12345}
     assert space.round_for_people(exact) == exact
@@ -115,7 +115,7 @@ def test_rounded_suggestions_satisfy_constraints() -> None:
     ],
 )
 def test_errors_of_arithmetic_are_not_suggested(given: tuple[float, ...], value: float, written: float) -> None:
-    assert parameter_from("x", given).round_for_people(value) == written
+    assert parse_parameter("x", given).round_for_people(value) == written
 
 
 def test_suggestions_have_no_more_digits_than_their_range_tells_apart() -> None:
@@ -129,7 +129,7 @@ def test_suggestions_have_no_more_digits_than_their_range_tells_apart() -> None:
 @pytest.mark.parametrize("name", ["layers", "n_trees", "Number of plates", "hidden layers", "Anzahl"])
 def test_whole_ends_of_what_is_counted_are_asked_about(name: str) -> None:
     with pytest.warns(SpaceWarning, match=r"such as 5\.23\. Write \(1, 10, 1\) .* or \(1\.0, 10\.0\)"):
-        found = parameter_from(name, (1, 10))
+        found = parse_parameter(name, (1, 10))
     assert found == Numeric(name, 1.0, 10.0)  # as it was
 
 
@@ -138,7 +138,7 @@ def test_whole_ends_of_what_is_counted_are_asked_about(name: str) -> None:
     [("layers", (1.0, 10.0)), ("layers", (1, 10, 1)), ("heat", (20, 90)), ("layers", (3, 3)), ("noise", (1, 10))],
 )
 def test_other_ranges_are_not_asked_about(name: str, given: tuple[float, ...]) -> None:
-    parameter_from(name, given)  # a warning is an error here
+    parse_parameter(name, given)  # a warning is an error here
 
 
 def test_what_parameters_may_be_is_said() -> None:
@@ -153,8 +153,12 @@ def test_what_parameters_may_be_is_said() -> None:
 
 
 def test_scalars_of_other_packages_are_numbers() -> None:
-    assert parameter_from("x", (torch.tensor(0.5), np.float32(2.0))) == Numeric("x", 0.5, 2.0)
-    assert parameter_from("x", (torch.tensor(1), torch.tensor(9), np.int64(2))) == parameter_from("x", (1, 9, 2))
-    assert parameter_from("x", [torch.tensor(1.0), torch.tensor(4.0), torch.tensor(2.0)]).values() == [1.0, 2.0, 4.0]
+    assert parse_parameter("x", (torch.tensor(0.5), np.float32(2.0))) == Numeric("x", 0.5, 2.0)
+    assert parse_parameter("x", (torch.tensor(1), torch.tensor(9), np.int64(2))) == parse_parameter("x", (1, 9, 2))
+    assert parse_parameter("x", [torch.tensor(1.0), torch.tensor(4.0), torch.tensor(2.0)]).list_values() == [
+        1.0,
+        2.0,
+        4.0,
+    ]
     with pytest.raises(InputError, match="two finite numbers"):
-        parameter_from("x", (torch.tensor([0.0]), torch.tensor([1.0])))
+        parse_parameter("x", (torch.tensor([0.0]), torch.tensor([1.0])))

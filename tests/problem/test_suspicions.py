@@ -4,39 +4,47 @@ import numpy as np
 import pytest
 
 from tunedprior.problem.parameters import Numeric
-from tunedprior.problem.suspicions import isolated, other_units, reach_of, sentinels
+from tunedprior.problem.suspicions import compute_accepted_range, find_isolated, find_other_units, find_sentinels
 
 TEN = Numeric("t", 0.0, 10.0)
 
 
 def test_reach_is_the_hull_and_once_its_width_to_either_side() -> None:
-    reach = reach_of(np.array([-2.0, 0.0, 3.0, 8.0, 6200.0]), TEN)
+    reach = compute_accepted_range(np.array([-2.0, 0.0, 3.0, 8.0, 6200.0]), TEN)
     assert (reach.low, reach.high, reach.meets) == (-14.0, 22.0, True)  # the hull is [-2, 10]
-    assert reach.holds(np.array([-14.1, -14.0, 22.0, 22.1])).tolist() == [False, True, True, False]
+    assert reach.contains(np.array([-14.1, -14.0, 22.0, 22.1])).tolist() == [False, True, True, False]
 
 
 @pytest.mark.parametrize(("first", "meets"), [(10.0, True), (29.9, True), (30.1, False), (500.0, False)])
 def test_the_bulk_may_be_as_far_from_the_space_as_both_are_wide(first: float, meets: bool) -> None:
-    assert reach_of(np.linspace(first, first + 10, 20), TEN).meets is meets
+    assert compute_accepted_range(np.linspace(first, first + 10, 20), TEN).meets is meets
 
 
 def test_a_narrow_space_in_wide_old_data_keeps_all_of_it() -> None:
     old = np.linspace(30, 90, 61)
-    reach = reach_of(old, Numeric("t", 50.0, 51.0))
+    reach = compute_accepted_range(old, Numeric("t", 50.0, 51.0))
     assert reach.meets
-    assert reach.holds(old).all()
+    assert reach.contains(old).all()
 
 
 def test_a_setting_that_is_fixed_now_has_the_reach_of_the_old_values() -> None:
     old = np.linspace(30, 90, 61)
-    assert reach_of(old, Numeric("t", 50.0, 50.0)).holds(old).all()
-    assert not reach_of(old, Numeric("t", 500.0, 500.0)).meets
+    assert compute_accepted_range(old, Numeric("t", 50.0, 50.0)).contains(old).all()
+    assert not compute_accepted_range(old, Numeric("t", 500.0, 500.0)).meets
 
 
 def test_on_a_logarithmic_scale_a_factor_of_ten_is_near() -> None:
     rate = Numeric("rate", 1.0, 2.0, log=True)
-    assert reach_of(np.log(np.array([1.0, 1.5, 2.0, 1.2])), rate).holds(np.log(np.array([0.11, 19.9]))).all()
-    assert not reach_of(np.log(np.array([1.0, 1.5, 2.0, 1.2])), rate).holds(np.log(np.array([0.09, 21.0]))).any()
+    assert (
+        compute_accepted_range(np.log(np.array([1.0, 1.5, 2.0, 1.2])), rate)
+        .contains(np.log(np.array([0.11, 19.9])))
+        .all()
+    )
+    assert (
+        not compute_accepted_range(np.log(np.array([1.0, 1.5, 2.0, 1.2])), rate)
+        .contains(np.log(np.array([0.09, 21.0])))
+        .any()
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +61,7 @@ def test_on_a_logarithmic_scale_a_factor_of_ten_is_near() -> None:
     ],
 )
 def test_other_units(values: np.ndarray, said: str | None) -> None:
-    found = other_units(values, TEN)
+    found = find_other_units(values, TEN)
     assert found is None if said is None else found is not None and said in found.text
 
 
@@ -66,31 +74,31 @@ def test_other_units(values: np.ndarray, said: str | None) -> None:
     ],
 )
 def test_other_units_on_a_logarithmic_scale(values: np.ndarray, said: str | None) -> None:
-    found = other_units(values, Numeric("rate", 1e-5, 10.0, log=True))
+    found = find_other_units(values, Numeric("rate", 1e-5, 10.0, log=True))
     assert found is None if said is None else found is not None and said in found.text
 
 
 def test_sentinels_lie_apart() -> None:
-    assert sentinels(np.array([1.0, 2.0, -9999.0, 3.0])).tolist() == [False, False, True, False]
-    assert not sentinels(np.array([9990.0, 9999.0, 10050.0])).any()  # one number among others
-    assert not sentinels(np.array([1.0, 2.0, -9999.5])).any()
-    assert sentinels(np.array([-999.0, 0.5, np.nan, -999.0])).tolist() == [True, False, False, True]
+    assert find_sentinels(np.array([1.0, 2.0, -9999.0, 3.0])).tolist() == [False, False, True, False]
+    assert not find_sentinels(np.array([9990.0, 9999.0, 10050.0])).any()  # one number among others
+    assert not find_sentinels(np.array([1.0, 2.0, -9999.5])).any()
+    assert find_sentinels(np.array([-999.0, 0.5, np.nan, -999.0])).tolist() == [True, False, False, True]
 
 
 def test_isolated_responses() -> None:
     ordinary = np.linspace(0, 1, 60)
-    assert not isolated(ordinary).any()
-    assert np.flatnonzero(isolated(np.append(ordinary, 4.1))).tolist() == [60]
-    assert not isolated(np.append(ordinary, 3.9)).any()
-    assert np.flatnonzero(isolated(np.append(-30.0, ordinary))).tolist() == [0]
-    assert not isolated(np.concatenate([ordinary, [50.0, 51.0, 52.0]])).any()  # too many to be mistakes
-    assert not isolated(np.append(np.zeros(60), 1.0)).any()  # a needle in a haystack
+    assert not find_isolated(ordinary).any()
+    assert np.flatnonzero(find_isolated(np.append(ordinary, 4.1))).tolist() == [60]
+    assert not find_isolated(np.append(ordinary, 3.9)).any()
+    assert np.flatnonzero(find_isolated(np.append(-30.0, ordinary))).tolist() == [0]
+    assert not find_isolated(np.concatenate([ordinary, [50.0, 51.0, 52.0]])).any()  # too many to be mistakes
+    assert not find_isolated(np.append(np.zeros(60), 1.0)).any()  # a needle in a haystack
 
 
 def test_one_value_far_off_is_not_another_unit() -> None:
     values = np.append(np.linspace(10, 1000, 60), 93_000.0)
-    assert other_units(values, Numeric("pressure", 10.0, 1000.0)) is None
+    assert find_other_units(values, Numeric("pressure", 10.0, 1000.0)) is None
 
 
 def test_numbers_of_an_infinite_range_have_no_sentinels() -> None:
-    assert not sentinels(np.array([1.7e308, -1.7e308, 0.1, -999.0])).any()
+    assert not find_sentinels(np.array([1.7e308, -1.7e308, 0.1, -999.0])).any()

@@ -11,11 +11,11 @@ from tunedprior import average_replicates
 from tunedprior.errors import InputError, NothingToLearnError
 from tunedprior.problem.old_data import read_old_data
 from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import TrainingSet, distinct_rows, is_flat, random_rows
+from tunedprior.problem.training_set import TrainingSet, check_distinct_rows, draw_row_numbers, is_flat
 
 
 def training_set(old: pd.DataFrame, **options) -> TrainingSet:
-    return TrainingSet.of(read_old_data(old, Space.parse(PLANT)), box_of(PLANT), **options)
+    return TrainingSet.from_old_table(read_old_data(old, Space.parse(PLANT)), box_of(PLANT), **options)
 
 
 def repeated(times: int = 3) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def test_repeated_rows_are_averaged_unless_there_are_many_settings() -> None:
     assert len(few) == len(few.response) == 10
     assert few.response.mean().item() == pytest.approx(old["y"].mean())
     every = training_set(old, rows_with_alpha=9)
-    assert torch.equal(every.points, box_of(PLANT).inputs(box_of(PLANT).codes(old[["a", "b"]])))
+    assert torch.equal(every.points, box_of(PLANT).to_kernel_inputs(box_of(PLANT).encode(old[["a", "b"]])))
     assert every.response.tolist() == old["y"].tolist()
 
 
@@ -60,7 +60,7 @@ def test_what_was_averaged_is_what_was_measured_there() -> None:
 
 def test_standardised_responses_say_what_was_taken_off() -> None:
     plain = training_set(plant_data(12))
-    for scaled in (plain.standardised(), plain.scaled()):
+    for scaled in (plain.standardise(), plain.standardise_if_possible()):
         assert scaled.response.mean().item() == pytest.approx(0.0, abs=1e-12)
         assert scaled.response.std(correction=0).item() == pytest.approx(1.0)
         torch.testing.assert_close(scaled.shift + scaled.scale * scaled.response, plain.response)
@@ -71,9 +71,9 @@ def test_labels_keep_their_values_unless_they_are_standardised() -> None:
     old = plant_data(12)
     labels = training_set(old.assign(y=np.where(old["y"] > old["y"].median(), "pass", "fail")))
     assert labels.labels
-    assert labels.scaled() is labels
+    assert labels.standardise_if_possible() is labels
     assert set(labels.response.tolist()) == {-1.0, 1.0}
-    assert labels.standardised().response.mean().item() == pytest.approx(0.0, abs=1e-12)
+    assert labels.standardise().response.mean().item() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_reach_below_one_leaves_room() -> None:
@@ -83,14 +83,14 @@ def test_a_reach_below_one_leaves_room() -> None:
 
 def test_a_subset_is_a_random_choice_and_always_the_same() -> None:
     every = training_set(plant_data(30))
-    some = every.subset(8, seed=3)
+    some = every.draw_subset(8, seed=3)
     assert len(some) == 8
-    assert torch.equal(some.points, every.subset(8, seed=3).points)
-    assert not torch.equal(some.points, every.subset(8, seed=4).points)
-    assert every.subset(30, seed=3) is every
-    rows = random_rows(30, 8, seed=3)
+    assert torch.equal(some.points, every.draw_subset(8, seed=3).points)
+    assert not torch.equal(some.points, every.draw_subset(8, seed=4).points)
+    assert every.draw_subset(30, seed=3) is every
+    rows = draw_row_numbers(30, 8, seed=3)
     assert rows.tolist() == sorted(set(rows.tolist()))
-    assert random_rows(5, 8, seed=3).tolist() == [0, 1, 2, 3, 4]
+    assert draw_row_numbers(5, 8, seed=3).tolist() == [0, 1, 2, 3, 4]
 
 
 # -- what is refused -----------------------------------------------------------------------------------
@@ -101,10 +101,10 @@ def test_what_says_nothing_is_its_own_error() -> None:
     with pytest.raises(NothingToLearnError, match="is empty"):
         training_set(plant_data(3).iloc[:0])
     with pytest.raises(NothingToLearnError, match="2 different settings or more; it has 1"):
-        training_set(plant_data(3).iloc[:1]).standardised()
+        training_set(plant_data(3).iloc[:1]).standardise()
     with pytest.raises(NothingToLearnError, match="never varies"):
-        training_set(plant_data(3).assign(y=2.0)).standardised()
-    assert training_set(plant_data(3).assign(y=2.0)).scaled().response.tolist() == [2.0, 2.0, 2.0]
+        training_set(plant_data(3).assign(y=2.0)).standardise()
+    assert training_set(plant_data(3).assign(y=2.0)).standardise_if_possible().response.tolist() == [2.0, 2.0, 2.0]
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
@@ -114,22 +114,22 @@ def test_rounding_is_no_response(size: float) -> None:
     flat = training_set(plant_data(4).assign(y=rounded))
     assert len(set(flat.response.tolist())) > 1
     assert is_flat(flat.response)
-    assert flat.scaled() is flat
+    assert flat.standardise_if_possible() is flat
     with pytest.raises(NothingToLearnError, match="never varies"):
-        flat.standardised()
+        flat.standardise()
     with pytest.raises(NothingToLearnError, match=r"must vary; all 4 are \S+ but for rounding"):
-        distinct_rows(flat.points, flat.response)
+        check_distinct_rows(flat.points, flat.response)
     some = training_set(plant_data(4).assign(y=size * (0.991 + np.array([0.0, 1e-11, 0.0, 0.0]))))
-    assert some.scaled().response.std(correction=0).item() == pytest.approx(1.0, rel=1e-4)
+    assert some.standardise_if_possible().response.std(correction=0).item() == pytest.approx(1.0, rel=1e-4)
 
 
 def test_a_machine_learns_from_distinct_rows() -> None:
     x, y = table(4, 2), table(4, seed=1)
-    found = distinct_rows(x, y[:, None])  # a column will do
+    found = check_distinct_rows(x, y[:, None])  # a column will do
     assert torch.equal(found[0], x)
     assert torch.equal(found[1], y)
     with pytest.raises(InputError, match=r"2 of 5 rows repeat another \(rows 1, 4\)"):
-        distinct_rows(torch.cat([x, x[1:2]]), torch.cat([y, y[:1]]))
+        check_distinct_rows(torch.cat([x, x[1:2]]), torch.cat([y, y[:1]]))
 
 
 @pytest.mark.parametrize(("spread", "varies"), [(0.0, False), (1e-9, False), (1e-2, True)])
@@ -137,12 +137,12 @@ def test_rounding_of_a_large_response_is_no_variation(spread: float, varies: boo
     response = 1e6 + spread * torch.tensor([0.0, 1.0, 2.0, 1.0]).double()
     training = TrainingSet(table(4, 1), response, labels=False)
     if varies:
-        assert training.standardised().response.std(correction=0).item() == pytest.approx(1.0)
+        assert training.standardise().response.std(correction=0).item() == pytest.approx(1.0)
     else:
         with pytest.raises(NothingToLearnError, match="never varies"):
-            training.standardised()
+            training.standardise()
 
 
 def test_a_response_that_is_zero_somewhere_is_measured_by_its_largest() -> None:
     response = torch.tensor([0.0, 1.0, 1.0, 1.0]).double()
-    assert TrainingSet(table(4, 1), response, labels=False).standardised().scale == pytest.approx(3**0.5 / 4)
+    assert TrainingSet(table(4, 1), response, labels=False).standardise().scale == pytest.approx(3**0.5 / 4)

@@ -9,9 +9,9 @@ from benchmarks.results import EVERY_DIGIT
 from support.builders import MIXED
 from tunedprior import History
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.history_reading import from_table
-from tunedprior.problem.history_table import Columns, to_table
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.history_reading import parse_history
+from tunedprior.problem.history_table import HistoryColumns, make_history_table
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
@@ -22,11 +22,11 @@ SETTINGS = SPACE.sobol(5, seed=1)
 
 def campaign() -> History:
     """Two results that were asked for (one failed, one run a little off), one that was not, and one under way."""
-    history = History().asked(SETTINGS[0]).asked(SETTINGS[1]).asked(SETTINGS[2])
+    history = History().append_pending(SETTINGS[0]).append_pending(SETTINGS[1]).append_pending(SETTINGS[2])
     first, second, _ = history.pending
-    history = history.with_result(SETTINGS[1], math.nan, second, note="pump stopped")
-    history = history.with_result(SETTINGS[0] | {"x": 0.123}, 1.5, first, extra={"operator": "Ada"})
-    return history.with_result(SETTINGS[3], 0.5)
+    history = history.append_result(SETTINGS[1], math.nan, second, note="pump stopped")
+    history = history.append_result(SETTINGS[0] | {"x": 0.123}, 1.5, first, extra={"operator": "Ada"})
+    return history.append_result(SETTINGS[3], 0.5)
 
 
 # -- the value -----------------------------------------------------------------------------------------
@@ -34,12 +34,12 @@ def campaign() -> History:
 
 def test_a_history_is_never_changed() -> None:
     before = History()
-    after = before.asked(SETTINGS[0])
-    told = after.with_result(SETTINGS[0], 1.0, after.pending[0])
+    after = before.append_pending(SETTINGS[0])
+    told = after.append_result(SETTINGS[0], 1.0, after.pending[0])
     assert (len(before), before.pending) == (0, ())
     assert [trial.is_pending for trial in after.pending] == [True]
     assert (len(told), told.pending) == (1, ())
-    assert after.cancelled(after.pending[0]).pending == ()
+    assert after.cancel_trial(after.pending[0]).pending == ()
 
 
 def test_trials_keep_their_numbers() -> None:
@@ -47,7 +47,7 @@ def test_trials_keep_their_numbers() -> None:
     assert [trial.id for trial in history.told] == [2, 1, 4]
     assert [trial.id for trial in history.pending] == [3]
     assert history.next_id == 5
-    assert [trial.asked for trial in history.told] == [True, True, False]
+    assert [trial.is_suggestion for trial in history.told] == [True, True, False]
     assert [trial.state for trial in (*history.told, *history.pending)] == [
         "failed",
         "complete",
@@ -64,8 +64,8 @@ def test_what_was_asked_for_is_kept_beside_what_was_run() -> None:
 
 def test_up_to_is_what_was_known_then() -> None:
     history = campaign()
-    assert history.up_to(2).told == history.told[:2]
-    assert history.up_to(2).pending == ()
+    assert history.keep_first(2).told == history.told[:2]
+    assert history.keep_first(2).pending == ()
 
 
 # -- the table -----------------------------------------------------------------------------------------
@@ -73,8 +73,8 @@ def test_up_to_is_what_was_known_then() -> None:
 
 @pytest.mark.parametrize("by_file", [False, True], ids=["table", "file"])
 def test_a_table_holds_all_of_it(by_file: bool, tmp_path) -> None:
-    columns, history = Columns.of(SPACE, Aims()), campaign()
-    table = to_table(history, columns)
+    columns, history = HistoryColumns.from_space(SPACE, Goals()), campaign()
+    table = make_history_table(history, columns)
     assert table["state"].tolist() == ["failed", "complete", "complete", "pending"]
     assert table["trial"].tolist() == [2, 1, 4, 3]
     assert table["note"].tolist()[0] == "pump stopped"
@@ -83,7 +83,7 @@ def test_a_table_holds_all_of_it(by_file: bool, tmp_path) -> None:
     if by_file:
         table.to_csv(tmp_path / "history.csv", index=False)
         table = pd.read_csv(tmp_path / "history.csv", **EVERY_DIGIT)
-    again = from_table(table, columns, SPACE)
+    again = parse_history(table, columns, SPACE)
     assert list(map(comparable, again.told)) == list(map(comparable, history.told))
     assert list(map(comparable, again.pending)) == list(map(comparable, history.pending))
     assert again.next_id == history.next_id
@@ -96,34 +96,34 @@ def comparable(trial: Trial) -> tuple:
 
 
 def test_columns_that_nobody_needs_are_left_out() -> None:
-    history = History().asked(SETTINGS[0])
-    history = history.with_result(SETTINGS[0], 1.0, history.pending[0])
-    names = list(to_table(history, Columns.of(SPACE, Aims())).columns)
+    history = History().append_pending(SETTINGS[0])
+    history = history.append_result(SETTINGS[0], 1.0, history.pending[0])
+    names = list(make_history_table(history, HistoryColumns.from_space(SPACE, Goals())).columns)
     assert names == [*MIXED, "y", "state", "asked", "trial"]
 
 
 def test_a_table_without_numbers_and_notes_will_do() -> None:
-    columns = Columns.of(SPACE, Aims())
-    table = to_table(campaign(), columns)[[*MIXED, "y", "state", "asked"]]
-    again = from_table(table, columns, SPACE)
+    columns = HistoryColumns.from_space(SPACE, Goals())
+    table = make_history_table(campaign(), columns)[[*MIXED, "y", "state", "asked"]]
+    again = parse_history(table, columns, SPACE)
     assert [trial.id for trial in again.told] == [1, 2, 3]
     assert again.told[0].suggested == SETTINGS[1]
     with pytest.raises(InputError, match="state is missing"):
-        from_table(table.drop(columns="state"), columns, SPACE)
+        parse_history(table.drop(columns="state"), columns, SPACE)
 
 
 def test_no_name_is_reserved() -> None:
     names = ("y", "state", "asked", "trial", "note", "asked y")
     space = Space.parse(dict.fromkeys(names, (0.0, 1.0)))
-    columns = Columns.of(space, Aims((Objective("state"),)))
-    history = History().asked(space.sobol(1, seed=0)[0])
+    columns = HistoryColumns.from_space(space, Goals((Objective("state"),)))
+    history = History().append_pending(space.sobol(1, seed=0)[0])
     run = dict(history.pending[0].setting) | {"y": 0.5}
-    history = history.with_result(run, 2.0, history.pending[0], note="by night")
-    table = to_table(history, columns)
+    history = history.append_result(run, 2.0, history.pending[0], note="by night")
+    table = make_history_table(history, columns)
     assert table.columns.is_unique
     assert list(table.columns[:6]) == list(names)
     assert table[columns.response].tolist() == [2.0]
-    assert comparable(from_table(table, columns, space).told[0]) == comparable(history.told[0])
+    assert comparable(parse_history(table, columns, space).told[0]) == comparable(history.told[0])
 
 
 def test_trials_are_equal_field_by_field_and_failures_too() -> None:

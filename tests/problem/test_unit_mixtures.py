@@ -7,7 +7,7 @@ from tunedprior.errors import OldDataWarning
 from tunedprior.problem.old_data import read_old_data
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Space
-from tunedprior.problem.unit_mixtures import mixed_units
+from tunedprior.problem.unit_mixtures import find_mixed_units
 
 HEAT = Numeric("heat", 20.0, 90.0)
 VALUES = np.random.default_rng(0).uniform(20, 90, 60)
@@ -24,11 +24,11 @@ ODD = np.arange(60) % 3 == 0
     ],
 )
 def test_some_rows_in_other_units(spoiled: np.ndarray, words: str) -> None:
-    found = mixed_units(np.where(ODD, spoiled, VALUES), HEAT)
+    found = find_mixed_units(np.where(ODD, spoiled, VALUES), HEAT)
     assert found is not None
     assert found.words.startswith(words)
     assert (found.rows == ODD).all()
-    assert found.mended(np.where(ODD, spoiled, VALUES)) == pytest.approx(VALUES)
+    assert found.convert_units(np.where(ODD, spoiled, VALUES)) == pytest.approx(VALUES)
 
 
 @pytest.mark.parametrize(
@@ -48,25 +48,25 @@ def test_some_rows_in_other_units(spoiled: np.ndarray, words: str) -> None:
     ],
 )
 def test_what_is_all_in_one_unit(values: np.ndarray, parameter: Numeric | None) -> None:
-    assert mixed_units(values, parameter) is None
+    assert find_mixed_units(values, parameter) is None
 
 
 def test_zeros_are_in_every_unit() -> None:
     values = np.where(np.arange(60) % 4 == 1, 0.0, VALUES / 90)
-    found = mixed_units(np.where(ODD, 1000 * values, values), Numeric("part", 0.0, 1.0))
+    found = find_mixed_units(np.where(ODD, 1000 * values, values), Numeric("part", 0.0, 1.0))
     assert found is not None
     assert (found.rows == (ODD & (values > 0))).all()
 
 
 def test_a_response_needs_no_space() -> None:
-    found = mixed_units(np.where(ODD, 1000 * VALUES, VALUES))
+    found = find_mixed_units(np.where(ODD, 1000 * VALUES, VALUES))
     assert found is not None
     assert (found.rows == ODD).all()
 
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=30))
 def test_any_numbers_can_be_looked_at(values: list[float]) -> None:
-    found = mixed_units(np.array(values, dtype=np.float64), HEAT)
+    found = find_mixed_units(np.array(values, dtype=np.float64), HEAT)
     assert found is None or 0 < found.rows.sum() < len(values)
 
 
@@ -80,6 +80,6 @@ def test_such_rows_are_not_learnt_from() -> None:
 @pytest.mark.parametrize("log", [False, True])
 def test_one_more_power_of_ten_is_another_level_and_no_other_unit(log: bool) -> None:
     values = 10.0 ** np.random.default_rng(0).integers(0, 5, 40)  # 1 to 10,000, and the space ends at 1,000
-    assert mixed_units(values, Numeric("wait", 1.0, 1000.0, log=log)) is None
+    assert find_mixed_units(values, Numeric("wait", 1.0, 1000.0, log=log)) is None
     spread = np.exp(np.random.default_rng(0).uniform(0, np.log(3e4), 60))
-    assert mixed_units(spread, Numeric("wait", 1.0, 1000.0, log=log)) is None
+    assert find_mixed_units(spread, Numeric("wait", 1.0, 1000.0, log=log)) is None

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.builders import box_of
-from tunedprior.problem.aims import Aims, aims_of
+from tunedprior.problem.aims import Goals, make_goals
 from tunedprior.problem.goals import Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
-from tunedprior.problem.warping import Worse, warp_far_worse
+from tunedprior.problem.warping import WorseDirection, warp_far_worse
 
 SPACE = {"x": (0.0, 1.0)}
 BOX = box_of(SPACE)
@@ -23,7 +23,7 @@ def spread_out(count: int) -> torch.Tensor:
 
 
 def warped(values: list[float], inputs: torch.Tensor | None = None) -> tuple[list[float], list[int]]:
-    found = warp_far_worse(np.array(values), spread_out(len(values)) if inputs is None else inputs, 1, Worse())
+    found = warp_far_worse(np.array(values), spread_out(len(values)) if inputs is None else inputs, 1, WorseDirection())
     return found.y.tolist(), np.flatnonzero(found.far).tolist()
 
 
@@ -93,7 +93,7 @@ def test_failed_runs_stay_failed_and_count_below_what_is_far_worse() -> None:
     y, far = warped([0.5, 0.4, 0.2, 0.1, -1e30, float("nan")])
     assert far == [4]
     assert np.isnan(y[-1])
-    own = Objective().observations(told(0.5, 0.4, 0.2, 0.1, -1e30, float("nan")), BOX, failures=True)
+    own = Objective().make_observations(told(0.5, 0.4, 0.2, 0.1, -1e30, float("nan")), BOX, failures=True)
     assert own.y[-1, 0] < own.y[-2, 0] < own.y[:4].min()
     assert own.y.abs().max() < 3
 
@@ -101,7 +101,7 @@ def test_failed_runs_stay_failed_and_count_below_what_is_far_worse() -> None:
 def test_away_from_a_target_both_sides_are_worse() -> None:
     target = Objective(direction=Target(480.0, 520.0))
     values = (490.0, 505.0, 470.0, 530.0, 1e30, -1e25)
-    seen = target.observations(told(*values), BOX)
+    seen = target.make_observations(told(*values), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).tolist()
     assert back[:4] == pytest.approx(values[:4])
     assert 530 < back[4] < 700
@@ -110,28 +110,28 @@ def test_away_from_a_target_both_sides_are_worse() -> None:
 
 @pytest.mark.parametrize(("required", "bad"), [(">= 0.95", -1e20), ("<= 0.95", 1e20)])
 def test_a_requirement_is_met_in_the_model_where_it_is_in_the_results(required: str, bad: float) -> None:
-    aims = aims_of("y", "maximize", requirements={"purity": required})
+    aims = make_goals("y", "maximize", requirements={"purity": required})
     purity = [0.99, 0.97, 0.93, 0.9, 0.96, 1e15, -1e15, bad]
-    seen = aims.observations(aims.named("purity"), told(*range(8), purity=purity), BOX)
+    seen = aims.make_observations(aims.get_response("purity"), told(*range(8), purity=purity), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()
     assert ((back >= 0.95) == (np.array(purity) >= 0.95)).all()
     assert np.ptp(back) < 1
-    assert set(aims.far_worse(told(*range(8), purity=purity), BOX)) == {"purity"}
+    assert set(aims.find_far_worse(told(*range(8), purity=purity), BOX)) == {"purity"}
 
 
 def test_a_limit_far_from_all_results_stays_beyond_those_that_meet_it() -> None:
-    aims = aims_of("y", "maximize", requirements={"y": ">= -1000"})
+    aims = make_goals("y", "maximize", requirements={"y": ">= -1000"})
     values = (0.5, 0.4, 0.2, 0.1, 0.3, -1e30)
-    seen = aims.observations(aims.main, told(*values), BOX)
+    seen = aims.make_observations(aims.main, told(*values), BOX)
     back = seen.shift + seen.scale * seen.y[:, 0]
     assert back[:5].tolist() == pytest.approx(values[:5], abs=1e-9)
     assert back[5] < -1000
 
 
 def test_by_a_preference_what_is_far_worse_is_not_made_up_for() -> None:
-    aims = aims_of("y", "maximize", {"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
+    aims = make_goals("y", "maximize", {"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
     cost = [50.0, 40.0, 60.0, 45.0, 55.0, 0.0]
-    seen = aims.observations(aims.main, told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30, cost=cost), BOX)
+    seen = aims.make_observations(aims.main, told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30, cost=cost), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()
     worth = back - np.array(cost)
     assert worth[5] < np.median(worth)
@@ -139,14 +139,16 @@ def test_by_a_preference_what_is_far_worse_is_not_made_up_for() -> None:
 
 def test_without_requirements_the_campaign_and_the_response_agree() -> None:
     trials = told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30)
-    assert torch.equal(Aims().observations(Objective(), trials, BOX).y, Objective().observations(trials, BOX).y)
-    assert [one.id for one in Aims().far_worse(trials, BOX)["y"]] == [5]
+    assert torch.equal(
+        Goals().make_observations(Objective(), trials, BOX).y, Objective().make_observations(trials, BOX).y
+    )
+    assert [one.id for one in Goals().find_far_worse(trials, BOX)["y"]] == [5]
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-310, 1e-300, 1e300, 1.7e308])
 def test_responses_at_the_ends_of_all_numbers_become_ordinary_ones(scale: float) -> None:
     values = [scale * part for part in (0.1, -0.7, 1.0, 0.3, -1.0)]
-    seen = Objective(noise_std=0.1).observations(told(*values), BOX)
+    seen = Objective(noise_std=0.1).make_observations(told(*values), BOX)
     assert torch.isfinite(seen.y).all()
     assert seen.y.abs().max() < 3
     assert np.isfinite([seen.shift, seen.scale, seen.noise_std, seen.noise_std**2]).all()

@@ -14,7 +14,7 @@ from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.plots.pictures import LONGEST, LONGEST_TITLE
 from tunedprior.report import report_html
-from tunedprior.report.making import as_script
+from tunedprior.report.making import encode_for_script
 from tunedprior.report.parts import LONGEST_CELL
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
@@ -105,7 +105,7 @@ def test_a_part_that_cannot_be_made_says_why_and_keeps_nobody_from_the_rest(monk
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by <0>")
 
-    monkeypatch.setattr("tunedprior.report.making.effects_picture", broken)
+    monkeypatch.setattr("tunedprior.report.making.build_effects_picture", broken)
     page = Page(report_html(CAMPAIGNS["one_input"](), shadow=False))
     assert page.of("h2") == TITLES
     assert "This part could not be made (ZeroDivisionError: by <0>)." in page.of("p")
@@ -120,7 +120,7 @@ def test_the_page_is_of_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
         opt.tell({"a": 0.5, "b": 0.5}, 99.0)
         raise InputError("They were faster.")
 
-    monkeypatch.setattr("tunedprior.report.making.progress_picture", somebody_else)
+    monkeypatch.setattr("tunedprior.report.making.build_progress_picture", somebody_else)
     page = Page(report_html(opt, shadow=False))
     assert len(opt.trials.trials) == count + 1
     rows = [text for text in page.of("td") if text in ("complete", "failed", "pending", "cancelled", "withdrawn")]
@@ -214,7 +214,7 @@ def test_pictures_are_drawn_by_a_script_that_is_packed() -> None:
 
 
 def test_scripts_hold_no_end_of_a_script_and_no_infinite_number() -> None:
-    text = as_script([{"name": "</script><!-- \u2028", "x": [1.0, float("nan"), float("inf")]}])
+    text = encode_for_script([{"name": "</script><!-- \u2028", "x": [1.0, float("nan"), float("inf")]}])
     assert "<" not in text
     assert "\u2028" not in text
     assert json.loads(text) == [{"name": "</script><!-- \u2028", "x": [1.0, None, None]}]

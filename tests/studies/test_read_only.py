@@ -12,7 +12,7 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.studies.read_only import locked_part, read_only_database
+from tunedprior.studies.read_only import find_locked_part, open_read_only
 
 SPACE = {"x": (0.0, 1.0)}
 
@@ -44,12 +44,12 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
 
 
 def test_what_is_locked(path: Path, lock: Callable[[Path], None]) -> None:
-    assert locked_part(path) == ""
+    assert find_locked_part(path) == ""
     lock(path.parent)
-    assert locked_part(path) == "its folder"
+    assert find_locked_part(path) == "its folder"
     lock(path)
-    assert locked_part(path) == "the file"
-    assert locked_part(path.with_name("none.db")) == ""
+    assert find_locked_part(path) == "the file"
+    assert find_locked_part(path.with_name("none.db")) == ""
 
 
 @pytest.mark.parametrize("part", ["the file", "its folder"])
@@ -84,7 +84,7 @@ def test_half_of_a_change_that_comes_later_is_not_read(path: Path, lock: Callabl
 
 def test_who_reads_sees_no_half_of_what_others_write(path: Path) -> None:
     """Each change adds one to both counts, and whoever reads one after the other sees them equal."""
-    storage = read_only_database(f"sqlite:///{path}", path, patience=60)
+    storage = open_read_only(f"sqlite:///{path}", path, patience=60)
     with closing(sqlite3.connect(path, timeout=0.01)) as writer:
         writer.execute("CREATE TABLE counts AS SELECT 0 AS one, 0 AS other")
         writer.commit()

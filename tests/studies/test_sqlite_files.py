@@ -9,7 +9,7 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.errors import FileFormatError
-from tunedprior.studies.opening import database
+from tunedprior.studies.opening import open_database
 from tunedprior.studies.sqlite_files import refuse_unsound
 
 
@@ -101,7 +101,7 @@ def test_one_that_is_sound(path: Path) -> None:
 
 
 def test_a_storage_that_was_pickled_is_as_careful(path: Path) -> None:
-    storage = pickle.loads(pickle.dumps(database(f"sqlite:///{path}")))
+    storage = pickle.loads(pickle.dumps(open_database(f"sqlite:///{path}")))
     with storage.engine.connect() as found:
         assert found.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
     change(path, "UPDATE trials SET state = 'SLEEPING'")

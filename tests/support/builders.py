@@ -12,13 +12,13 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.cases import number, table
 from tunedprior import Optimizer
-from tunedprior.average.old_sets import OldSet, learn, named, read_all
+from tunedprior.average.old_sets import SourceData, fit_sources, name_sources, read_sources
 from tunedprior.average.surrogate import Average
-from tunedprior.average.weighing import Weighed
-from tunedprior.beliefs import Aligned, FixedReweighted, Matched, Uncertain
+from tunedprior.average.weighing import WeightedHypotheses
+from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.fixed import FixedKernel
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting, Space
@@ -62,7 +62,7 @@ SMALL = {"speed": [98, 63, 48], "gas": ["air", "argon"]}
 
 
 def box_of(space: dict) -> Box:
-    return Box.around(Space.parse(space))
+    return Box.enclose(Space.parse(space))
 
 
 def smooth(setting: Setting) -> float:
@@ -131,23 +131,23 @@ def told_what_it_asked(opt: Optimizer, count: int, response: Response = smooth) 
 
 def observations_of(opt: Optimizer) -> Observations:
     """What an optimiser was told, as its model sees it."""
-    return opt.suggester.objective.observations(opt.trials.told, opt.surrogate.box)
+    return opt.suggester.objective.make_observations(opt.trials.told, opt.surrogate.box)
 
 
 def observed(count: int, response: Response = smooth, seed: int = 5, noise_std: float | None = None) -> Observations:
     """Standardised responses at settings of SPACE."""
     settings = Space.parse(SPACE).sobol(count, seed=seed)
     y = standardised(vector([response(setting) for setting in settings]))
-    return Observations(box_of(SPACE).codes(settings), y[:, None], noise_std)
+    return Observations(box_of(SPACE).encode(settings), y[:, None], noise_std)
 
 
-def _learnt(tables) -> tuple[Box, tuple[OldSet, ...]]:
+def _learnt(tables) -> tuple[Box, tuple[SourceData, ...]]:
     space = Space.parse(SPACE)
-    return learn(read_all(named(tables), space, Aims())["y"], space, 0)
+    return fit_sources(read_sources(name_sources(tables), space, Goals())["y"], space, 0)
 
 
 @cache
-def _learnt_from(responses: tuple[Response, ...], rows: int) -> tuple[Box, tuple[OldSet, ...]]:
+def _learnt_from(responses: tuple[Response, ...], rows: int) -> tuple[Box, tuple[SourceData, ...]]:
     tables = [old_data(response, rows) for response in responses]
     return _learnt(tables if len(tables) > 1 else tables[0])
 
@@ -165,17 +165,17 @@ def average_of(*tables: pd.DataFrame, **options) -> Average:
     return Average(*_learnt(list(tables)), **options)
 
 
-def weighed_after(average: Average, observations: Observations) -> Weighed:
+def weighed_after(average: Average, observations: Observations) -> WeightedHypotheses:
     """Its hypotheses, after these observations."""
     return average.weigh(observations)[0]
 
 
-def weighed_beforehand(average: Average) -> Weighed:
+def weighed_beforehand(average: Average) -> WeightedHypotheses:
     """Its hypotheses, before any."""
-    return Weighed.beforehand(average.hypotheses)
+    return WeightedHypotheses.from_prior_probabilities(average.hypotheses)
 
 
-def probabilities(weighed: Weighed) -> Counter[tuple[str, str]]:
+def probabilities(weighed: WeightedHypotheses) -> Counter[tuple[str, str]]:
     """Of each belief, by old data set and belief."""
     found: Counter[tuple[str, str]] = Counter()
     for label, weight in zip(weighed.hypotheses.labels, weighed.weights.tolist(), strict=True):
@@ -243,7 +243,7 @@ def response_at(points: torch.Tensor) -> torch.Tensor:
 def learnt(base: FreeKernel, count: int, num_inputs: int, lam: float = LAM) -> tuple[torch.Tensor, torch.Tensor]:
     """Anchors, and their least-squares α."""
     anchors = table(count, num_inputs, seed=1, low=-1, high=1)
-    gram = base.m_kernel(anchors, anchors).detach()
+    gram = base.evaluate_m_kernel(anchors, anchors).detach()
     return anchors, torch.linalg.solve(gram + lam * torch.eye(count), response_at(anchors))
 
 
@@ -252,8 +252,8 @@ def belief_kernel(
 ) -> FixedKernel:
     """The kernel of the belief of this name."""
     if name in ("reweighted", "matched"):
-        return {"reweighted": FixedReweighted, "matched": Matched}[name](base, anchors, alpha, **options)
-    return {"uncertain": Uncertain, "aligned": Aligned}[name](base, anchors, alpha, lam, **options)
+        return {"reweighted": FixedReweightedKernel, "matched": MatchedKernel}[name](base, anchors, alpha, **options)
+    return {"uncertain": UncertainKernel, "aligned": AlignedKernel}[name](base, anchors, alpha, lam, **options)
 
 
 def learnt_belief(name: str, num_inputs: int = 2, lengthscale: float = 0.7, **options) -> FixedKernel:

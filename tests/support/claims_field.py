@@ -21,7 +21,7 @@ from support.measures import BELIEFS, FIELD, IDEAS, README, START, course_on_pai
 from support.prose import Claim, Value, with_interval
 from support.stored import OWN_START, PLAIN, RESULTS, curves, over_problems
 from tunedprior.average import hypotheses, readings, slopes
-from tunedprior.beliefs import beliefs
+from tunedprior.beliefs import list_beliefs
 
 BOTORCH, RGPE, WITHOUT = "BoTorch", "RGPE", "tunedprior, no old data"
 FAR_OFF, TURNED = "baumgartner_aniline_benzamide", "storm_c1thr_c3lat_flip"
@@ -126,7 +126,7 @@ def on_an_unlucky_seed() -> list[Value]:
 
 def masses() -> list[Value]:
     """The prior probabilities of the beliefs that the default averages over."""
-    averaged = {one.name: one.mass for one in beliefs() if one.averaged}
+    averaged = {one.name: one.mass for one in list_beliefs() if one.in_default_average}
     assert set(averaged) == {"aligned", "shape", "uninformed"}
     return [averaged[name] for name in ("aligned", "shape", "uninformed")]
 

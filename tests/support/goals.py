@@ -36,5 +36,5 @@ class AtRandom:
     def recommend(self) -> SimpleNamespace:
         return SimpleNamespace(setting=self.told[-1][0])
 
-    def remaining(self, more_than: float = 0.0) -> SimpleNamespace:
+    def estimate_remaining(self, more_than: float = 0.0) -> SimpleNamespace:
         return SimpleNamespace(bound=0.9, probability=1 - more_than)

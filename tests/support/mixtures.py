@@ -10,17 +10,18 @@ from support.builders import vector
 from support.cases import number, table
 from tunedprior.average.mixture import MixtureOfProcesses
 from tunedprior.average.processes import Processes
-from tunedprior.beliefs import Aligned, Matched
+from tunedprior.beliefs import AlignedKernel, MatchedKernel
 from tunedprior.kernels import Polynomial, SquaredExponential
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Space
 
 BOUNDS = vector([[-1.0, -1.0], [1.0, 1.0]])
-BOX = Box.around(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
+BOX = Box.enclose(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
 LENGTHSCALES = [[0.5, 0.9], [1.5, 1.2]]
 ANCHORS, ALPHA = table(4, 2, seed=5), table(4, seed=6)
-# Two plain kernels, then `Aligned` twice on the same anchors, then `Matched`: base length-scale, factor of α, λ, size.
+# Two plain kernels, then `AlignedKernel` twice on the same anchors, then `MatchedKernel`: base length-scale, factor
+# of α, λ, size.
 ALIGNED = [(0.8, 1.0, 0.1, 0.7), (0.5, 2.0, 0.3, 0.9)]
 MATCHED = (0.8, 1.3)
 SHARES = [[1.0, 0, 0, 0, 0], [0, 0.3, 0.7, 0, 0], [0, 0.5, 0, 0.5, 0], [0, 0, 0, 0, 1.0]]
@@ -31,10 +32,11 @@ CODES, Y = table(5, 2, seed=1), table(5, 1, seed=2)
 
 def four_processes(noise: list[float] = NOISE) -> Processes:
     learnt = [
-        Aligned(SquaredExponential(vector([ell, ell])), ANCHORS, factor * ALPHA, lam) for ell, factor, lam, _ in ALIGNED
+        AlignedKernel(SquaredExponential(vector([ell, ell])), ANCHORS, factor * ALPHA, lam)
+        for ell, factor, lam, _ in ALIGNED
     ]
     base = SquaredExponential(vector([MATCHED[0]] * 2))
-    learnt.append(Matched(base, ANCHORS, ALPHA, by_features=True, tolerance=1e-13))
+    learnt.append(MatchedKernel(base, ANCHORS, ALPHA, by_features=True, tolerance=1e-13))
     stack = KernelStack(vector(LENGTHSCALES), tuple(learnt), (*(size for *_, size in ALIGNED), MATCHED[1]))
     return Processes(stack, vector(SHARES), vector(noise), CONSTANT)
 
@@ -102,20 +104,21 @@ def by_member(points: torch.Tensor, **data: torch.Tensor) -> tuple[torch.Tensor,
 
 
 def many_kernels(num_inputs: int, others: bool = True) -> KernelStack:
-    """Two plain kernels, `Aligned` ones on two sets of anchors and by features, and two that have no rule by hand."""
+    """Two plain kernels, `AlignedKernel` ones on two sets of anchors and by features, and two that have no rule by
+    hand."""
     lengthscales = table(4, num_inputs, low=0.4, high=1.5, seed=1)
     first, second = table(9, num_inputs, seed=5), table(6, num_inputs, seed=8)
     learnt = [
-        Aligned(SquaredExponential(lengthscales[2]), first, table(9, seed=6), 0.01, by_features=False),
-        Aligned(SquaredExponential(number(0.7)), first, table(9, seed=7), 0.3, by_features=False),
-        Aligned(SquaredExponential(lengthscales[3]), second, table(6, seed=7), 0.1, by_features=False),
-        Aligned(
+        AlignedKernel(SquaredExponential(lengthscales[2]), first, table(9, seed=6), 0.01, by_features=False),
+        AlignedKernel(SquaredExponential(number(0.7)), first, table(9, seed=7), 0.3, by_features=False),
+        AlignedKernel(SquaredExponential(lengthscales[3]), second, table(6, seed=7), 0.1, by_features=False),
+        AlignedKernel(
             SquaredExponential(2 * lengthscales[3]), second, table(6, seed=7), 0.1, by_features=True, tolerance=0.1
         ),
     ]
     if others:
-        learnt.append(Aligned(Polynomial(2), second, table(6, seed=7), 0.1))
-        learnt.append(Matched(SquaredExponential(lengthscales[2]), second, table(6, seed=7), tolerance=1e-3))
+        learnt.append(AlignedKernel(Polynomial(2), second, table(6, seed=7), 0.1))
+        learnt.append(MatchedKernel(SquaredExponential(lengthscales[2]), second, table(6, seed=7), tolerance=1e-3))
     return KernelStack(lengthscales[:2], tuple(learnt), tuple(0.5 + 0.1 * k for k in range(len(learnt))))
 
 
@@ -131,4 +134,4 @@ def mixture_of_many(num_inputs: int, rows: int = 12, others: bool = True) -> Mix
     space = Space.parse({f"x{column}": (-1.0, 1.0) for column in range(num_inputs)})
     codes = table(rows, num_inputs, seed=2, low=-1.0, high=1.0)
     y = torch.sin(3 * codes.sum(-1, keepdim=True))
-    return MixtureOfProcesses(Processes(kernels, shares, noise, 0.3), amplitude, members, Box.around(space), codes, y)
+    return MixtureOfProcesses(Processes(kernels, shares, noise, 0.3), amplitude, members, Box.enclose(space), codes, y)

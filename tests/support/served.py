@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tunedprior import Optimizer
-from tunedprior.web.application import application_of
-from tunedprior.web.guard import Door
+from tunedprior.web.application import build_application
+from tunedprior.web.guard import AccessPolicy
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another package than the one that all others use
@@ -113,9 +113,9 @@ def campaign_at(path: Path, **arguments: Any) -> Optimizer:
     return Optimizer(storage=f"sqlite:///{path}", **arguments)
 
 
-def page_of(path: Path, door: Door | None = None) -> Any:
+def page_of(path: Path, door: AccessPolicy | None = None) -> Any:
     """The web page of the campaign in a file."""
-    return application_of(lambda: Optimizer.load(f"sqlite:///{path}"), door or Door(), path.name)
+    return build_application(lambda: Optimizer.load(f"sqlite:///{path}"), door or AccessPolicy(), path.name)
 
 
 def copied(template: Path, to: Path) -> Path:

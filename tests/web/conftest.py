@@ -10,8 +10,8 @@ from optuna.storages._rdb.storage import _VersionManager
 from support.postgres import postgres
 from support.served import Visitor, campaign_at, copied, page_of
 from tunedprior import Optimizer
-from tunedprior.web.background import Explainer, Insight, Thinker
-from tunedprior.web.shared import version_of
+from tunedprior.web.background import ExplanationWorker, ModelSummary, SuggestionWorker
+from tunedprior.web.shared import compute_version
 
 __all__ = ["postgres"]
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -88,17 +88,19 @@ def lab(templates: dict[str, Path], tmp_path: Path, request: pytest.FixtureReque
 @pytest.fixture(autouse=True)
 def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a page began to think about does not go on beside the next test."""
-    made: list[Thinker | Explainer] = []
+    made: list[SuggestionWorker | ExplanationWorker] = []
 
-    def kept(kind: Callable[..., Thinker | Explainer]) -> Callable[..., Thinker | Explainer]:
-        def make(*arguments: Any) -> Thinker | Explainer:
+    def kept(
+        kind: Callable[..., SuggestionWorker | ExplanationWorker],
+    ) -> Callable[..., SuggestionWorker | ExplanationWorker]:
+        def make(*arguments: Any) -> SuggestionWorker | ExplanationWorker:
             made.append(kind(*arguments))
             return made[-1]
 
         return make
 
-    monkeypatch.setattr("tunedprior.web.application.Thinker", kept(Thinker))
-    monkeypatch.setattr("tunedprior.web.application.Explainer", kept(Explainer))
+    monkeypatch.setattr("tunedprior.web.application.SuggestionWorker", kept(SuggestionWorker))
+    monkeypatch.setattr("tunedprior.web.application.ExplanationWorker", kept(ExplanationWorker))
     yield
     assert all(one.wait(60) for one in made)
 
@@ -107,5 +109,6 @@ def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are not asked what they think of every page that is opened."""
     monkeypatch.setattr(
-        "tunedprior.web.background._seen", lambda optimizer: ({}, Insight(version_of(optimizer.trials)))
+        "tunedprior.web.background._summarise_campaign",
+        lambda optimizer: ({}, ModelSummary(compute_version(optimizer.trials))),
     )

@@ -10,14 +10,14 @@ import pytest
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.web import idempotency
-from tunedprior.web.background import Thinker
+from tunedprior.web.background import SuggestionWorker
 
 # Threads share what is said of warnings: what one keeps quiet may be an error in another.
 pytestmark = [pytest.mark.usefixtures("short_search"), pytest.mark.filterwarnings("ignore")]
 
 
-def thinker_of(lab) -> Thinker:
-    return Thinker(lab.opened, lab.record.study)
+def thinker_of(lab) -> SuggestionWorker:
+    return SuggestionWorker(lab.opened, lab.record.study)
 
 
 def test_what_is_expected_is_worked_out_aside_and_compared(lab) -> None:
@@ -72,52 +72,52 @@ def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Optimizer, "ask", refuse)
     thinker = thinker_of(lab)
-    form = idempotency.new_form()
+    form = idempotency.make_form_number()
     thinker.ask(form, 1)
     assert thinker.wait(20)
-    assert thinker.asked(form).refused == "There is nothing left to try."
-    assert thinker_of(lab).asked(form) is None  # nobody else waits for it
+    assert thinker.get_request(form).refusal == "There is nothing left to try."
+    assert thinker_of(lab).get_request(form) is None  # nobody else waits for it
 
 
 def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     thinker, ask = thinker_of(lab), Optimizer.ask
     monkeypatch.setattr(Optimizer, "ask", lambda *_: 1 / 0)
-    monkeypatch.setattr("tunedprior.web.background._seen", lambda *_: 1 / 0)
-    first, second = idempotency.new_form(), idempotency.new_form()
+    monkeypatch.setattr("tunedprior.web.background._summarise_campaign", lambda *_: 1 / 0)
+    first, second = idempotency.make_form_number(), idempotency.make_form_number()
     thinker.ask(first, 1)
-    thinker.insight(lab.record.trials)
+    thinker.get_model_summary(lab.record.trials)
     assert thinker.wait(20)
-    assert "ZeroDivisionError" in thinker.asked(first).refused
-    assert thinker.insight(lab.record.trials).trust == ()
+    assert "ZeroDivisionError" in thinker.get_request(first).refusal
+    assert thinker.get_model_summary(lab.record.trials).trust == ()
     monkeypatch.setattr(Optimizer, "ask", ask)
     thinker.ask(second, 1)
     assert thinker.wait(20)
-    assert thinker.asked(second).trials == (1,)
+    assert thinker.get_request(second).trials == (1,)
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
-    form = idempotency.new_form()
+    form = idempotency.make_form_number()
     servers = [thinker_of(lab), thinker_of(lab)]
     for one in servers:
         one.ask(form, 1)
     assert all(one.wait(20) for one in servers)
-    assert [one.asked(form).trials for one in servers] == [(1,), (1,)]
-    assert thinker_of(lab).asked(form).trials == (1,)  # a third that was not there
+    assert [one.get_request(form).trials for one in servers] == [(1,), (1,)]
+    assert thinker_of(lab).get_request(form).trials == (1,)  # a third that was not there
     later = thinker_of(lab)
     later.ask(form, 1)
     assert later.wait(20)
     assert len(lab.record.trials.pending) == 1
-    assert later.asked(idempotency.new_form()) is None
+    assert later.get_request(idempotency.make_form_number()) is None
 
 
 def test_trust_is_told_for_old_data(tmp_path) -> None:
     old = pd.DataFrame({"x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "y": [0.0, 0.3, 0.7, 0.9, 0.6, 0.1]})
     opt = Optimizer({"x": (0.0, 1.0)}, old, storage=f"sqlite:///{tmp_path / 'old.db'}")
     opt.tell([{"x": 0.1}, {"x": 0.6}, {"x": 0.9}], [0.1, 0.9, 0.3])
-    thinker = Thinker(lambda: opt, opt.study)
-    assert thinker.insight(opt.trials) is None
+    thinker = SuggestionWorker(lambda: opt, opt.study)
+    assert thinker.get_model_summary(opt.trials) is None
     assert thinker.wait(20)
-    insight = thinker.insight(opt.trials)
+    insight = thinker.get_model_summary(opt.trials)
     assert insight.trust == tuple(opt.trust.sentences)
     assert insight.recommended.setting == opt.recommend().setting

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Space
-from tunedprior.web.complaints import MistypedError
-from tunedprior.web.entries import ResultForm, hint_of
-from tunedprior.web.typed_numbers import short, typed_number
+from tunedprior.web.complaints import InvalidFormError
+from tunedprior.web.entries import ResultForm, format_hint
+from tunedprior.web.typed_numbers import format_short, parse_number
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tunedprior.web.typed_numbers import short, typed_number
      ("1.234", 1.234), ("5.", 5), ("1,5e3", 1500), ("1234,567", 1234.567)],
 )  # fmt: skip
 def test_numbers_with_points_and_commas(text: str, number: float) -> None:
-    assert typed_number(text) == number
+    assert parse_number(text) == number
 
 
 @pytest.mark.parametrize(
@@ -29,46 +29,46 @@ def test_numbers_with_points_and_commas(text: str, number: float) -> None:
 )  # fmt: skip
 def test_what_is_no_number_or_may_be_two(text: str) -> None:
     with pytest.raises(InputError):
-        typed_number(text)
+        parse_number(text)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_come_back(number: float) -> None:
-    assert typed_number(repr(number)) == number
-    assert typed_number(short(number)) == pytest.approx(number, rel=1e-5)
+    assert parse_number(repr(number)) == number
+    assert parse_number(format_short(number)) == pytest.approx(number, rel=1e-5)
 
 
 def form_of(log: bool = False, **space: object) -> ResultForm:
-    return ResultForm(Space.parse(space), Aims((Objective("y", log=log),)))
+    return ResultForm(Space.parse(space), Goals((Objective("y", log=log),)))
 
 
 def test_what_may_be_set_is_said() -> None:
     space = Space.parse({"a": (20, 90, 5), "b": (0.0, 0.5), "c": [1.0, 2.5, 4.0], "d": ["x", "y"]})
-    assert [hint_of(one) for one in space.parameters] == ["20 to 90 in steps of 5", "0 to 0.5", "1, 2.5, 4", ""]
+    assert [format_hint(one) for one in space.parameters] == ["20 to 90 in steps of 5", "0 to 0.5", "1, 2.5, 4", ""]
 
 
 def test_every_mistake_is_named_at_once() -> None:
     form = form_of(a=(0.0, 1.0), b=["x", "y"])
-    with pytest.raises(MistypedError, match="3 entries need") as error:
-        form.entry({"p0": "a lot", "p1": "7", "r0": "?"})
+    with pytest.raises(InvalidFormError, match="3 entries need") as error:
+        form.parse_entry({"p0": "a lot", "p1": "7", "r0": "?"})
     assert set(error.value.fields) == {"p0", "p1", "r0"}
 
 
 def test_numbers_that_were_left_as_they_stood_keep_their_digits() -> None:
     form = form_of(a=(0.0, 1.0))
     shown = {"a": 0.123456789012345}
-    (field,) = form.parameters(shown)
+    (field,) = form.build_parameter_fields(shown)
     assert field.text == "0.123457"
-    assert form.entry({"p0": field.text, "r0": "1"}, shown).setting == shown
-    assert form.entry({"p0": "0.1234567", "r0": "1"}, shown).setting == {"a": 0.1234567}
+    assert form.parse_entry({"p0": field.text, "r0": "1"}, shown).setting == shown
+    assert form.parse_entry({"p0": "0.1234567", "r0": "1"}, shown).setting == {"a": 0.1234567}
 
 
 def test_what_a_response_cannot_be() -> None:
-    with pytest.raises(MistypedError) as error:
-        form_of(log=True, a=(0.0, 1.0)).entry({"p0": "0.5", "r0": "-1"})
+    with pytest.raises(InvalidFormError) as error:
+        form_of(log=True, a=(0.0, 1.0)).parse_entry({"p0": "0.5", "r0": "-1"})
     assert "above 0" in error.value.fields["r0"]
 
 
 def test_what_has_no_place_in_a_line_is_left_out() -> None:
-    entry = form_of(a=(0.0, 1.0)).entry({"p0": "0.5", "r0": "1", "note": "a\x00b\nc", "who": "\tÄda "})
+    entry = form_of(a=(0.0, 1.0)).parse_entry({"p0": "0.5", "r0": "1", "note": "a\x00b\nc", "who": "\tÄda "})
     assert (entry.note, entry.who) == ("a b c", "Äda")

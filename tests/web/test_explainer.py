@@ -104,13 +104,16 @@ def test_who_asks_for_the_same_shares_one_answer_while_the_history_is_the_same(l
 
 
 def test_a_queue_has_an_end(lab, held) -> None:
-    explainer = background.Explainer(lab.opened)
-    first = explainer.report()
+    explainer = background.ExplanationWorker(lab.opened)
+    first = explainer.request_report()
     assert held.begun.wait(SECONDS)
-    others = [explainer.reasons(number, lambda said: str(said).encode()) for number in range(background.MOST_QUESTIONS)]
+    others = [
+        explainer.request_reasons(number, lambda said: str(said).encode())
+        for number in range(background.MOST_QUESTIONS)
+    ]
     with pytest.raises(BusyError, match="Try this page again in"):
-        explainer.reasons(99, lambda _: b"")
-    again = explainer.reasons(0, lambda _: b"another")
+        explainer.request_reasons(99, lambda _: b"")
+    again = explainer.request_reasons(0, lambda _: b"another")
     assert again is others[0]
     held.go_on.set()
     assert first.result(SECONDS) == REPORT.encode()
@@ -119,13 +122,13 @@ def test_a_queue_has_an_end(lab, held) -> None:
 
 
 def test_a_fault_while_explaining_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    explainer = background.Explainer(lab.opened)
+    explainer = background.ExplanationWorker(lab.opened)
     monkeypatch.setattr(background, "report_html", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        explainer.report().result(SECONDS)
+        explainer.request_report().result(SECONDS)
     assert "ZeroDivisionError" in capsys.readouterr().err
     monkeypatch.setattr(background, "report_html", lambda _: REPORT)
-    assert explainer.report().result(SECONDS) == REPORT.encode()
+    assert explainer.request_report().result(SECONDS) == REPORT.encode()
 
 
 def test_reasons_are_worked_out_once_for_a_history(lab, monkeypatch: pytest.MonkeyPatch) -> None:

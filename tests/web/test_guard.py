@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from support.served import ADDRESS, Visitor, page_of
-from tunedprior.web.guard import Door, is_loopback
+from tunedprior.web.guard import AccessPolicy, is_loopback
 
 TOKEN = "a-token-of-this-lab"
-LAB_SERVER = Door("0.0.0.0", TOKEN, frozenset({"labserver"}))
+LAB_SERVER = AccessPolicy("0.0.0.0", TOKEN, frozenset({"labserver"}))
 HOSTILE = pytest.mark.parametrize("lab", ["hostile"], indirect=True)
 pytestmark = pytest.mark.usefixtures("calm")
 
@@ -138,8 +138,10 @@ def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick_refusals")
-@pytest.mark.parametrize(("door", "address"), [(LAB_SERVER, "http://labserver:8000"), (Door(token=TOKEN), ADDRESS)])
-def test_a_page_takes_a_token(lab, door: Door, address: str) -> None:
+@pytest.mark.parametrize(
+    ("door", "address"), [(LAB_SERVER, "http://labserver:8000"), (AccessPolicy(token=TOKEN), ADDRESS)]
+)
+def test_a_page_takes_a_token(lab, door: AccessPolicy, address: str) -> None:
     page = page_of(lab.path, door)
     ada = Visitor(page, address).open()
     assert ada.status == 401
@@ -165,7 +167,7 @@ def test_a_page_takes_a_token(lab, door: Door, address: str) -> None:
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "/%2f/evil.example"])
 def test_a_token_leads_to_no_other_site(lab, path: str) -> None:
-    reply = Visitor(page_of(lab.path, Door(token=TOKEN))).client.get(f"{ADDRESS}{path}?token={TOKEN}")
+    reply = Visitor(page_of(lab.path, AccessPolicy(token=TOKEN))).client.get(f"{ADDRESS}{path}?token={TOKEN}")
     assert re.fullmatch(r"0; url=/(?![/\\]).*", reply.headers["refresh"])
 
 
@@ -177,7 +179,7 @@ def test_wrong_tokens_take_their_time_and_right_ones_wait_with_them(lab, monkeyp
         await waiting[-1].wait()
 
     monkeypatch.setattr("tunedprior.web.guard.asyncio.sleep", sleep)
-    page = page_of(lab.path, Door(token=TOKEN))
+    page = page_of(lab.path, AccessPolicy(token=TOKEN))
 
     async def guess() -> None:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(page), base_url=ADDRESS) as client:
@@ -221,8 +223,8 @@ def test_other_pages_load_nothing_of_this_one(
 
 def test_names_of_a_page_that_others_can_reach() -> None:
     door = LAB_SERVER
-    assert all(map(door.admits, ("labserver:8000", "10.1.2.3:8000", "localhost", "[fe80::1]:8000")))
-    assert not any(map(door.admits, ("evil.example", "labserver.evil.example", "")))
-    assert Door("lab.example").admits("lab.example:80")
+    assert all(map(door.is_host_allowed, ("labserver:8000", "10.1.2.3:8000", "localhost", "[fe80::1]:8000")))
+    assert not any(map(door.is_host_allowed, ("evil.example", "labserver.evil.example", "")))
+    assert AccessPolicy("lab.example").is_host_allowed("lab.example:80")
     assert [is_loopback(one) for one in ("127.0.0.1", "::1", "[::1]", "localhost", "127.9.9.9")] == [True] * 5
     assert [is_loopback(one) for one in ("0.0.0.0", "::", "10.0.0.1", "lab", "")] == [False] * 5

@@ -16,12 +16,12 @@ from support.postgres import needs_postgres
 from support.served import Visitor, page_of
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.studies.access import engine_of
-from tunedprior.studies.opening import database
+from tunedprior.studies.access import get_engine
+from tunedprior.studies.opening import open_database
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import OvertakenError
+from tunedprior.web.complaints import FormConflictError
 from tunedprior.web.entries import Entry
-from tunedprior.web.idempotency import FormRegister, register_of
+from tunedprior.web.idempotency import FormRegister, make_register
 from tunedprior.web.shared import SharedCampaign
 
 pytestmark = pytest.mark.usefixtures("calm")
@@ -51,10 +51,10 @@ def failing(method: Callable[..., object], error: Exception, *, after: bool) -> 
 def register(request: pytest.FixtureRequest, tmp_path: Path) -> FormRegister:
     if request.param == "journal":
         journal = JournalStorage(JournalFileBackend(str(tmp_path / "forms.log")))
-        return register_of(optuna.create_study(storage=journal))
+        return make_register(optuna.create_study(storage=journal))
     is_file = request.param == "sqlite"
     url = f"sqlite:///{tmp_path / 'forms.db'}" if is_file else request.getfixturevalue("postgres").new_database()
-    return register_of(optuna.create_study(storage=database(url)))
+    return make_register(optuna.create_study(storage=open_database(url)))
 
 
 # -- whatever goes wrong -----------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def register(request: pytest.FixtureRequest, tmp_path: Path) -> FormRegister:
 
 @pytest.mark.parametrize("error", [InputError("no"), CutError("no"), OSError("no"), AssertionError("no")], ids=repr)
 def test_a_run_that_was_not_recorded_can_be_sent_again(lab, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    campaign, form = SharedCampaign(lab.opened), idempotency.new_form()
+    campaign, form = SharedCampaign(lab.opened), idempotency.make_form_number()
     monkeypatch.setattr(Optimizer, "tell", failing(Optimizer.tell, error, after=False))
     with pytest.raises(type(error)):
         campaign.tell_unasked(form, RUN)
@@ -72,7 +72,7 @@ def test_a_run_that_was_not_recorded_can_be_sent_again(lab, monkeypatch: pytest.
 
 
 def test_a_run_that_was_written_before_the_fault_is_said_to_be_recorded(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    campaign, form = SharedCampaign(lab.opened), idempotency.new_form()
+    campaign, form = SharedCampaign(lab.opened), idempotency.make_form_number()
     monkeypatch.setattr(Optimizer, "tell", failing(Optimizer.tell, CutError(), after=True))
     assert campaign.tell_unasked(form, RUN).id == 1
     assert campaign.tell_unasked(form, RUN).id == 1
@@ -80,21 +80,21 @@ def test_a_run_that_was_written_before_the_fault_is_said_to_be_recorded(lab, mon
 
 
 def test_a_server_that_ends_between_writing_and_saying_so(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    form = idempotency.new_form()
+    form = idempotency.make_form_number()
     with monkeypatch.context() as patch:
         for name in ("settle", "release"):  # as when the power fails
             patch.setattr(idempotency.TableRegister, name, lambda *_: None)
         SharedCampaign(lab.opened).tell_unasked(form, RUN)
-    assert register_of(lab.record.study).is_claimed(form, idempotency.LEASE)
+    assert make_register(lab.record.study).is_claimed(form, idempotency.LEASE)
     assert SharedCampaign(lab.opened).tell_unasked(form, RUN).id == 1
     assert len(lab.record.trials.told) == 1
 
 
 def test_a_server_that_ends_before_writing(lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "PATIENCE", 0.0)
-    form = idempotency.new_form()
-    assert register_of(lab.record.study).claim(form, OWNER, idempotency.LEASE)
-    with pytest.raises(OvertakenError, match="is not in the campaign yet") as refused:
+    form = idempotency.make_form_number()
+    assert make_register(lab.record.study).claim(form, OWNER, idempotency.LEASE)
+    with pytest.raises(FormConflictError, match="is not in the campaign yet") as refused:
         SharedCampaign(lab.opened).tell_unasked(form, RUN)
     assert "recorded already" not in str(refused.value)
     assert not lab.record.trials.told
@@ -122,12 +122,12 @@ def test_a_fault_is_said_and_the_page_takes_the_same_form_again(lab, monkeypatch
 
 
 def test_a_form_that_says_something_else_by_now_changes_nothing(lab) -> None:
-    campaign, form = SharedCampaign(lab.opened), idempotency.new_form()
+    campaign, form = SharedCampaign(lab.opened), idempotency.make_form_number()
     campaign.tell_unasked(form, RUN)
-    with pytest.raises(OvertakenError, match="as trial 1, which says something else"):
+    with pytest.raises(FormConflictError, match="as trial 1, which says something else"):
         campaign.tell_unasked(form, Entry(RUN.setting, {"yield": 2.0}))
     campaign.withdraw(1)
-    with pytest.raises(OvertakenError, match="as trial 1, and taken back since"):
+    with pytest.raises(FormConflictError, match="as trial 1, and taken back since"):
         campaign.tell_unasked(form, RUN)
     assert not lab.record.trials.told
 
@@ -151,7 +151,7 @@ def test_eight_threads_and_two_servers_act_once_on_each_of_fifty_forms(lab, monk
     for name in ("LEASE", "PATIENCE"):
         monkeypatch.setattr(idempotency, name, 600.0)  # however busy the machine is
     servers = [SharedCampaign(lab.opened) for _ in range(2)]
-    forms = {idempotency.new_form(): Entry({"heat": 40, "acid": k / 100}, {"yield": k / 7}) for k in range(50)}
+    forms = {idempotency.make_form_number(): Entry({"heat": 40, "acid": k / 100}, {"yield": k / 7}) for k in range(50)}
     sent = [(server, form) for form in forms for server in servers for _ in range(2)]
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda one: (one[1], one[0].tell_unasked(one[1], forms[one[1]]).id), sent))
@@ -163,7 +163,7 @@ def test_eight_threads_and_two_servers_act_once_on_each_of_fifty_forms(lab, monk
 
 def test_of_all_who_claim_a_form_one_has_it(register) -> None:
     for _ in range(10):
-        form, together = idempotency.new_form(), Barrier(6)
+        form, together = idempotency.make_form_number(), Barrier(6)
 
         def claim(number: int, form: str = form, together: Barrier = together) -> bool:
             together.wait()
@@ -174,10 +174,10 @@ def test_of_all_who_claim_a_form_one_has_it(register) -> None:
 
 
 def test_who_waits_for_a_form_has_it_when_it_is_given_back(register) -> None:
-    form, has_it, go_on = idempotency.new_form(), Event(), Event()
+    form, has_it, go_on = idempotency.make_form_number(), Event(), Event()
 
     def first() -> None:
-        with idempotency.turn_of(register, form):
+        with idempotency.acquire_claim(register, form):
             has_it.set()
             assert go_on.wait(20)
             raise CutError
@@ -185,19 +185,19 @@ def test_who_waits_for_a_form_has_it_when_it_is_given_back(register) -> None:
     with ThreadPoolExecutor(1) as threads:
         held = threads.submit(first)
         assert has_it.wait(20)
-        with idempotency.turn_of(register, form, patience=0.0) as turn:
+        with idempotency.acquire_claim(register, form, patience=0.0) as turn:
             assert turn is None
         go_on.set()
-        with idempotency.turn_of(register, form, patience=20.0) as turn:
+        with idempotency.acquire_claim(register, form, patience=20.0) as turn:
             turn.settle([3, 4])
         assert isinstance(held.exception(), CutError)
-    assert register.outcome(form) == (3, 4)
-    with idempotency.turn_of(register, form) as turn:
+    assert register.get_outcome(form) == (3, 4)
+    with idempotency.acquire_claim(register, form) as turn:
         assert turn is None
 
 
 def test_a_claim_lapses_and_who_lost_it_changes_nothing(register) -> None:
-    form = idempotency.new_form()
+    form = idempotency.make_form_number()
     assert register.claim(form, "first", idempotency.LEASE)
     assert register.is_claimed(form, idempotency.LEASE)
     assert not register.is_claimed(form, 0.0)
@@ -207,9 +207,9 @@ def test_a_claim_lapses_and_who_lost_it_changes_nothing(register) -> None:
     assert not register.claim(form, "third", idempotency.LEASE)
     register.settle(form, "second", [7])
     register.release(form, "second")
-    assert register.outcome(form) == (7,)
+    assert register.get_outcome(form) == (7,)
     assert not register.claim(form, "third", 0.0)
-    assert register.outcome(idempotency.new_form()) is None
+    assert register.get_outcome(idempotency.make_form_number()) is None
 
 
 # -- the table ---------------------------------------------------------------------------------------------
@@ -220,17 +220,17 @@ def test_looking_needs_no_right_to_write_and_leaves_no_table(lab, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr("os.access", lambda _path, mode: mode != os.W_OK)  # then SQLite itself is told to refuse
         ada = Visitor(page_of(lab.path))
-        for path in ("/", "/trials", "/trials/1", f"/suggestions/{idempotency.new_form()}"):
+        for path in ("/", "/trials", "/trials/1", f"/suggestions/{idempotency.make_form_number()}"):
             assert ada.open(path).status == (404 if "suggestions" in path else 200)
         ada.open("/run").send("/run", p0="40", p1="0.5", r0="1")
         assert ada.status == 422
         assert "may be looked at, and not written" in ada.page.words
-    assert "tunedprior_forms" not in sa.inspect(engine_of(lab.opened().study)).get_table_names()
+    assert "tunedprior_forms" not in sa.inspect(get_engine(lab.opened().study)).get_table_names()
 
 
 def test_several_servers_make_the_table_at_once(lab) -> None:
-    registers = [register_of(lab.opened().study) for _ in range(4)]
-    form, together = idempotency.new_form(), Barrier(4)
+    registers = [make_register(lab.opened().study) for _ in range(4)]
+    form, together = idempotency.make_form_number(), Barrier(4)
 
     def claim(one: FormRegister) -> bool:
         together.wait()
@@ -242,8 +242,8 @@ def test_several_servers_make_the_table_at_once(lab) -> None:
 
 def test_a_form_of_another_campaign_in_the_same_database_is_unknown(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'two.db'}"
-    first, second = (register_of(optuna.create_study(storage=url, study_name=name)) for name in "ab")
-    form = idempotency.new_form()
+    first, second = (make_register(optuna.create_study(storage=url, study_name=name)) for name in "ab")
+    form = idempotency.make_form_number()
     assert first.claim(form, OWNER, idempotency.LEASE)
     first.settle(form, OWNER, [1])
-    assert second.outcome(form) is None
+    assert second.get_outcome(form) is None

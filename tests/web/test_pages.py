@@ -167,7 +167,7 @@ def test_a_run_of_ones_own(lab) -> None:
         ada.send("/run", form)
         assert (ada.status, ada.url) == (200, "/trials/1")
     told = lab.record.trials.told
-    assert [(one.setting, one.value, one.asked) for one in told] == [({"heat": 40, "acid": 0.25}, 3.0, False)]
+    assert [(one.setting, one.value, one.is_suggestion) for one in told] == [({"heat": 40, "acid": 0.25}, 3.0, False)]
     assert ada.open("/run").send("/run", p0="40", p1="0.25", r0="3").url == "/trials/2"  # run again, on purpose
 
 
@@ -236,7 +236,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         assert reply.headers["content-security-policy"].startswith("sandbox allow-scripts")
     assert drawn == ["yield"]  # once, while nothing changes
     for module in ("background", "showing"):
-        monkeypatch.setattr(f"tunedprior.web.{module}.can_draw", lambda: False)
+        monkeypatch.setattr(f"tunedprior.web.{module}.can_render_report", lambda: False)
     assert "Report" not in ada.open().page.words
     assert ada.open("/report").status == 404
 
@@ -260,7 +260,7 @@ def test_how_many_is_checked(looked_at, count: str) -> None:
 
 
 def test_an_unforeseen_error_is_said_in_words(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.web.views.rows", lambda *_: 1 / 0)
+    monkeypatch.setattr("tunedprior.web.views.make_trial_rows", lambda *_: 1 / 0)
     ada = lab.ada
     ada.client._transport.raise_server_exceptions = False
     ada.open("/trials")

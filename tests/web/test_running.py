@@ -10,7 +10,7 @@ from urllib.request import url2pathname
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.web.running import Address, door_of, leading_to, listening, run, token_given
+from tunedprior.web.running import Address, make_access_policy, open_socket, read_token, run_server, write_redirect_file
 
 
 @pytest.fixture
@@ -21,56 +21,59 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_a_port_in_use_is_said_with_what_to_do() -> None:
-    with listening("127.0.0.1", 0) as first:
+    with open_socket("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
         with pytest.raises(InputError, match=rf"Port {port} is in use.*--port {port + 1}"):
-            listening("127.0.0.1", port)
-    with listening("127.0.0.1", port):  # free again at once
+            open_socket("127.0.0.1", port)
+    with open_socket("127.0.0.1", port):  # free again at once
         pass
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
 def test_an_address_of_somebody_else(host: str) -> None:
     with pytest.raises(InputError, match=r"no address|Nothing can listen"):
-        listening(host, 0)
+        open_socket(host, 0)
 
 
 @pytest.mark.usefixtures("own_folder")
 def test_every_page_takes_a_token_unless_it_is_said_to_take_none() -> None:
     for host in ("127.0.0.1", "localhost", "0.0.0.0"):
-        made = door_of(host)
+        made = make_access_policy(host)
         assert len(made.token) >= 24
-        assert made.token != door_of(host).token
-    assert socket.gethostname().lower() in door_of("0.0.0.0").names
-    assert door_of("127.0.0.1", "twelve-letters").token == "twelve-letters"
+        assert made.token != make_access_policy(host).token
+    assert socket.gethostname().lower() in make_access_policy("0.0.0.0").names
+    assert make_access_policy("127.0.0.1", "twelve-letters").token == "twelve-letters"
     with pytest.raises(InputError, match="12 characters"):
-        door_of("0.0.0.0", "short")
-    assert door_of("127.0.0.1", needs_token=False).token is None
+        make_access_policy("0.0.0.0", "short")
+    assert make_access_policy("127.0.0.1", needs_token=False).token is None
     with pytest.raises(InputError, match=r"Everybody who can reach 0\.0\.0\.0 could write"):
-        door_of("0.0.0.0", needs_token=False)
+        make_access_policy("0.0.0.0", needs_token=False)
     with pytest.raises(InputError, match="--no-token says that there is none"):
-        door_of("127.0.0.1", "twelve-letters", needs_token=False)
+        make_access_policy("127.0.0.1", "twelve-letters", needs_token=False)
 
 
 def test_who_has_entered_stays_in_when_the_page_is_started_anew(own_folder) -> None:
-    cookie = door_of("127.0.0.1", about="a.db").pass_cookie
-    assert door_of("127.0.0.1", about="a.db").pass_cookie == cookie
-    assert door_of("127.0.0.1", about="b.db").pass_cookie != cookie  # that was another campaign
+    cookie = make_access_policy("127.0.0.1", about="a.db").pass_cookie
+    assert make_access_policy("127.0.0.1", about="a.db").pass_cookie == cookie
+    assert make_access_policy("127.0.0.1", about="b.db").pass_cookie != cookie  # that was another campaign
     secret = own_folder / "tunedprior" / "cookie_secret"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     secret.chmod(0o644)  # others may have read it
-    assert door_of("127.0.0.1", about="a.db").pass_cookie != cookie
+    assert make_access_policy("127.0.0.1", about="a.db").pass_cookie != cookie
     secret.unlink()
-    assert door_of("127.0.0.1", about="a.db").pass_cookie != cookie
-    given = [door_of("127.0.0.1", token).pass_cookie for token in ("twelve-letters", "twelve-letters", "another-token")]
+    assert make_access_policy("127.0.0.1", about="a.db").pass_cookie != cookie
+    given = [
+        make_access_policy("127.0.0.1", token).pass_cookie
+        for token in ("twelve-letters", "twelve-letters", "another-token")
+    ]
     assert given[0] == given[1] != given[2]  # with another token everybody has to show it again
 
 
 def test_a_page_is_served_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))  # no folder can be made there
-    assert door_of("127.0.0.1").pass_cookie != door_of("127.0.0.1").pass_cookie
-    with leading_to(Address("127.0.0.1", 8000, "abc")) as opened:
+    assert make_access_policy("127.0.0.1").pass_cookie != make_access_policy("127.0.0.1").pass_cookie
+    with write_redirect_file(Address("127.0.0.1", 8000, "abc")) as opened:
         assert opened.startswith("file://")
 
 
@@ -78,22 +81,22 @@ def test_a_token_of_ones_own_is_in_a_file_or_in_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("TUNEDPRIOR_TOKEN", raising=False)
-    assert token_given(None) is None
+    assert read_token(None) is None
     monkeypatch.setenv("TUNEDPRIOR_TOKEN", "from-the-environment")
-    assert token_given(None) == "from-the-environment"
+    assert read_token(None) == "from-the-environment"
     file = tmp_path / "token"
     with pytest.raises(InputError, match="No token can be read from"):
-        token_given(file)
+        read_token(file)
     file.write_text("one-of-my-own\n")
     file.chmod(0o644)
     with pytest.raises(InputError, match=r"Others may use .*chmod 600"):
-        token_given(file)
+        read_token(file)
     file.chmod(0o600)
-    assert token_given(file) == "one-of-my-own"
+    assert read_token(file) == "one-of-my-own"
     for wrong in (b"", b"one\ntwo", b"\xff\xfe\x00"):
         file.write_bytes(wrong)
         with pytest.raises(InputError, match="in one line"):
-            token_given(file)
+            read_token(file)
 
 
 def test_what_to_open() -> None:
@@ -118,13 +121,13 @@ def test_a_browser_is_given_a_file_of_this_users_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr("tunedprior.web.running._has_screen", lambda: True)
     monkeypatch.setattr("tunedprior.web.running.uvicorn.Server.run", lambda *_, **__: opened.wait(60))
     address = Address("127.0.0.1", 8000, "not<for>everybody")
-    with listening("127.0.0.1", 0) as at:
-        run(lambda *_: None, at, address, lambda: None)
+    with open_socket("127.0.0.1", 0) as at:
+        run_server(lambda *_: None, at, address, lambda: None)
     ((url, text, mode),) = seen
     assert url.startswith("file://")
     assert "everybody" not in url  # a browser's arguments are seen by all
     assert f"url={address.url}" in text
     assert mode == 0o600
     assert not Path(url2pathname(urlsplit(url).path)).exists()  # nothing is left
-    with leading_to(Address("127.0.0.1", 8000, None)) as plain:
+    with write_redirect_file(Address("127.0.0.1", 8000, None)) as plain:
         assert plain == "http://127.0.0.1:8000/"

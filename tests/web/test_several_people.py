@@ -10,7 +10,7 @@ import pytest
 from support.served import page_of
 from tunedprior.errors import InputError
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import OvertakenError
+from tunedprior.web.complaints import FormConflictError
 from tunedprior.web.entries import Entry, ResultForm
 from tunedprior.web.shared import SharedCampaign
 
@@ -84,14 +84,14 @@ def test_two_servers_take_a_result_once(lab) -> None:
         calls = [partial(one.tell, suggestion.trial, entry) for one, entry in zip(servers, entries, strict=True)]
         found = at_once(*(partial(outcome, call) for call in calls))
         assert len(lab.record.trials.told) == round_ + 1
-        assert sum(isinstance(one, OvertakenError) for one in found) >= 1
+        assert sum(isinstance(one, FormConflictError) for one in found) >= 1
 
 
 def test_two_servers_take_a_run_of_ones_own_once(lab) -> None:
     servers = [SharedCampaign(lab.opened) for _ in range(2)]
     entry = Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
     for round_ in range(5):
-        form = idempotency.new_form()
+        form = idempotency.make_form_number()
         at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers * 2))
         assert len(lab.record.trials.told) == round_ + 1
         assert servers[1].tell_unasked(form, entry).id == lab.record.trials.told[-1].id
@@ -100,7 +100,7 @@ def test_two_servers_take_a_run_of_ones_own_once(lab) -> None:
 def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "LEASE", 0.0)  # every claim has lapsed at once
     servers = [SharedCampaign(lab.opened) for _ in range(3)]
-    form, entry = idempotency.new_form(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
+    form, entry = idempotency.make_form_number(), Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})
     at_once(*(partial(outcome, partial(one.tell_unasked, form, entry)) for one in servers))
     history = lab.record.trials
     assert [one.id for one in history.told] == [1]
@@ -108,7 +108,7 @@ def test_servers_that_were_held_up_take_a_run_once_all_the_same(lab, monkeypatch
 
 
 def test_a_run_that_is_refused_can_be_sent_again(lab) -> None:
-    campaign, form = SharedCampaign(lab.opened), idempotency.new_form()
+    campaign, form = SharedCampaign(lab.opened), idempotency.make_form_number()
     with pytest.raises(InputError, match="heat"):
         campaign.tell_unasked(form, Entry({"heat": 4000, "acid": 0.5}, {"yield": 1.0}))
     assert campaign.tell_unasked(form, Entry({"heat": 40, "acid": 0.5}, {"yield": 1.0})).id == 1
@@ -135,12 +135,12 @@ def test_what_others_write_into_the_file_is_seen_at_once(lab) -> None:
 
 
 def test_the_same_result_is_recognised(lab) -> None:
-    form = ResultForm(lab.record.space, lab.record.suggester.aims)
+    form = ResultForm(lab.record.space, lab.record.suggester.goals)
     lab.record.tell({"heat": 40, "acid": 0.5}, 7.5, note="so")
     told = lab.record.trials.told[0]
-    same = form.entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": " so "})
+    same = form.parse_entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": " so "})
     assert same.is_told_by(told, form.aims)
     others = ({"r0": "7.6"}, {"p0": "45"}, {"note": "no"}, {"r0": "", "outcome": "failed"})
     for other in others:
-        entry = form.entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": "so", **other})
+        entry = form.parse_entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": "so", **other})
         assert not entry.is_told_by(told, form.aims)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.methods.choosers.turns import Responses
 from benchmarks.methods.rivals.source import gaussian_process
-from tunedprior.numerics.isolation import quietly
+from tunedprior.numerics.isolation import silence_warnings
 from tunedprior.problem.box import Box
 from tunedprior.problem.space import Setting, Space
 
@@ -43,7 +43,7 @@ class NoisyHypervolume:
         seed: int,
         pool: pd.DataFrame | None = None,
     ) -> None:
-        self._names, self._box = list(space), Box.around(Space.parse(space))
+        self._names, self._box = list(space), Box.enclose(Space.parse(space))
         self._signs, self._reference = torch.as_tensor(-signs), torch.as_tensor(-signs * reference)
         self._seed, self._pool = seed, pool
         self._settings: list[Setting] = []
@@ -58,7 +58,7 @@ class NoisyHypervolume:
         """Where the hypervolume is expected to grow most."""
         inputs = self._inputs(pd.DataFrame(self._settings))
         y = torch.tensor(self._responses, dtype=torch.float64) * self._signs
-        with torch.random.fork_rng(), quietly():
+        with torch.random.fork_rng(), silence_warnings():
             torch.manual_seed(self._seed + len(self._settings))
             growth = qLogNoisyExpectedHypervolumeImprovement(
                 ModelListGP(*(gaussian_process(inputs, column[:, None]) for column in y.T)),
@@ -71,7 +71,7 @@ class NoisyHypervolume:
 
     def _inputs(self, settings: pd.DataFrame) -> Tensor:
         """In the unit cube."""
-        return (1 + self._box.inputs(self._box.codes(settings[self._names]))) / 2
+        return (1 + self._box.to_kernel_inputs(self._box.encode(settings[self._names]))) / 2
 
     def _over_the_box(self, growth: qLogNoisyExpectedHypervolumeImprovement) -> Setting:
         bounds = torch.tensor([[0.0], [1.0]], dtype=torch.float64).expand(2, len(self._names))

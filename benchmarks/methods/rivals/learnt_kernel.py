@@ -15,7 +15,7 @@ from benchmarks.methods.rivals.source import Rival, Source, gaussian_process, on
 from tunedprior.errors import FactorisationError
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import LeastSquares, select
-from tunedprior.machines.least_squares import leave_one_out_residuals
+from tunedprior.machines.least_squares import compute_loo_residuals
 from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS, PARAMETER_BOUNDS
 from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.observations import Observations
@@ -71,7 +71,7 @@ def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture, float]:
 
     def error_and_gradients() -> tuple[Tensor, tuple[Tensor, ...]]:
         gram = kernel(source.inputs).to_dense() + log_lam.exp() * torch.eye(len(y)).to(y)
-        error = (leave_one_out_residuals(cholesky(gram), y) ** 2).mean()
+        error = (compute_loo_residuals(cholesky(gram), y) ** 2).mean()
         return error, torch.autograd.grad(error, list(parameters.values()))
 
     try:

@@ -47,8 +47,8 @@ class Source:
         """From a table, with repeated settings averaged."""
         parsed = Space.parse(space)
         data = read_old_data(old, parsed, direction=direction)
-        box = Box.around(parsed, data.settings)
-        inputs, y = average_replicates(box.inputs(box.codes(data.settings)), data.response, data.labels)
+        box = Box.enclose(parsed, data.settings)
+        inputs, y = average_replicates(box.to_kernel_inputs(box.encode(data.settings)), data.response, data.labels)
         if data.labels:  # good or bad, whichever way numbers run; methods that copy values need some scale for them
             y = (1 + y) / 2
         elif direction == "minimize":
@@ -93,7 +93,7 @@ class Source:
 
     def unit(self, codes: Tensor) -> Tensor:
         """Codes of settings in the unit cube."""
-        return (1 + self.box.inputs(codes)) / 2
+        return (1 + self.box.to_kernel_inputs(codes)) / 2
 
 
 class OnCodes(Model):
@@ -130,7 +130,7 @@ class Rival(ABC):
         """The fitted model, over codes."""
         if observations.noise_std is not None:
             raise InputError("Rivals learn the noise from the data; leave noise_std out.")
-        return OnCodes(self.model(self.source.unit(observations.codes), observations), self.source.unit)
+        return OnCodes(self.model(self.source.unit(observations.X), observations), self.source.unit)
 
     @abstractmethod
     def model(self, inputs: Tensor, observations: Observations) -> Model:

@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from benchmarks.problems.pairs import LOG_INPUTS, PAIRS, read_pair
 from benchmarks.studies.audits.spoiled import TARGET, Clean
 from benchmarks.studies.audits.spoilers import SPOILERS
-from tunedprior.audit import Audit, audit_of
+from tunedprior.audit import Audit, run_audit
 from tunedprior.audit.coverage import NEAR
 from tunedprior.errors import InputError
 
@@ -91,7 +91,7 @@ def of_a_spoiled_copy(job: SpoiledJob, folder: Path) -> list[float]:
         path = Path(place) / "old.csv"
         path.write_bytes(copy.content)
         try:
-            found = audit_of(path, clean.pair.space, TARGET, clean.pair.direction, rehearse=False)
+            found = run_audit(path, clean.pair.space, TARGET, clean.pair.direction, rehearse=False)
         except InputError:  # it says what is wrong, but it is no audit
             return [0.0, 0.0, 1.0]
     others = [one for one in found.faults if one.kind not in copy.kinds]
@@ -102,7 +102,7 @@ def of_a_clean_source(job: CleanJob, folder: Path) -> list[float]:
     """What the audit says of it beside what else says so: see `OF_A_CLEAN_SOURCE`."""
     pair, path = read_pair(folder, job.pair), folder / job.pair / "source.csv"
     started = time.perf_counter()
-    found = audit_of(path, pair.space, TARGET, pair.direction, seed=job.seed)
+    found = run_audit(path, pair.space, TARGET, pair.direction, seed=job.seed)
     seconds = time.perf_counter() - started
     table = pd.read_csv(path)
     explained, first_two = _by_a_forest(table, pair.space, _logarithm(found), job.seed)

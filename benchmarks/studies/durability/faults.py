@@ -23,9 +23,9 @@ import pandas as pd
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import TunedPriorError
 from tunedprior.problem.trials import History
-from tunedprior.studies.access import engine_of
+from tunedprior.studies.access import get_engine
 from tunedprior.web.entries import Entry
-from tunedprior.web.shared import SharedCampaign, version_of
+from tunedprior.web.shared import SharedCampaign, compute_version
 
 BEFORE, AFTER, KILL = "raises before", "raises after", "dies"
 MODES = (BEFORE, AFTER, KILL)
@@ -93,7 +93,7 @@ def _disk_error() -> sqlite3.OperationalError:
 
 def _in_database(fault: Fault, opt: Optimizer) -> None:
     """Have every statement and every commit of the campaign's database be a step."""
-    dialect = engine_of(opt.study).dialect
+    dialect = get_engine(opt.study).dialect
     for name in ("do_execute", "do_executemany", "do_execute_no_params", "do_commit"):
         act = getattr(dialect, name)
 
@@ -176,7 +176,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "page: correct": Operation(
         lambda page: page.amend(
-            1, version_of(page.trial(1)), _entry({"y": 9.0}, dict(_campaign_history().told[0].setting))
+            1, compute_version(page.get_trial(1)), _entry({"y": 9.0}, dict(_campaign_history().told[0].setting))
         ),
         _amended,
         True,

@@ -138,16 +138,16 @@ def _actor(url: str, what: str) -> Callable[[int], str]:
         return run
     if through == "page":
         from tunedprior.web.entries import Entry
-        from tunedprior.web.shared import SharedCampaign, version_of
+        from tunedprior.web.shared import SharedCampaign, compute_version
 
         shared = SharedCampaign(lambda: Optimizer.load(url))
 
         def post(number: int) -> str:
-            now = shared.trial(number)
+            now = shared.get_trial(number)
             if change == "withdraw":
                 shared.withdraw(number)
             else:
-                shared.amend(number, version_of(now), Entry(now.setting, {"y": _AFTER}, note=now.note))
+                shared.amend(number, compute_version(now), Entry(now.setting, {"y": _AFTER}, note=now.note))
             return "done"
 
         return post

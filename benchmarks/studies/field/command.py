@@ -42,7 +42,7 @@ from benchmarks.studies.field.jobs import (
 )
 from benchmarks.studies.field.tables import HEADLINE, field_tables
 from benchmarks.tables import DOCS, write_tables
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks field --pairs DIR"
@@ -130,7 +130,7 @@ def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:
     unknown = [name for name in arguments.peers or () if name not in ALL_PEERS]
     if unknown:
         known = ", ".join(map(repr, ALL_PEERS))  # some names have commas
-        raise InputError(f"Peers are {known}; there is no {listed(map(repr, unknown))}.")
+        raise InputError(f"Peers are {known}; there is no {format_list(map(repr, unknown))}.")
     if arguments.pairs is not None:
         used = {one.problem for one in size.contests} | {one.problem for one in size.cost}
         for name in PAIRS:

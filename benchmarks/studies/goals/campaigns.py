@@ -135,7 +135,10 @@ def bounded(job: NoisyJob) -> list[float]:
         results += 1
         if results >= FIRST_BOUND:
             regret = 1 - function.respond(optimizer.recommend().setting)  # the function's best is 1
-            bound, gain = optimizer.remaining().bound, optimizer.remaining(more_than=WORTHWHILE).probability
+            bound, gain = (
+                optimizer.estimate_remaining().bound,
+                optimizer.estimate_remaining(more_than=WORTHWHILE).probability,
+            )
             found.extend((regret, float(bound), float(gain)))
 
     in_turn(Ours(optimizer), _Noisy(job), job.trials, after=look)

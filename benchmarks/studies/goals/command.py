@@ -59,7 +59,7 @@ from benchmarks.studies.goals.one_suggestion import two_responses
 from benchmarks.studies.goals.tables import goal_tables
 from benchmarks.studies.speed.command import machine, store
 from benchmarks.tables import DOCS, write_tables
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 
 _COMMAND = "python -m benchmarks goals"
@@ -146,7 +146,7 @@ def _refuse(arguments: argparse.Namespace, size: Size) -> None:
     """What cannot be run, before anything is."""
     unknown = [name for name in arguments.methods or () if name not in METHODS]
     if unknown:
-        raise InputError(f"Methods are {', '.join(METHODS)}; there is no {listed(unknown)}.")
+        raise InputError(f"Methods are {', '.join(METHODS)}; there is no {format_list(unknown)}.")
     if arguments.only == "mixtures" and arguments.pairs is None and not arguments.tables:
         raise InputError("Measured pairs are not part of the project; say where they are with --pairs DIR.")
     if arguments.pairs is not None:

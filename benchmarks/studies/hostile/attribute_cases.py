@@ -10,7 +10,7 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState, create_trial
 
 from tunedprior.integrations.optuna.sampler import TunedPriorSampler
-from tunedprior.studies.access import id_of, set_study_attribute, storage_of
+from tunedprior.studies.access import get_storage, get_storage_id, set_study_attribute
 from tunedprior.studies.histories import CHOSEN
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "gas": CategoricalDistribution(("air", "argon"))}
@@ -83,7 +83,7 @@ def goes_on(number: int) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _suggest(study)  # keeps what was learnt, which is then spoilt
-        for kept in storage_of(study).get_study_system_attrs(id_of(study)):
+        for kept in get_storage(study).get_study_system_attrs(get_storage_id(study)):
             if kept.startswith(name):
                 set_study_attribute(study, kept, value)
         study.sampler = TunedPriorSampler(old, seed=0, search_space=SPACE)

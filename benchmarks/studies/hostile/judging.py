@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.studies.hostile import attribute_cases, sqlite_cases, text_cases
 from tunedprior.desk.space_file import read_space_file
 from tunedprior.errors import TunedPriorError
-from tunedprior.problem.constraint_forms import constraints_from
+from tunedprior.problem.constraint_forms import parse_constraints
 from tunedprior.problem.space import Space
 
 #: Taken as it is: a file that says the same as before, a text that can be understood, a study that goes on.
@@ -99,7 +99,7 @@ def _cases(kind: str, first: int, count: int, folder: Path) -> Iterator[tuple[st
     elif kind == "constraints":
         space = Space.parse({"a": (0.0, 10.0), "b": (0.1, 10.0, "log"), "flow rate": (1.0, 9.0)})
         for text in text_cases.constraint_texts(first + count)[first:]:
-            yield repr(text[:60]), lambda text=text: bool(constraints_from([text], space.parameters))
+            yield repr(text[:60]), lambda text=text: bool(parse_constraints([text], space.parameters))
     else:
         for number in numbers:
             name = str(attribute_cases.ATTRIBUTES[number])[:80]

@@ -39,7 +39,7 @@ def loaded_from(path: Path) -> str:
         warnings.simplefilter("ignore")
         opt = Optimizer.load(f"sqlite:///{path}")
         table = opt.history
-        facts = [repr(opt.space), repr(opt.suggester.aims), repr(opt.trials), json.dumps(opt.summary, default=str)]
+        facts = [repr(opt.space), repr(opt.suggester.goals), repr(opt.trials), json.dumps(opt.summary, default=str)]
     return "\n".join([*facts, table.to_csv(index=False)])
 
 

@@ -85,7 +85,7 @@ class Problem:
         ]
         history = History(tuple(told))
         for setting in self.rows(pending)[self.names].to_dict("records"):
-            history = history.asked(setting)
+            history = history.append_pending(setting)
         return history
 
     def optimizer(self, sets: int = 1, rows: int = _OLD) -> Optimizer:
@@ -123,7 +123,7 @@ def _with_inputs(job: InputsJob) -> list[float]:
     many = seconds_of(lambda: priors.append(pretrain(problem.rows(_MANY), problem.space)))
     fit = priors[0].fit
     by_features = isinstance(fit, FeatureFit)
-    return [*of_making, many, float(by_features), fit.map.missing if by_features else np.nan, priors[0].error]
+    return [*of_making, many, float(by_features), fit.feature_map.missing if by_features else np.nan, priors[0].error]
 
 
 def _with_trials(job: TrialsJob) -> list[float]:
@@ -132,13 +132,13 @@ def _with_trials(job: TrialsJob) -> list[float]:
     fits = []
     first = seconds_of(lambda: fits.append(suggester.fit(history)) or suggester.suggest(history, fitted=fits[0]))
     longer: list[History] = []
-    telling = seconds_of(lambda: longer.append(history.with_result(history.told[0].setting, 0.5)))
+    telling = seconds_of(lambda: longer.append(history.append_result(history.told[0].setting, 0.5)))
 
     def following() -> None:
         fitted = suggester.fit(longer[0], before=fits[0])
         suggester.suggest(longer[0], fitted=fitted)
 
-    return [first, seconds_of(following), telling, float(len(fits[0].observations.codes)), peak_memory()]
+    return [first, seconds_of(following), telling, float(len(fits[0].observations.X)), peak_memory()]
 
 
 def _with_pending(job: PendingJob) -> list[float]:

@@ -17,7 +17,7 @@ from benchmarks.studies.scale.own_process import alone
 from benchmarks.studies.speed.learning import peak_memory, rough
 from tunedprior import WeightPrior
 from tunedprior.algorithm1.partition_sums import Pieces
-from tunedprior.algorithm1.partitioned import Summing, in_this_process, pretrain_partitions
+from tunedprior.algorithm1.partitioned import TaskSummer, pretrain_partitions, sum_in_process
 from tunedprior.numerics.tree_sums import SumT
 
 #: What is kept of either side: seconds in all, of each pass and of processors; GiB at the most and before it began.
@@ -112,7 +112,7 @@ def _relative(one: torch.Tensor, other: torch.Tensor) -> float:
 class Timed:
     """Sums as another computes them, with the seconds of each pass."""
 
-    summing: Summing
+    summing: TaskSummer
     seconds: list[float] = field(default_factory=list)
 
     def __call__(self, measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
@@ -132,7 +132,7 @@ def _learnt(job: RowsJob, folder: str, timed: Timed, **options: int) -> tuple[We
 def in_one_pass(job: RowsJob, folder: str) -> tuple[WeightPrior, list[float]]:
     """All rows as one task of this process: each sum is made by adding one table after the other."""
     before, begun = peak_memory(), time.process_time()
-    prior, seconds = _learnt(job, folder, Timed(in_this_process), rows_per_task=_ONE_TASK)
+    prior, seconds = _learnt(job, folder, Timed(sum_in_process), rows_per_task=_ONE_TASK)
     return prior, [*seconds, time.process_time() - begun, peak_memory(), before]
 
 
@@ -141,7 +141,7 @@ def on_workers(job: RowsJob, folder: str) -> tuple[WeightPrior, list[float]]:
     import dask
     from distributed import Client, LocalCluster
 
-    from tunedprior.integrations.dask import OnWorkers
+    from tunedprior.integrations.dask import DaskTreeSum
 
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": WORKERS_HAVE}),
@@ -151,7 +151,7 @@ def on_workers(job: RowsJob, folder: str) -> tuple[WeightPrior, list[float]]:
         Client(cluster) as client,
     ):
         before, begun = max(client.run(_imported).values()), _busy(client)
-        prior, seconds = _learnt(job, folder, Timed(OnWorkers(client)))
+        prior, seconds = _learnt(job, folder, Timed(DaskTreeSum(client)))
         return prior, [*seconds, _busy(client) - begun, max(client.run(peak_memory).values()), before]
 
 

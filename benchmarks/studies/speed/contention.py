@@ -92,6 +92,6 @@ def workers(options: Options) -> list[Row]:
 
 def settings_of_campaign(suggester: Suggester, num_inputs: int, steps: int, seed: int) -> list[Setting]:
     """All settings of a campaign with this suggester."""
-    optimizer = Optimizer.of(suggester, seed)
+    optimizer = Optimizer.from_suggester(suggester, seed)
     simulate(optimizer, BY_INPUTS[num_inputs].respond, steps)
     return [trial.setting for trial in optimizer.trials.told]

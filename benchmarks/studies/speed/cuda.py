@@ -9,7 +9,7 @@ from torch.utils.benchmark import Timer
 
 from benchmarks.studies.speed.data import BY_INPUTS, SEED
 from benchmarks.studies.speed.timing import Options, Row
-from tunedprior.beliefs import FixedReweighted
+from tunedprior.beliefs import FixedReweightedKernel
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import AlphaFit
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
@@ -44,13 +44,13 @@ def pretraining(options: Options) -> list[Row]:
     kernel = SquaredExponential(torch.ones(5, dtype=torch.float64)).cuda().requires_grad_(False)
     rows = []
     for most in (512, 2048):
-        feature_map = FeatureMap.of(kernel, points, most)
-        equations = NormalEquations.of(feature_map, points, y)
+        feature_map = FeatureMap.from_largest_features(kernel, points, most)
+        equations = NormalEquations.from_rows(feature_map, points, y)
         fit = equations.solve(0.01)
         size = len(feature_map)
-        normal = least_seconds(partial(NormalEquations.of, feature_map, points, y), 1)
+        normal = least_seconds(partial(NormalEquations.from_rows, feature_map, points, y), 1)
         solution = least_seconds(partial(equations.solve, 0.01))
-        leave_one_out = least_seconds(partial(fit.leave_one_out_error, points, y), 1)
+        leave_one_out = least_seconds(partial(fit.compute_loo_error, points, y), 1)
         rows.append(
             {
                 "rows": count,
@@ -60,7 +60,7 @@ def pretraining(options: Options) -> list[Row]:
                 "solve": solution,
                 "leave_one_out": leave_one_out,
                 "seconds": normal + solution + leave_one_out,
-                "error": fit.leave_one_out_error(points, y),
+                "error": fit.compute_loo_error(points, y),
                 # Half of ΦᵀΦ, in blocks of 512; a triangular solve for every row.
                 "normal_flops": count * size**2 * (1 + 1 / ceil(size / 512)) / normal,
                 "leave_one_out_flops": count * size**2 / leave_one_out,
@@ -80,8 +80,8 @@ def blocks(options: Options) -> list[Row]:
         anchors = 2 * torch.rand(200, num_inputs, generator=random, dtype=torch.float64) - 1
         y = torch.as_tensor(BY_INPUTS[num_inputs](anchors.numpy()))
         lengthscale = torch.full((num_inputs,), 0.8, dtype=torch.float64)
-        fit = AlphaFit.by_evidence(anchors, (y - y.mean()) / y.std(), lengthscale)
-        kernel = FixedReweighted(fit.kernel, anchors, fit.alpha, by_features=True).cuda()
+        fit = AlphaFit.fit_by_evidence(anchors, (y - y.mean()) / y.std(), lengthscale)
+        kernel = FixedReweightedKernel(fit.kernel, anchors, fit.alpha, by_features=True).cuda()
         left, right = (
             (2 * torch.rand(count, n, num_inputs, generator=random, dtype=torch.float64) - 1).cuda() for n in (50, 1024)
         )

@@ -10,7 +10,7 @@ from benchmarks.problems.kinds import old_data
 from benchmarks.studies.speed.data import BY_INPUTS, OLD_ROWS, SEED
 from benchmarks.studies.speed.timing import Options, Row, in_turns
 from tunedprior import pretrain
-from tunedprior.beliefs import FixedReweighted
+from tunedprior.beliefs import FixedReweightedKernel
 
 
 def entries(options: Options) -> list[Row]:
@@ -28,9 +28,9 @@ def _entries(base: torch.nn.Module, anchors: torch.Tensor, alpha: torch.Tensor) 
     num_inputs, random = anchors.shape[1], torch.Generator().manual_seed(SEED)
     left, right = (2 * torch.rand(n, num_inputs, generator=random, dtype=torch.float64) - 1 for n in (50, 1024))
     made = time.perf_counter()
-    features = FixedReweighted(base, anchors, alpha)
+    features = FixedReweightedKernel(base, anchors, alpha)
     made = time.perf_counter() - made
-    exact = FixedReweighted(base, anchors, alpha, by_features=False)
+    exact = FixedReweightedKernel(base, anchors, alpha, by_features=False)
     some = left[:10], right[:100]  # the exact sum of the whole block would take minutes
     with torch.no_grad():
         sides = {"features": partial(features.forward, left, right), "exact": partial(exact.forward, *some)}

@@ -53,7 +53,7 @@ def learn_from(what: str, size: int, num_inputs: int) -> Row:
     started = time.perf_counter()
     prior = pretrain(old, space) if what == "pretrain" else Optimizer(space, old)
     taken = time.perf_counter() - started
-    more = {"features": len(prior.fit.map), "error": prior.error} if isinstance(prior, WeightPrior) else {}
+    more = {"features": len(prior.fit.feature_map), "error": prior.error} if isinstance(prior, WeightPrior) else {}
     found = {"what": what, "rows": size, "inputs": num_inputs, "seconds": taken, "table": before}
     return found | {"peak": peak_memory()} | more
 

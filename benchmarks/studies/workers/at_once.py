@@ -16,7 +16,7 @@ from benchmarks.studies.workers.at_work import STUDY
 from benchmarks.studies.workers.one_trial import PROBLEM, seconds_of_a_trial
 from benchmarks.studies.workers.prefilled import SQLITE, database, distributions_of, storage_of, study_with, trials_of
 from benchmarks.studies.workers.samplers import function_of, make_sampler
-from tunedprior.integrations.storages import shared_storage
+from tunedprior.integrations.storages import open_shared_storage
 
 #: What is kept of each job.
 OF_ASKING = ("own seconds", "own different", "rival seconds", "rival different")
@@ -89,7 +89,7 @@ def _in_processes(method: str, trials: int, seed: int) -> tuple[float, Settings]
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["benchmarks.studies.workers.at_work"])
     with database(SQLITE) as (url, _):
-        storage = shared_storage(url)
+        storage = open_shared_storage(url)
         study_with(storage, STUDY, optuna.samplers.RandomSampler(), trials_of(function, trials, seed))
         storage.engine.dispose()
         together, answers = context.Barrier(COUNT + 1), context.Queue()
@@ -118,7 +118,7 @@ def _one_asks(
     torch.set_num_threads(1)
     function = function_of(PROBLEM)
     sampler = make_sampler(method, function, 1000 * seed + number)
-    study = optuna.load_study(study_name=STUDY, storage=shared_storage(url), sampler=sampler)
+    study = optuna.load_study(study_name=STUDY, storage=open_shared_storage(url), sampler=sampler)
     seconds_of_a_trial(study, function)
     together.wait(_PATIENCE)
     answers.put(_setting(study, function))

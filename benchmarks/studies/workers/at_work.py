@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from benchmarks.studies.workers.ledger import HELD, RESULT, TOLD, Ledger
 from benchmarks.studies.workers.samplers import function_of, make_sampler
-from tunedprior.integrations.storages import shared_storage
+from tunedprior.integrations.storages import open_shared_storage
 from tunedprior.integrations.workers import run_worker
 
 #: Points of a trial at which a worker can be held.
@@ -64,7 +64,9 @@ STUDY = "workers"
 
 def shared_study(post: Post, sampler: BaseSampler | None = None) -> Study:
     """The study, made by whoever comes first."""
-    storage = shared_storage(post.url, heartbeat_interval=post.interval, grace_period=post.grace, busy_timeout=20.0)
+    storage = open_shared_storage(
+        post.url, heartbeat_interval=post.interval, grace_period=post.grace, busy_timeout=20.0
+    )
     return optuna.create_study(
         storage=storage, sampler=sampler, study_name=STUDY, direction="maximize", load_if_exists=True
     )

@@ -22,7 +22,8 @@ def objective(trial: optuna.Trial) -> float:
 
 
 if __name__ == "__main__":
-    # Runs of something else that depends on x and y in a similar way: shifted, scaled and upside down.
+    # Runs of something else that depends on x and y in a similar way: shifted, scaled and upside
+    # down.
     settings = np.random.default_rng(0).uniform(-5, 5, (40, 2))
     old = pd.DataFrame(settings, columns=["x", "y"])
     old["response"] = 30 - 0.5 * (old["x"] - 0.7) ** 2 - (old["y"] + 1.8) ** 2

@@ -15,7 +15,11 @@ from torch import Tensor
 
 from tunedprior.average.acquisition import MixtureAcquisition, Moments
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.numerics.log_improvements import log_closeness, log_excess, log_within
+from tunedprior.numerics.log_improvements import (
+    compute_log_closeness,
+    compute_log_excess,
+    compute_log_probability_within,
+)
 
 #: Closer to a target than this, in standard deviations of the response, nothing is worth improving.
 CLOSE_ENOUGH = 1e-3
@@ -23,7 +27,7 @@ _LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class ScaledGoal:
     """u(f) of one response, in units of its observations: f itself, or minus its distance to the target.
 
     Attributes:
@@ -38,34 +42,37 @@ class Wanted:
     low: float = torch.inf
     high: float = torch.inf
 
-    def utility(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def compute_utility(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """u of responses."""
         if self.low == torch.inf:
             return y
         return -torch.maximum(self.low - y, y - self.high).clamp_min(0.0)
 
-    def log_above(self, level: Float[Tensor, "..."], moments: Moments) -> Float[Tensor, "..."]:
+    def compute_log_improvement(self, level: Float[Tensor, "..."], moments: Moments) -> Float[Tensor, "..."]:
         """log E[(u(f) - level)₊] = log Σ_s w_s E_s[…], for each level (the first axis) and setting (the last)."""
         mean, sigma = moments
         level = level[..., None, None]
         if self.low == torch.inf:
-            each = log_excess(level, mean, sigma)
+            each = compute_log_excess(level, mean, sigma)
         else:
-            each = log_closeness((-level).clamp_min(CLOSE_ENOUGH), mean, sigma, self.low, self.high)
+            each = compute_log_closeness((-level).clamp_min(CLOSE_ENOUGH), mean, sigma, self.low, self.high)
         return (each + self.weights.log()[:, None]).logsumexp(-2)
 
-    def mean_and_variance(self, moments: Moments) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
+    def compute_moments(self, moments: Moments) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
         """Of u(f), under the mixture; a distance is the sum of how far f is below the target, or above it."""
         mean, sigma = moments
         square = mean.square() + sigma.square()
         if self.low != torch.inf:
-            below, above = _shortfall((self.low - mean) / sigma), _shortfall((mean - self.high) / sigma)
+            below, above = (
+                _compute_shortfall_moments((self.low - mean) / sigma),
+                _compute_shortfall_moments((mean - self.high) / sigma),
+            )
             mean, square = -sigma * (below[0] + above[0]), sigma.square() * (below[1] + above[1])
         middle = self.weights @ mean
         return middle, (self.weights @ square - middle.square()).clamp_min(1e-12)
 
 
-def _shortfall(u: Float[Tensor, "..."]) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
+def _compute_shortfall_moments(u: Float[Tensor, "..."]) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
     """E[(u - Z)₊] = u Φ + φ and E[(u - Z)₊²] = (1 + u²) Φ + u φ, for a standard normal Z."""
     density, below = (-u.square() / 2).exp() / (2 * torch.pi) ** 0.5, torch.special.ndtr(u)
     return u * below + density, (1 + u.square()) * below + u * density
@@ -74,25 +81,25 @@ def _shortfall(u: Float[Tensor, "..."]) -> tuple[Float[Tensor, "..."], Float[Ten
 Term = Callable[[Mapping[str, Moments]], Float[Tensor, " b"]]
 
 
-def log_improvement(wanted: Wanted, best: Float[Tensor, ""]) -> Term:
+def make_improvement_term(wanted: ScaledGoal, best: Float[Tensor, ""]) -> Term:
     """log E[(u(f) - best)₊]."""
-    return lambda at: wanted.log_above(best, at[wanted.response])
+    return lambda at: wanted.compute_log_improvement(best, at[wanted.response])
 
 
-def log_weighted_improvement(each: Sequence[Wanted], worths: Sequence[float], best: float) -> Term:
+def make_weighted_improvement_term(each: Sequence[ScaledGoal], worths: Sequence[float], best: float) -> Term:
     """log E[(Σ_r ω_r u_r(f_r) - best)₊], where the sum is taken as normal, with its own mean and variance."""
 
-    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
-        found = [one.mean_and_variance(at[one.response]) for one in each]
+    def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        found = [one.compute_moments(at[one.response]) for one in each]
         mean = torch.stack([worth * m for worth, (m, _) in zip(worths, found, strict=True)]).sum(0)
         variance = torch.stack([worth**2 * v for worth, (_, v) in zip(worths, found, strict=True)]).sum(0)
-        return log_excess(mean.new_tensor(best), mean, variance.sqrt())
+        return compute_log_excess(mean.new_tensor(best), mean, variance.sqrt())
 
-    return term
+    return compute_term
 
 
-def log_hypervolume_improvement(
-    each: Sequence[Wanted], front: Float[Tensor, "n m"], reference: Float[Tensor, " m"]
+def make_hypervolume_term(
+    each: Sequence[ScaledGoal], front: Float[Tensor, "n m"], reference: Float[Tensor, " m"]
 ) -> Term:
     """log Σ_cells Π_r (E[(u_r - lower_r)₊] - E[(u_r - upper_r)₊]): expected hypervolume improvement, in closed form.
 
@@ -101,37 +108,39 @@ def log_hypervolume_improvement(
     cells = FastNondominatedPartitioning(reference, front).hypercell_bounds
     lower, upper = cells[0].mT, cells[1].mT
 
-    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+    def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         total = lower.new_zeros(())
         for one, low, high in zip(each, lower, upper, strict=True):
             # Cells share their sides, so every level is looked at once.
             levels, which = torch.cat([low, high]).unique(return_inverse=True)
             finite = levels.isfinite()
             above = torch.full((len(levels), at[one.response][0].shape[-1]), -torch.inf).to(levels)
-            above = above.index_put((finite.nonzero().flatten(),), one.log_above(levels[finite], at[one.response]))
+            above = above.index_put(
+                (finite.nonzero().flatten(),), one.compute_log_improvement(levels[finite], at[one.response])
+            )
             bottom, top = above[which[: len(low)]], above[which[len(low) :]]
             within = torch.log1p(-(top - bottom).exp().clamp_max(1 - _LEAST_SHARE))
             total = total + bottom + within
         return total.logsumexp(0)
 
-    return term
+    return compute_term
 
 
-def log_probability(
+def make_probability_term(
     response: str, weights: Float[Tensor, " s"], low: float, high: float, noise: Float[Tensor, " s"] | None = None
 ) -> Term:
     """log P(low ≤ f ≤ high), of a measurement with this variance of its noise in each process, if there is one."""
 
-    def term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+    def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         mean, sigma = at[response]
         if noise is not None:
             sigma = (sigma.square() + noise[:, None]).sqrt()
-        return (log_within(low, high, mean, sigma) + weights.log()[:, None]).logsumexp(0)
+        return (compute_log_probability_within(low, high, mean, sigma) + weights.log()[:, None]).logsumexp(0)
 
-    return term
+    return compute_term
 
 
-def minus_log_cost(response: str, weights: Float[Tensor, " s"], scale: float) -> Term:
+def make_cost_term(response: str, weights: Float[Tensor, " s"], scale: float) -> Term:
     """-E[log cost], of a response that is the logarithm of the cost over `scale`."""
     return lambda at: -scale * (weights @ at[response][0])
 
@@ -145,10 +154,10 @@ class ComposedAcquisition(MixtureAcquisition):
     """
 
     def __init__(self, models: Mapping[str, MixtureOfProcesses], terms: Sequence[Term]) -> None:
-        super().__init__(list(models.values()), self._scored)
+        super().__init__(list(models.values()), self._compute_score)
         self._names, self._terms = list(models), list(terms)
 
-    def _scored(self, *moments: Float[Tensor, "_ b"]) -> tuple[Float[Tensor, "..."], ...]:
+    def _compute_score(self, *moments: Float[Tensor, "_ b"]) -> tuple[Float[Tensor, "..."], ...]:
         """The value, and its derivatives by automatic differentiation; the moments are few and small."""
         leaves = [one.detach().requires_grad_() for one in moments]
         at = dict(zip(self._names, zip(leaves[::2], leaves[1::2], strict=True), strict=True))

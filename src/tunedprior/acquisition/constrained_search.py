@@ -15,10 +15,10 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.acquisition.evaluation import evaluated_at_once, values_at
-from tunedprior.acquisition.lattice import Constrained, Lattice
+from tunedprior.acquisition.evaluation import evaluate_acquisition, get_batch_size
+from tunedprior.acquisition.lattice import ConstrainedSpace, EncodedSpace
 from tunedprior.average.acquisition import MixtureAcquisition
-from tunedprior.numerics.isolation import child_seed
+from tunedprior.numerics.isolation import derive_seed
 from tunedprior.problem.space import Setting
 
 _SAMPLES = 512
@@ -34,40 +34,42 @@ _BETTER = 1e-9
 Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
 
 
-def best_feasible(acquisition: AcquisitionFunction, lattice: Lattice, prefer: Prefer, seed: int) -> Float[Tensor, " k"]:
+def maximize_feasible(
+    acquisition: AcquisitionFunction, lattice: EncodedSpace, prefer: Prefer, seed: int
+) -> Float[Tensor, " k"]:
     """The codes of the best setting that was found; it satisfies all constraints."""
     assert lattice.constrained is not None
     search = _Search(acquisition, lattice, lattice.constrained)
-    fewer = 1 if evaluated_at_once(acquisition) > _SAMPLES else 4  # where an evaluation takes long
+    fewer = 1 if get_batch_size(acquisition) > _SAMPLES else 4  # where an evaluation takes long
     samples = lattice.constrained.space.sobol(_SAMPLES // fewer, seed)
-    codes = lattice.constrained.box.codes(samples)
-    values = values_at(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+    codes = lattice.constrained.box.encode(samples)
+    values = evaluate_acquisition(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
     starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
-    ends = [search.improved(start, child_seed(seed, k)) for k, start in enumerate(starts)]
-    found = torch.cat([lattice.constrained.box.codes(ends), codes])
-    values = values_at(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
+    ends = [search.improve(start, derive_seed(seed, k)) for k, start in enumerate(starts)]
+    found = torch.cat([lattice.constrained.box.encode(ends), codes])
+    values = evaluate_acquisition(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
     return found[int(values.masked_fill(~prefer(found), -torch.inf).argmax())]
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     acquisition: AcquisitionFunction
-    lattice: Lattice
-    constrained: Constrained
+    lattice: EncodedSpace
+    constrained: ConstrainedSpace
 
-    def improved(self, setting: Setting, seed: int) -> Setting:
+    def improve(self, setting: Setting, seed: int) -> Setting:
         """A setting at which neither a climb nor a neighbour is better."""
         feasible = self.constrained.feasible
         best, width = setting, _WIDTH
-        value = self._values([best])[0]
+        value = self._evaluate_settings([best])[0]
         has_lists = any(values is not None and len(values) > 1 for values in feasible.rows.values)
         stuck = False
         for round_ in range(_MOST_ROUNDS):
-            before, options = value, [] if stuck else self._climbs(best)
+            before, options = value, [] if stuck else self._climb(best)
             if has_lists or feasible.rules:
-                options += feasible.near(best, width, child_seed(seed, round_))
+                options += feasible.find_neighbours(best, width, derive_seed(seed, round_))
             if options:
-                values = self._values(options)
+                values = self._evaluate_settings(options)
                 if values.max() > value:
                     best, value = options[int(values.argmax())], float(values.max())
             stuck = value <= before + _BETTER * max(1.0, abs(before))
@@ -76,48 +78,48 @@ class _Search:
             width *= _NARROWER if stuck or has_lists else 1.0
         return best
 
-    def _values(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
-        codes = self.constrained.box.codes(settings)
-        values = values_at(self.acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+    def _evaluate_settings(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
+        codes = self.constrained.box.encode(settings)
+        values = evaluate_acquisition(self.acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
         return values.detach().double().numpy()
 
-    def _climbs(self, setting: Setting) -> list[Setting]:
+    def _climb(self, setting: Setting) -> list[Setting]:
         """The top of the slope along the continuous parameters, or a setting on the way there that is allowed."""
         feasible = self.constrained.feasible
-        row = feasible.rows.row(setting)
+        row = feasible.rows.encode_setting(setting)
         columns = [
             k
             for k, parameter in enumerate(feasible.parameters)
-            if parameter.count is None and not feasible.rows.pinned(row[None], k)[0]
+            if parameter.count is None and not feasible.rows.are_pinned(row[None], k)[0]
         ]
         if not columns:
             return []
-        start = self.constrained.box.codes([setting])[0]
-        end = self._top(start, columns)
+        start = self.constrained.box.encode([setting])[0]
+        end = self._find_top(start, columns)
         for part in _PARTS_OF_THE_WAY:
-            there = self.constrained.box.settings((start + part * (end - start))[None], self.constrained.space)[0]
-            settled = feasible.settled(there)
+            there = self.constrained.box.decode((start + part * (end - start))[None], self.constrained.space)[0]
+            settled = feasible.repair_setting(there)
             if settled is not None:
                 return [settled]
         return []
 
-    def _top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
+    def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
         from scipy.optimize import minimize  # takes as long to import as all of pandas
 
-        def badness(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
+        def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
             codes = start.clone()
             codes[columns] = torch.from_numpy(point)
-            value, gradient = _value_and_gradient(self.acquisition, codes)
+            value, gradient = _evaluate_with_gradient(self.acquisition, codes)
             return -value, -gradient[columns].numpy()
 
         low, high = (edge[columns].numpy() for edge in self.lattice.bounds)
         found = minimize(
-            badness,
+            evaluate_negative_acquisition,
             start[columns].numpy().clip(low, high),
             jac=True,
             method="SLSQP",
             bounds=list(zip(low, high, strict=True)),
-            constraints=self._sums(start, columns),
+            constraints=self._build_scipy_constraints(start, columns),
             options={"maxiter": _CLIMBED, "ftol": 1e-10},
         )
         end = start.clone()
@@ -125,14 +127,14 @@ class _Search:
             end[columns] = torch.from_numpy(found.x.clip(low, high))
         return end
 
-    def _sums(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
+    def _build_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
         """The linear constraints, as functions of the columns' codes in the way that SciPy wants them."""
         feasible = self.constrained.feasible
         axes = [self.constrained.box.axes[k] for k in columns]
         half = np.array([(axis.high - axis.low) / 2 for axis in axes])
         logarithmic = np.array([axis.log for axis in axes])
-        setting = self.constrained.box.settings(start[None], self.constrained.space)[0]
-        row = feasible.rows.row(setting)
+        setting = self.constrained.box.decode(start[None], self.constrained.space)[0]
+        row = feasible.rows.encode_setting(setting)
         others = np.setdiff1d(np.arange(len(row)), columns)
         found: list[dict[str, Any]] = []
         for coefficients, low, high in zip(feasible.rows.matrix, *feasible.rows.edges, strict=True):
@@ -141,37 +143,41 @@ class _Search:
             if size == 0:
                 continue
 
-            def total(point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size) -> float:
-                values = [axis.value(float(code)) for axis, code in zip(axes, point, strict=True)]
+            def evaluate_sum(
+                point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size
+            ) -> float:
+                values = [axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)]
                 return float((mine @ np.array(values) + rest) / size)
 
-            def slope(point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size) -> Float64[ndarray, " c"]:
-                values = np.array([axis.value(float(code)) for axis, code in zip(axes, point, strict=True)])
+            def evaluate_gradient(
+                point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size
+            ) -> Float64[ndarray, " c"]:
+                values = np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
                 steep: Float64[ndarray, " c"] = mine * half * np.where(logarithmic, values, 1.0) / size
                 return steep
 
-            for kind, edge, sign in _sides(low, high):
+            for kind, edge, sign in _list_sides(low, high):
                 found.append(
                     {
                         "type": kind,
-                        "fun": lambda x, total=total, sign=sign, edge=edge / size: sign * (total(x) - edge),
-                        "jac": lambda x, slope=slope, sign=sign: sign * slope(x),
+                        "fun": lambda x, total=evaluate_sum, sign=sign, edge=edge / size: sign * (total(x) - edge),
+                        "jac": lambda x, slope=evaluate_gradient, sign=sign: sign * slope(x),
                     }
                 )
         return found
 
 
-def _sides(low: float, high: float) -> list[tuple[str, float, float]]:
+def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
     if low == high:
         return [("eq", low, 1.0)]
     return [("ineq", edge, sign) for edge, sign in ((low, 1.0), (high, -1.0)) if np.isfinite(edge)]
 
 
-def _value_and_gradient(
+def _evaluate_with_gradient(
     acquisition: AcquisitionFunction, codes: Float[Tensor, " k"]
 ) -> tuple[float, Float[Tensor, " k"]]:
     if isinstance(acquisition, MixtureAcquisition):
-        values, gradients = acquisition.values_and_gradients(codes[None])
+        values, gradients = acquisition.evaluate_with_gradients(codes[None])
         return float(values[0]), gradients[0]
     codes = codes.detach().clone().requires_grad_()
     value = acquisition(codes[None, None]).sum()

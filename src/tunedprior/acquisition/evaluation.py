@@ -5,7 +5,7 @@ from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.lattice import EncodedSpace
 from tunedprior.average.acquisition import MixtureAcquisition
 
 _SAME = 1e-9  # codes closer than this are the same setting
@@ -16,13 +16,13 @@ _CHEAP = (AnalyticAcquisitionFunction, MixtureAcquisition)
 _MANY, _FEW = 1024, 16
 
 
-def evaluated_at_once(acquisition: AcquisitionFunction) -> int:
+def get_batch_size(acquisition: AcquisitionFunction) -> int:
     """How many settings an acquisition function is given at a time."""
     return _MANY if isinstance(acquisition, _CHEAP) else _FEW
 
 
-def preferred(
-    choices: Float[Tensor, "c k"], lattice: Lattice, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+def mask_preferred(
+    choices: Float[Tensor, "c k"], lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
 ) -> Bool[Tensor, " c"]:
     """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
     fresh = ~is_among(choices, avoid)
@@ -31,12 +31,12 @@ def preferred(
 
 
 @torch.no_grad()
-def values_at(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
+def evaluate_acquisition(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
     """The acquisition function's values at settings, a few of them at a time."""
-    return torch.cat([acquisition(some) for some in codes.split(evaluated_at_once(acquisition))])
+    return torch.cat([acquisition(some) for some in codes.split(get_batch_size(acquisition))])
 
 
-def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: Lattice) -> Bool[Tensor, " n"]:
+def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: EncodedSpace) -> Bool[Tensor, " n"]:
     """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
     low, high = lattice.bounds
     reach = APART * (high - low)

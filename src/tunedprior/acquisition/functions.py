@@ -14,9 +14,9 @@ from botorch.utils.sampling import draw_sobol_samples
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import positive
+from tunedprior.checks import check_positive
 from tunedprior.errors import InputError
-from tunedprior.numerics.isolation import OwnGenerator, quietly
+from tunedprior.numerics.isolation import OwnGenerator, silence_warnings
 
 _DELTA = 0.1  # the confidence bounds hold with probability 1 - δ
 _MC_SAMPLES = 256
@@ -25,7 +25,7 @@ _FIXED = 4.0
 
 
 @dataclass(frozen=True)
-class Situation:
+class AcquisitionContext:
     """What acquisition functions take besides the model.
 
     Attributes:
@@ -51,7 +51,7 @@ class Situation:
 AcquisitionChoice = str | Callable[..., AcquisitionFunction]
 
 
-def confidence_width(schedule: str | float, situation: Situation) -> float:
+def compute_beta(schedule: str | float, situation: AcquisitionContext) -> float:
     """β_t of GP-UCB, a_t = m + √β_t σ.
 
     `"brochu"`: 2 log(t^{d/2+2} π²/(3δ)), for a continuum (Brochu et al. 2010).
@@ -71,21 +71,21 @@ def confidence_width(schedule: str | float, situation: Situation) -> float:
     return _FIXED if schedule == "fixed" else float(schedule)
 
 
-def _sobol(situation: Situation, count: int) -> Float[Tensor, "n k"]:
+def _draw_sobol(situation: AcquisitionContext, count: int) -> Float[Tensor, "n k"]:
     """A Sobol sample of the search space, as codes."""
     return draw_sobol_samples(situation.bounds, n=count, q=1, seed=situation.seed).squeeze(-2)
 
 
 #: What an acquisition class may name among its arguments, and how it is had.
-_KNOWN: dict[str, Callable[[Model, Situation, str | float], Any]] = {
+_KNOWN: dict[str, Callable[[Model, AcquisitionContext, str | float], Any]] = {
     "model": lambda model, _situation, _beta: model,
     "best_f": lambda _model, situation, _beta: float(situation.best.mean()),
-    "beta": lambda _model, situation, beta: confidence_width(beta, situation),
+    "beta": lambda _model, situation, beta: compute_beta(beta, situation),
     "X_baseline": lambda _model, situation, _beta: situation.codes,
     "X_observed": lambda _model, situation, _beta: situation.codes,
     "sampler": lambda _model, situation, _beta: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
-    "candidate_set": lambda _model, situation, _beta: _sobol(situation, _MC_SAMPLES),
-    "mc_points": lambda _model, situation, _beta: _sobol(situation, _MC_POINTS),
+    "candidate_set": lambda _model, situation, _beta: _draw_sobol(situation, _MC_SAMPLES),
+    "mc_points": lambda _model, situation, _beta: _draw_sobol(situation, _MC_POINTS),
     "bounds": lambda _model, situation, _beta: situation.bounds,
 }
 
@@ -97,27 +97,27 @@ def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
     elif choice not in ("ei", "ucb"):
         raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
     if not isinstance(beta, str):
-        positive(beta, "beta")
+        check_positive(beta, "beta")
     elif beta not in ("brochu", "srinivas", "fixed"):
         raise InputError(f"beta must be 'brochu', 'srinivas', 'fixed' or a number above 0; got {beta!r}.")
 
 
 def make_acquisition(
-    choice: AcquisitionChoice, model: Model, situation: Situation, beta: str | float
+    choice: AcquisitionChoice, model: Model, situation: AcquisitionContext, beta: str | float
 ) -> AcquisitionFunction:
     """The acquisition function on a fitted model, to be maximised; a class is given the arguments it names."""
     if choice == "ei":
         best = situation.best[:, None] if situation.best.ndim else situation.best  # `m 1`, as BoTorch has means
         return LogExpectedImprovement(model, best_f=best)
     if choice == "ucb":
-        return UpperConfidenceBound(model, beta=confidence_width(beta, situation))
+        return UpperConfidenceBound(model, beta=compute_beta(beta, situation))
     assert callable(choice)  # check_choice saw to it
     given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
     parameters = inspect.signature(choice).parameters
     names = [name for name in parameters if name in _KNOWN and name not in given]
     if "num_fantasies" in parameters or "mc_points" in parameters:
         names = [name for name in names if name != "sampler"]  # theirs is for fantasies, which they know the number of
-    with quietly(), OwnGenerator(situation.seed):
+    with silence_warnings(), OwnGenerator(situation.seed):
         return choice(**{name: _KNOWN[name](model, situation, beta) for name in names})
 
 
@@ -133,13 +133,13 @@ def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
         if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in _KNOWN
     ]
     if lacking:
-        name = name_of(choice)
+        name = get_acquisition_name(choice)
         raise InputError(
             f"{name} needs {', '.join(lacking)}, which only you can give. "
             f"Pass functools.partial({name}, {lacking[0]}=…)."
         )
 
 
-def name_of(choice: Callable[..., AcquisitionFunction]) -> str:
+def get_acquisition_name(choice: Callable[..., AcquisitionFunction]) -> str:
     """The name of an acquisition class, for messages."""
     return str(getattr(getattr(choice, "func", choice), "__name__", repr(choice)))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tunedprior.average.mixture import LEAST_VARIANCE, MixtureOfProcesses
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, quietly
+from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, silence_warnings
 from tunedprior.numerics.linalg import cholesky
 from tunedprior.problem.observations import Observations
 
@@ -18,36 +18,36 @@ _PREDICTED_AT_ONCE = 1024
 _ENOUGH_TO_JUDGE = 5  # observations
 
 
-def moments(
+def predict_moments(
     model: Model, codes: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """Mean and variance of the response at each setting, or of a measurement of it; of the mixture, if it is one."""
     if isinstance(model, MixtureOfProcesses):
-        parts = [of_each_process(model, some, measured) for some in codes.split(_PREDICTED_AT_ONCE)]
+        parts = [predict_process_moments(model, some, measured) for some in codes.split(_PREDICTED_AT_ONCE)]
         means, variances = (torch.cat(each) for each in zip(*parts, strict=True))
         mean, weights = means @ model.weights, model.weights
         return mean, variances @ weights + means.square() @ weights - mean.square()
-    with quietly(NEGATIVE_VARIANCE):
+    with silence_warnings(NEGATIVE_VARIANCE):
         posterior: Any = model.posterior(codes, observation_noise=measured)  # BoTorch's type does not promise a mean
         return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
 
 
-def of_each_process(
+def predict_process_moments(
     model: MixtureOfProcesses, codes: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, "n s"], Float[Tensor, "n s"]]:
     """Mean and variance at each setting, for each process of a mixture; setting by setting, so that memory suffices.
 
     As its posterior has them; but the first posterior of a program takes PyTorch seconds to prepare for.
     """
-    x, processes = model.box.inputs(codes)[:, None], model.processes
-    explained = model.explained_by(x)
+    x, processes = model.box.to_kernel_inputs(codes)[:, None], model.processes
+    explained = model.whiten_cross_covariance(x)
     mean = (explained.mT @ model.whitened)[..., 0, 0]
-    variance = (processes.variance(x) - explained.square().sum(-2))[..., 0].clamp_min(LEAST_VARIANCE)
+    variance = (processes.compute_variance(x) - explained.square().sum(-2))[..., 0].clamp_min(LEAST_VARIANCE)
     return mean, (variance + processes.noise if measured else variance) * model.amplitude
 
 
 @torch.no_grad()
-def misjudged(model: Model) -> float:
+def compute_miscalibration(model: Model) -> float:
     """By how much a model's standard deviations are too small: √(Σ_i e_i²/σ_i² / n), or 1 if they are not.
 
     e_i is the error of the observation i as predicted from all others, σ_i the standard deviation it had (with noise):
@@ -74,21 +74,21 @@ def misjudged(model: Model) -> float:
     return max(1.0, float((error.square() / variance).mean().sqrt()))
 
 
-def believing(
+def condition_on_pending(
     model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]
 ) -> tuple[Model, Float[Tensor, "*m p"]]:
     """The model conditioned on its posterior mean at the pending settings, and that mean: no variance is left there.
 
     In a mixture every process has its own expectation; then the mean has a row for each member.
     """
-    with torch.no_grad(), quietly(NEGATIVE_VARIANCE):
+    with torch.no_grad(), silence_warnings(NEGATIVE_VARIANCE):
         if isinstance(model, MixtureOfProcesses):
-            return model.expecting(pending), model.means(pending)
+            return model.condition_on_means(pending), model.predict_means(pending)
         posterior: Any = model.posterior(pending)
         expected = posterior.mean
-    with quietly(NEGATIVE_VARIANCE):
+    with silence_warnings(NEGATIVE_VARIANCE):
         if not isinstance(model, SingleTaskGP):
-            return surrogate(observations.supposing(pending, expected)), expected.squeeze(-1)
+            return surrogate(observations.append_observations(pending, expected)), expected.squeeze(-1)
         noise = {}
         if observations.noise_std is not None:  # in units of y, as the model has a scale of its own
             least = float(model.likelihood.noise.min())

@@ -12,11 +12,11 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.acquisition.constrained_search import best_feasible
-from tunedprior.acquisition.evaluation import evaluated_at_once, is_near, preferred, values_at
-from tunedprior.acquisition.lattice import Lattice
+from tunedprior.acquisition.constrained_search import maximize_feasible
+from tunedprior.acquisition.evaluation import evaluate_acquisition, get_batch_size, is_near, mask_preferred
+from tunedprior.acquisition.lattice import EncodedSpace
 from tunedprior.average.acquisition import MixtureAcquisition
-from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, quietly
+from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, silence_warnings
 
 _RESTARTS = 8
 _RAW_SAMPLES = 256
@@ -27,7 +27,7 @@ _TRIES = 4  # with more raw samples each, before a flat acquisition function is 
 
 def maximize(
     acquisition: AcquisitionFunction,
-    lattice: Lattice,
+    lattice: EncodedSpace,
     avoid: Float[Tensor, "n k"],
     seed: int,
     choices: Float[Tensor, "c k"] | None = None,
@@ -41,41 +41,41 @@ def maximize(
     more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete. With
     constraints, from settings that satisfy them.
     """
-    choices = lattice.every() if choices is None else choices
+    choices = lattice.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
-    by_hand = MixtureAcquisition.of(acquisition)
+    by_hand = MixtureAcquisition.from_botorch(acquisition)
     if choices is None and lattice.constrained is not None:
-        prefer = partial(preferred, lattice=lattice, avoid=avoid, pending=pending)
+        prefer = partial(mask_preferred, lattice=lattice, avoid=avoid, pending=pending)
         if by_hand is not None:
-            return best_feasible(by_hand, lattice, prefer, seed)
-        with quietly(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-            return best_feasible(acquisition, lattice, prefer, seed)
+            return maximize_feasible(by_hand, lattice, prefer, seed)
+        with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
+            return maximize_feasible(acquisition, lattice, prefer, seed)
     if by_hand is not None and (choices is not None or not lattice.discrete):
         # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
         if choices is None:
-            return _climbed(by_hand, lattice, seed, pending)
-        return _best_of(by_hand, choices, preferred(choices, lattice, avoid, pending))
+            return _climb_with_gradients(by_hand, lattice, seed, pending)
+        return _choose_best(by_hand, choices, mask_preferred(choices, lattice, avoid, pending))
     acquisition = acquisition if by_hand is None else by_hand
-    with quietly(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
+    with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
         if choices is None:
-            return _searched(acquisition, lattice, avoid, pending)
-        return _best_of(acquisition, choices, preferred(choices, lattice, avoid, pending))
+            return _search_with_botorch(acquisition, lattice, avoid, pending)
+        return _choose_best(acquisition, choices, mask_preferred(choices, lattice, avoid, pending))
 
 
-def _best_of(
+def _choose_best(
     acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
 ) -> Float[Tensor, " k"]:
     """The choice with the largest value."""
     choices = choices[among]
-    return choices[int(values_at(acquisition, choices[:, None]).argmax())]
+    return choices[int(evaluate_acquisition(acquisition, choices[:, None]).argmax())]
 
 
-def _searched(
-    acquisition: AcquisitionFunction, lattice: Lattice, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+def _search_with_botorch(
+    acquisition: AcquisitionFunction, lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
 ) -> Float[Tensor, " k"]:
     """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
-    fixed, lists = lattice.fixed or None, lattice.lists()
-    at_once = evaluated_at_once(acquisition)
+    fixed, lists = lattice.fixed or None, lattice.list_values()
+    at_once = get_batch_size(acquisition)
     if lists is not None:
         found, _ = optimize_acqf_discrete_local_search(
             acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
@@ -86,7 +86,7 @@ def _searched(
             options={"batch_limit": _RESTARTS, "init_batch_limit": at_once}, return_best_only=False,
         )  # fmt: skip
         assert values is not None  # None is for sequential optimisation of several points
-        return _largest_apart(ends.squeeze(-2), values, pending, lattice)
+        return _choose_best_apart(ends.squeeze(-2), values, pending, lattice)
     else:
         found, _ = optimize_acqf_mixed_alternating(
             acquisition,
@@ -105,25 +105,27 @@ def _searched(
     return found[0]
 
 
-def _climbed(
-    acquisition: MixtureAcquisition, lattice: Lattice, seed: int, pending: Float[Tensor, "p k"]
+def _climb_with_gradients(
+    acquisition: MixtureAcquisition, lattice: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
 ) -> Float[Tensor, " k"]:
     """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
 
-    def badness(codes: Float64[ndarray, "b k"]) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
-        values, gradients = acquisition.values_and_gradients(torch.from_numpy(codes))
+    def evaluate_negative_acquisition(
+        codes: Float64[ndarray, "b k"],
+    ) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
+        values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(codes))
         return -values.numpy(), -gradients.numpy()
 
-    starts = _starts(acquisition, lattice, seed).squeeze(-2).numpy()
+    starts = _draw_starts(acquisition, lattice, seed).squeeze(-2).numpy()
     ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]  # BoTorch has no types for it
-        badness, starts, lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
+        evaluate_negative_acquisition, starts, lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
     )
     low, high = lattice.bounds
-    return _largest_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, lattice)
+    return _choose_best_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, lattice)
 
 
-def _largest_apart(
-    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], lattice: Lattice
+def _choose_best_apart(
+    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], lattice: EncodedSpace
 ) -> Float[Tensor, " k"]:
     """Of several maxima the largest that is not near a pending setting; the largest, if all are near one."""
     values = values.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
@@ -131,14 +133,14 @@ def _largest_apart(
     return found[int((values if near.all() else values.masked_fill(near, -torch.inf)).argmax())]
 
 
-def _starts(acquisition: AcquisitionFunction, lattice: Lattice, seed: int) -> Float[Tensor, "r 1 k"]:
+def _draw_starts(acquisition: AcquisitionFunction, lattice: EncodedSpace, seed: int) -> Float[Tensor, "r 1 k"]:
     """What BoTorch's `gen_batch_initial_conditions` draws with this seed, without its changes to warning filters."""
     with OwnGenerator(seed):
         for factor in range(1, _TRIES + 1):
             samples = draw_sobol_samples(lattice.bounds, n=_RAW_SAMPLES * factor, q=1)
             for column, code in lattice.fixed.items():
                 samples[..., column] = code
-            values = values_at(acquisition, samples)
+            values = evaluate_acquisition(acquisition, samples)
             if values.std() != 0:
                 return initialize_q_batch(samples, values, _RESTARTS)[0]
         return samples[torch.randperm(len(samples))[:_RESTARTS]]

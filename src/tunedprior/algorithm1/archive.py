@@ -13,7 +13,7 @@ _TYPES: dict[str, type[np.generic]] = {"<f8": np.float64, "<i8": np.int64, "|u1"
 _LONGEST_PREAMBLE = 1024  # of an array: its type, order and shape
 
 
-def packed(arrays: dict[str, np.ndarray]) -> bytes:
+def pack_arrays(arrays: dict[str, np.ndarray]) -> bytes:
     """The arrays as the bytes of an uncompressed archive."""
     buffer = BytesIO()
     content: dict[str, Any] = dict(arrays)
@@ -21,7 +21,7 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
     return buffer.getvalue()
 
 
-def arrays_in(data: bytes) -> dict[str, np.ndarray]:
+def unpack_arrays(data: bytes) -> dict[str, np.ndarray]:
     """All arrays of the archive, or a `FileFormatError` with the reason.
 
     Members must be stored as they are, so that no array is larger than the file.
@@ -36,14 +36,14 @@ def arrays_in(data: bytes) -> dict[str, np.ndarray]:
                     raise FileFormatError(f"its part {member.filename[:40]!r} is compressed")
                 if not member.filename.endswith(".npy") or member.file_size > len(data):
                     raise FileFormatError(f"its part {member.filename[:40]!r} is no array")
-            return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+            return {member.filename.removesuffix(".npy"): _parse_array(archive.read(member)) for member in members}
     except FileFormatError:
         raise
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise errors of a dozen kinds
         raise FileFormatError(str(error)[:200] or type(error).__name__) from error
 
 
-def _array(data: bytes) -> np.ndarray:
+def _parse_array(data: bytes) -> np.ndarray:
     file = BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise FileFormatError("an array has an unknown version")

@@ -16,20 +16,23 @@ from jaxtyping import Float, Float64, Int64, UInt64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.files.partitions import Piece
+from tunedprior.files.partitions import RowGroup
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
 from tunedprior.problem.box import Box
 from tunedprior.problem.parameters import Categorical
-from tunedprior.problem.row_rules import GoodRows, LeftOut, RowRules
+from tunedprior.problem.row_rules import LeftOut, RowRules, UsableRows
 
-Pieces = Sequence[Piece]
+Pieces = Sequence[RowGroup]
 
 
-def _read(rules: RowRules, pieces: Pieces) -> Iterator[tuple[int, GoodRows]]:
+def _read_good_rows(rules: RowRules, pieces: Pieces) -> Iterator[tuple[int, UsableRows]]:
     """The good rows of some pieces, a table at a time, each after the number of its first row among all."""
     for piece in pieces:
-        for begun, table in piece.tables(rules.columns):
-            yield piece.first + begun, rules.good_rows(table, Path(piece.path).name, piece.first_in_file + begun)
+        for begun, table in piece.read_batches(rules.columns):
+            yield (
+                piece.first + begun,
+                rules.select_usable_rows(table, Path(piece.path).name, piece.first_in_file + begun),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class SampledRows:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplePass:
     """The first pass: a sample of the rows in which every cell says something."""
 
     rules: RowRules
@@ -64,9 +67,9 @@ class Sampling:
     def __call__(self, pieces: Pieces) -> SampledRows:
         """The sample of these pieces."""
         found: SampledRows | None = None
-        for first, good in _read(self.rules, pieces):
+        for first, good in _read_good_rows(self.rules, pieces):
             numbers = first + np.flatnonzero(good.kept)
-            keys = _mixed(numbers, self.seed)
+            keys = _compute_row_keys(numbers, self.seed)
             table = good.settings.assign(**{self.rules.target: good.response}).set_index(numbers)
             if found is None:
                 found = SampledRows(self.most, keys[:0], table[:0])
@@ -78,7 +81,7 @@ class Sampling:
         return found
 
 
-def _mixed(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
+def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
     """A key for each row number, as good as drawn at random: the mixing function of SplitMix64."""
     x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
@@ -108,7 +111,7 @@ class Ranges:
             self.left_out + other.left_out,
         )
 
-    def columns(self, rules: RowRules) -> "dict[str, pd.Series[Any]]":
+    def make_columns(self, rules: RowRules) -> "dict[str, pd.Series[Any]]":
         """Columns with the same ranges, and categories in the same order when the commonest come first."""
         found: dict[str, pd.Series[Any]] = {}
         for parameter, low, high, seen in zip(
@@ -121,7 +124,7 @@ class Ranges:
 
 
 @dataclass(frozen=True)
-class Ranging:
+class RangePass:
     """The second pass: ranges, under the rules that the sample taught."""
 
     rules: RowRules
@@ -130,7 +133,7 @@ class Ranging:
         """The ranges of these pieces."""
         width = len(self.rules.space.parameters)
         found = Ranges(np.full(width, np.inf), np.full(width, -np.inf), (Counter(),) * width)
-        for _, good in _read(self.rules, pieces):
+        for _, good in _read_good_rows(self.rules, pieces):
             low, high = found.low.copy(), found.high.copy()
             categories: list[Counter[Any]] = [Counter() for _ in range(width)]
             for k, parameter in enumerate(self.rules.space.parameters):
@@ -155,14 +158,14 @@ class ScaledRows:
 
     def __call__(self, pieces: Pieces) -> Iterator[tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]]:
         """Of these pieces, a table at a time."""
-        for _, good in _read(self.rules, pieces):
+        for _, good in _read_good_rows(self.rules, pieces):
             if len(good.settings):
-                inputs = self.reach * self.box.inputs(self.box.codes(good.settings))
+                inputs = self.reach * self.box.to_kernel_inputs(self.box.encode(good.settings))
                 yield inputs, (torch.as_tensor(good.response) - self.shift) / self.scale
 
 
 @dataclass(frozen=True)
-class Equating:
+class EquationPass:
     """The third pass: normal equations."""
 
     rows: ScaledRows
@@ -171,7 +174,7 @@ class Equating:
     def __call__(self, pieces: Pieces) -> NormalEquations:
         """Those of these pieces, in one pass."""
         nothing = torch.zeros(0, self.rows.box.num_inputs, dtype=torch.float64)
-        found = NormalEquations.of(self.features, nothing, nothing.sum(1))
+        found = NormalEquations.from_rows(self.features, nothing, nothing.sum(1))
         for points, y in self.rows(pieces):
-            found = found.add(points, y)
+            found = found.add_rows(points, y)
         return found

@@ -6,24 +6,24 @@ from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from tunedprior.algorithm1.partition_sums import (
-    Equating,
+    EquationPass,
     Pieces,
+    RangePass,
     Ranges,
-    Ranging,
     SampledRows,
-    Sampling,
+    SamplePass,
     ScaledRows,
 )
-from tunedprior.algorithm1.pretraining import Learning, kernel_of, learnt
+from tunedprior.algorithm1.pretraining import LearningOptions, choose_kernel, learn_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import warn, whole
+from tunedprior.checks import check_positive_integer, warn
 from tunedprior.errors import NothingToLearnError, OldDataWarning
 from tunedprior.files.content import ReadTable
-from tunedprior.files.partitions import in_tasks, pieces_of
+from tunedprior.files.partitions import group_into_tasks, list_row_groups
 from tunedprior.kernels import FreeKernel
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
-from tunedprior.numerics.isolation import computing
-from tunedprior.numerics.tree_sums import SumT, tree_sum
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.numerics.tree_sums import SumT, sum_as_tree
 from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import OldTable, read_old_data
 from tunedprior.problem.parameters import Description
@@ -40,17 +40,17 @@ _TASK = 250_000
 
 
 @runtime_checkable
-class Summing(Protocol):
-    """Who computes the sums of all tasks, and merges them as `tree_sum` would."""
+class TaskSummer(Protocol):
+    """Who computes the sums of all tasks, and merges them as `sum_as_tree` would."""
 
     def __call__(self, measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
         """The sum of measure(task) over all tasks."""
         ...
 
 
-def in_this_process(measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
+def sum_in_process(measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
     """One task after the other."""
-    return tree_sum(map(measure, tasks))
+    return sum_as_tree(map(measure, tasks))
 
 
 def pretrain_partitions(
@@ -67,7 +67,7 @@ def pretrain_partitions(
     sample_rows: int = _SAMPLE,
     rows_per_task: int = _TASK,
     seed: int = 0,
-    summing: Summing = in_this_process,
+    summing: TaskSummer = sum_in_process,
 ) -> WeightPrior:
     """g(x) = ŵᵀφ(x) with (Σ_j φ(a_j)φ(a_j)ᵀ + λI) ŵ = Σ_j φ(a_j)y_j, the sums being over rows in many Parquet files.
 
@@ -100,41 +100,43 @@ def pretrain_partitions(
         NothingToLearnError: If no row can be used, or the response never varies.
     """
     space = Space.parse(space)
-    how = Learning(
+    how = LearningOptions(
         kernel,
         ard,
         lam_bounds=lam_bounds,
         centred=centred,
         rows_with_alpha=rows_with_alpha,
         seed=seed,
-        most_features=whole(most_features, "most_features"),
+        most_features=check_positive_integer(most_features, "most_features"),
     )
     rules = RowRules(space, target)
-    tasks = in_tasks(pieces_of(old_data, rules.columns), whole(rows_per_task, "rows_per_task"))
+    tasks = group_into_tasks(
+        list_row_groups(old_data, rules.columns), check_positive_integer(rows_per_task, "rows_per_task")
+    )
     if not tasks:
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
-    sampled = summing(Sampling(rules, whole(sample_rows, "sample_rows"), how.seed), tasks)
-    rules, data = _understood(sampled, space, target)
-    ranges = summing(Ranging(rules), tasks)
+    sampled = summing(SamplePass(rules, check_positive_integer(sample_rows, "sample_rows"), how.seed), tasks)
+    rules, data = _learn_row_rules(sampled, space, target)
+    ranges = summing(RangePass(rules), tasks)
     _warn_of_rows_left_out(ranges)
-    box = Box.around(space, ranges.columns(rules))
+    box = Box.enclose(space, ranges.make_columns(rules))
 
-    def fit_there(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
-        rows = ScaledRows(rules, box, kernel_of(how)[1], chosen_on.shift, chosen_on.scale)
-        fit = summing(Equating(rows, feature_map), tasks).solve(lam)
-        return fit, fit.leave_one_out_error(chosen_on.points, chosen_on.response)
+    def fit_partitions(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
+        rows = ScaledRows(rules, box, choose_kernel(how)[1], chosen_on.shift, chosen_on.scale)
+        fit = summing(EquationPass(rows, feature_map), tasks).solve(lam)
+        return fit, fit.compute_loo_error(chosen_on.points, chosen_on.response)
 
-    with computing():
-        return learnt(data, space, how, fit_there, box)
+    with isolate_computation():
+        return learn_weight_prior(data, space, how, fit_partitions, box)
 
 
-def _understood(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:
+def _learn_row_rules(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:
     """The rules for all rows that the sample teaches, and those of its rows that keep them, in their order."""
     sample = sampled.rows.sort_index()
     if sample.empty:
         raise NothingToLearnError(f"Old data has no row that can be used: in each, a setting or {target!r} is blank.")
-    rules = RowRules.learnt(space, target, sample)
-    good = rules.good_rows(sample, "the sample")
+    rules = RowRules.infer_rules(space, target, sample)
+    good = rules.select_usable_rows(sample, "the sample")
     numbers = sample.index[good.kept]
     table = good.settings.assign(**{target: good.response})
     data = read_old_data(ReadTable(table, "the sample", (), numbers), space, target)

@@ -12,16 +12,25 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import flag, listed, refuse_other_types, renamed, seeded, shown, warn, whole
+from tunedprior.checks import (
+    check_flag,
+    check_positive_integer,
+    check_seed,
+    deprecate_argument,
+    format_list,
+    format_value,
+    refuse_other_types,
+    warn,
+)
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.features.certificate import OPEN_REACH, has_features
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, Machine, Selection, SupportVectorClassifier, select
-from tunedprior.machines.many_rows import refusal, solve_exactly
+from tunedprior.machines.many_rows import make_accuracy_error, solve_exactly
 from tunedprior.machines.selection import SUPPORT_VECTOR_LAMBDAS, refuse_other_bounds
 from tunedprior.machines.streamed import FeatureMap, NormalEquations
-from tunedprior.numerics.isolation import computing
+from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import OldTable, read_old_data
 from tunedprior.problem.parameters import Description
@@ -48,7 +57,7 @@ FitOfAll = Callable[[FeatureMap, float, TrainingSet], tuple[FeatureFit, float]]
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningOptions:
     """How to learn; attributes as for `pretrain`, and the upper bound on features."""
 
     kernel: FreeKernel | None = None
@@ -62,9 +71,9 @@ class Learning:
     most_features: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows_with_alpha", whole(self.rows_with_alpha, "rows_with_alpha"))
-        object.__setattr__(self, "seed", seeded(self.seed))
-        object.__setattr__(self, "ard", flag(self.ard, "ard"))
+        object.__setattr__(self, "rows_with_alpha", check_positive_integer(self.rows_with_alpha, "rows_with_alpha"))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "ard", check_flag(self.ard, "ard"))
         if self.kernel is not None:
             refuse_other_kernels(self.kernel)
         if self.machine is not None:
@@ -74,17 +83,17 @@ class Learning:
         if self.lam_bounds is not None:
             refuse_other_bounds(self.lam_bounds)
 
-    def training_set(self, rows: TrainingSet) -> TrainingSet:
+    def make_training_set(self, rows: TrainingSet) -> TrainingSet:
         """The rows with the responses that the machine is trained on."""
         if self.as_printed:
-            _check_order_one(rows)
+            _warn_of_scale(rows)
             return rows
-        scaled = rows.scaled()
+        scaled = rows.standardise_if_possible()
         if self.centred:
             return scaled
         return replace(scaled, response=scaled.response + scaled.shift / scaled.scale, shift=0.0)
 
-    def lambdas(self, machine: Machine) -> tuple[float, float]:
+    def get_lam_bounds(self, machine: Machine) -> tuple[float, float]:
         """The search interval of λ."""
         if self.lam_bounds is not None:
             return self.lam_bounds
@@ -92,12 +101,12 @@ class Learning:
             return LAMBDAS
         return _LAMBDAS_AS_PRINTED if isinstance(machine, LeastSquares) else SUPPORT_VECTOR_LAMBDAS
 
-    def machine_for(self, labels: bool) -> Machine:
+    def choose_machine(self, labels: bool) -> Machine:
         """The machine, where the user names none."""
         return SupportVectorClassifier(1.0, bias=not self.as_printed) if labels else LeastSquares(1.0)
 
 
-@renamed("auxiliary", "old_data")
+@deprecate_argument("auxiliary", "old_data")
 def pretrain(
     old_data: Any,
     space: Mapping[str, Description] | Space,
@@ -149,27 +158,27 @@ def pretrain(
         InputError: Also where many rows, as printed, cannot be fitted accurately (`machines.many_rows`).
     """
     space = Space.parse(space)
-    how = Learning(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
+    how = LearningOptions(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
     _refuse_other_devices(device)
     data = read_old_data(old_data, space, target, direction)
 
-    def fit_here(feature_map: FeatureMap, lam: float, rows: TrainingSet) -> tuple[FeatureFit, float]:
+    def fit_in_memory(feature_map: FeatureMap, lam: float, rows: TrainingSet) -> tuple[FeatureFit, float]:
         points, y = rows.points.to(device), rows.response.to(device)
-        fit = NormalEquations.of(feature_map, points, y).solve(lam)
-        return fit, fit.leave_one_out_error(points, y)
+        fit = NormalEquations.from_rows(feature_map, points, y).solve(lam)
+        return fit, fit.compute_loo_error(points, y)
 
-    with computing():
-        return learnt(data, space, how, fit_here, device=device)
+    with isolate_computation():
+        return learn_weight_prior(data, space, how, fit_in_memory, device=device)
 
 
-def kernel_of(how: Learning) -> tuple[FreeKernel, float]:
+def choose_kernel(how: LearningOptions) -> tuple[FreeKernel, float]:
     """The kernel that learns, and the part of [-1, 1] that it is defined on."""
     kernel = SquaredExponential() if how.kernel is None else how.kernel
     return kernel, OPEN_REACH if kernel.open_domain else 1.0
 
 
-def learnt(
-    data: OldTable, space: Space, how: Learning, fit_all: FitOfAll, box: Box | None = None, device: str = "cpu"
+def learn_weight_prior(
+    data: OldTable, space: Space, how: LearningOptions, fit_all: FitOfAll, box: Box | None = None, device: str = "cpu"
 ) -> WeightPrior:
     """The `WeightPrior` of `pretrain`.
 
@@ -184,49 +193,53 @@ def learnt(
     if data.absent:
         raise InputError(
             "Algorithm 1 takes all features from old data, so it must have every column; "
-            f"{listed(data.absent)} is missing or nearly empty. Use prior='average', which holds other beliefs "
+            f"{format_list(data.absent)} is missing or nearly empty. Use prior='average', which holds other beliefs "
             "too, or add the column."
         )
-    box = box or Box.around(space, data.settings if len(data) else None)
-    kernel, reach = kernel_of(how)
-    every = how.training_set(TrainingSet.of(data, box, reach=reach, rows_with_alpha=how.rows_with_alpha))
-    few = every.subset(how.rows_with_alpha, how.seed)
+    box = box or Box.enclose(space, data.settings if len(data) else None)
+    kernel, reach = choose_kernel(how)
+    every = how.make_training_set(
+        TrainingSet.from_old_table(data, box, reach=reach, rows_with_alpha=how.rows_with_alpha)
+    )
+    few = every.draw_subset(how.rows_with_alpha, how.seed)
     about: dict[str, Any] = {
         "anchors": few.points, "box": box, "reach": reach, "response_shift": every.shift, "response_scale": every.scale,
         "places": few.places,
     }  # fmt: skip
     choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=how.ard, seed=how.seed)
     if len(few) < len(every) and isinstance(how.machine, LeastSquares | None) and has_features(kernel):
-        lambdas = how.lambdas(LeastSquares(1.0))
+        lambdas = how.get_lam_bounds(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
-        best, lam = confirmed(chosen, every.points.to(device), every.response.to(device), lambdas, how.seed)
+        best, lam = confirm_kernel(chosen, every.points.to(device), every.response.to(device), lambdas, how.seed)
         if how.as_printed:
-            return _as_printed_of_all(best.to("cpu"), lam, every, about)
-        feature_map = FeatureMap.of(best, every.points.to(device), how.most_features or _MOST_FEATURES)
+            return _fit_all_as_printed(best.to("cpu"), lam, every, about)
+        feature_map = FeatureMap.from_largest_features(
+            best, every.points.to(device), how.most_features or _MOST_FEATURES
+        )
         fit, error = fit_all(feature_map, lam, every)
         if error <= _WORSE * chosen.error:
             return WeightPrior(fit.to("cpu"), machine="LeastSquares", error=error, **about)
     if len(few) < len(every):
         warn(f"Old data has {len(every):,} rows; learning from a random choice of {len(few)}.", OldDataWarning)
-    machine = how.machine or how.machine_for(data.labels)
-    chosen = choose(machine, lam_bounds=how.lambdas(machine))
+    machine = how.machine or how.choose_machine(data.labels)
+    chosen = choose(machine, lam_bounds=how.get_lam_bounds(machine))
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
 
 
-def _as_printed_of_all(kernel: FreeKernel, lam: float, every: TrainingSet, about: dict[str, Any]) -> WeightPrior:
+def _fit_all_as_printed(kernel: FreeKernel, lam: float, every: TrainingSet, about: dict[str, Any]) -> WeightPrior:
     """The prior of the exact fit of all rows, whose kernel is right to a share of its mean variance, or refused."""
     fit, error = solve_exactly(kernel, every.points, every.response, lam)
     if isinstance(fit, AlphaFit):
         about = about | {"anchors": fit.anchors, "places": every.places}
     prior = WeightPrior(fit, machine="LeastSquares", error=error, **about)
     try:
-        by_features = getattr(prior.kernel(), "by_features", True)
+        by_features = getattr(prior.make_kernel(), "by_features", True)
     except InputError:  # rounding would spoil the sum over pairs of rows
         by_features = False
     if not by_features:
-        raise refusal(kernel, len(every), lam)
+        raise make_accuracy_error(kernel, len(every), lam)
     return prior
 
 
@@ -235,28 +248,28 @@ def _refuse_other_devices(device: Any) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, TypeError, AssertionError) as error:
         raise InputError(
-            f"device must be one that PyTorch has here, such as 'cpu' or 'cuda'; got {shown(device)}."
+            f"device must be one that PyTorch has here, such as 'cpu' or 'cuda'; got {format_value(device)}."
         ) from error
 
 
-def confirmed(
+def confirm_kernel(
     chosen: Selection, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam_bounds: tuple[float, float], seed: int
 ) -> tuple[FreeKernel, float]:
     """The kernel and λ that were selected on a small sample, or multiples with a smaller error on held-out rows."""
     order = torch.as_tensor(np.random.default_rng(seed).permutation(len(points))).to(points.device)
     held_out, training = order[: min(_HELD_OUT, len(points) // 5)], order[-min(_TRAINING, len(points) * 4 // 5) :]
     best = (float("inf"), chosen.kernel, chosen.machine.lam)
-    for kernel in _nearby(deepcopy(chosen.kernel).to(points)):
-        feature_map = FeatureMap.of(kernel, points[training], _FEATURES_TO_CONFIRM)
-        equations = NormalEquations.of(feature_map, points[training], y[training])
+    for kernel in _make_nearby_kernels(deepcopy(chosen.kernel).to(points)):
+        feature_map = FeatureMap.from_largest_features(kernel, points[training], _FEATURES_TO_CONFIRM)
+        equations = NormalEquations.from_rows(feature_map, points[training], y[training])
         for factor in _LAMBDA_FACTORS:
             lam = min(max(factor * chosen.machine.lam, lam_bounds[0]), lam_bounds[1])
-            error = equations.solve(lam).error(points[held_out], y[held_out])
+            error = equations.solve(lam).compute_error(points[held_out], y[held_out])
             best = min(best, (error, kernel, lam), key=lambda one: one[0])
     return best[1:]
 
 
-def _nearby(kernel: FreeKernel) -> list[FreeKernel]:
+def _make_nearby_kernels(kernel: FreeKernel) -> list[FreeKernel]:
     """The kernel itself, then copies with a somewhat smaller or larger tuned parameter, where its constraint has it."""
     found, name = [], kernel.tuned_parameter
     for factor in _PARAMETER_FACTORS if name else (1.0,):
@@ -270,7 +283,7 @@ def _nearby(kernel: FreeKernel) -> list[FreeKernel]:
     return found
 
 
-def _check_order_one(rows: TrainingSet) -> None:
+def _warn_of_scale(rows: TrainingSet) -> None:
     """Warn of numeric responses that are far from order 1, as these are trained on as they are."""
     largest, (low, high) = float(rows.response.abs().max()), _ORDER_ONE
     if not rows.labels and largest > 0 and not low <= largest <= high:
@@ -294,10 +307,10 @@ def pretrain_or_warn(old_data: OldTable, space: Space, **options: Any) -> Weight
     except NothingToLearnError as error:
         warn(f"{error} Going on without old data.", OldDataWarning)
         return None
-    return usable_or_warn(prior, space)
+    return check_weight_prior(prior, space)
 
 
-def usable_or_warn(prior: WeightPrior, space: Space) -> WeightPrior | None:
+def check_weight_prior(prior: WeightPrior, space: Space) -> WeightPrior | None:
     """The prior itself; None, with a warning, if its kernel vanishes; an `InputError` if it is for another space."""
     if not prior.box.covers(space):
         raise InputError(

@@ -23,47 +23,47 @@ _Positives = Annotated[list[_Positive], Meta(min_length=1, max_length=_MOST_AXES
 _Single = Annotated[list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=1)]
 
 
-class _Strict(Struct, frozen=True, forbid_unknown_fields=True):
+class _StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
     """Exactly these fields."""
 
 
-class _Nothing(_Strict, frozen=True):
+class _NoArguments(_StrictHeader, frozen=True):
     """No arguments."""
 
 
-class _Polynomial(_Strict, frozen=True):
+class _Polynomial(_StrictHeader, frozen=True):
     degree: Annotated[int, Meta(ge=0, le=_MOST_COEFFICIENTS)]
     offset: _Single
 
 
-class _Scaled(_Strict, frozen=True):
+class _ScaleArgument(_StrictHeader, frozen=True):
     scale: _Single
 
 
-class _Lengthscale(_Strict, frozen=True):
+class _Lengthscale(_StrictHeader, frozen=True):
     lengthscale: _Positives
 
 
-class _Coefficients(_Strict, frozen=True):
+class _Coefficients(_StrictHeader, frozen=True):
     coefficients: Annotated[
         list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=_MOST_COEFFICIENTS)
     ]
 
 
 #: The arguments that each kernel is restored from.
-ARGUMENTS: dict[str, type[_Strict]] = {
-    "Linear": _Nothing,
+ARGUMENTS: dict[str, type[_StrictHeader]] = {
+    "Linear": _NoArguments,
     "Polynomial": _Polynomial,
-    "Sinh": _Scaled,
-    "Exponential": _Scaled,
-    "LogRatio": _Nothing,
+    "Sinh": _ScaleArgument,
+    "Exponential": _ScaleArgument,
+    "LogRatio": _NoArguments,
     "SquaredExponential": _Lengthscale,
     "DotProduct": _Coefficients,
     "DirectProduct": _Coefficients,
 }
 
 
-class AxisEntry(_Strict, frozen=True):
+class AxisEntry(_StrictHeader, frozen=True):
     """One parameter's side of the box."""
 
     name: str
@@ -73,7 +73,7 @@ class AxisEntry(_Strict, frozen=True):
     choices: Annotated[list[str | int | float | bool | None], Meta(min_length=1)] | None
 
 
-class Header(_Strict, frozen=True):
+class WeightPriorHeader(_StrictHeader, frozen=True):
     """Everything but the arrays."""
 
     format: str
@@ -89,17 +89,17 @@ class Header(_Strict, frozen=True):
     response_scale: _Positive
 
 
-class _Opening(Struct, frozen=True):
+class _VersionHeader(Struct, frozen=True):
     """What every version of the format has."""
 
     format: str
     version: int
 
 
-def parsed(data: bytes) -> tuple[Header, dict[str, object]]:
+def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, object]]:
     """The header and its kernel's arguments, checked; a `FileFormatError` with the reason otherwise."""
     try:
-        opening = msgspec.json.decode(data, type=_Opening)
+        opening = msgspec.json.decode(data, type=_VersionHeader)
         if opening.format != FORMAT:
             raise FileFormatError(f"does not hold a weight prior, but {opening.format[:40]!r}")
         if opening.version > VERSION:
@@ -107,7 +107,7 @@ def parsed(data: bytes) -> tuple[Header, dict[str, object]]:
                 f"has format version {opening.version}; this tunedprior reads up to {VERSION}. Update tunedprior, or "
                 "save the prior again with this version"
             )
-        header = msgspec.json.decode(data, type=Header)
+        header = msgspec.json.decode(data, type=WeightPriorHeader)
         known = ARGUMENTS.get(header.kernel)
         if known is None:
             raise FileFormatError(
@@ -116,12 +116,12 @@ def parsed(data: bytes) -> tuple[Header, dict[str, object]]:
         arguments = msgspec.structs.asdict(msgspec.json.decode(header.arguments, type=known))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileFormatError(f"is not a weight prior, or is damaged (its header: {error})") from error
-    for reason in _contradictions(header):
+    for reason in _find_contradictions(header):
         raise FileFormatError(f"is not a weight prior, or is damaged (its header: {reason})")
     return header, arguments
 
 
-def _contradictions(header: Header) -> Iterable[str]:
+def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
     """What the types alone do not exclude."""
     names = [axis.name for axis in header.axes]
     if len(set(names)) < len(names):

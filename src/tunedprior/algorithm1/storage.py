@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from tunedprior import kernels
-from tunedprior.algorithm1.archive import arrays_in, packed
-from tunedprior.algorithm1.schema import ARGUMENTS, FORMAT, VERSION, AxisEntry, parsed
+from tunedprior.algorithm1.archive import pack_arrays, unpack_arrays
+from tunedprior.algorithm1.schema import ARGUMENTS, FORMAT, VERSION, AxisEntry, parse_header
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
-from tunedprior.files import name_of_file, write_atomically
+from tunedprior.files import check_file_name, write_atomically
 from tunedprior.kernels import FreeKernel
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
@@ -38,27 +38,27 @@ _ROUNDING = 1e-6
 
 def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
-    write_atomically(path, encoded(prior))
+    write_atomically(path, encode_prior(prior))
 
 
-def encoded(prior: "WeightPrior") -> bytes:
+def encode_prior(prior: "WeightPrior") -> bytes:
     """The content of the file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
         "kernel": type(prior.base).__name__,
-        "arguments": kernel_arguments(prior.base),
+        "arguments": get_kernel_arguments(prior.base),
         "axes": [asdict(axis) for axis in prior.box.axes],
         "lam": prior.lam,
         **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
     }
     tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
-    tensors |= prior.fit.arrays() if isinstance(prior.fit, FeatureFit) else {}
+    tensors |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
     arrays = {name: (t.double() if t.is_floating_point() else t).cpu().numpy() for name, t in tensors.items()}
     try:
         text = json.dumps(header).encode()
-        data = packed({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
-        decoded(data)  # whatever is written can be read again
+        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        decode_prior(data)  # whatever is written can be read again
     except (TypeError, ValueError, FileFormatError) as error:
         raise InputError(
             f"This prior cannot be saved: {error}. Categories must be text, numbers, True, False or None."
@@ -68,7 +68,7 @@ def encoded(prior: "WeightPrior") -> bytes:
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
     """The fields of the `WeightPrior` that `write` stored in this file."""
-    file = Path(name_of_file(path))
+    file = Path(check_file_name(path))
     try:
         if file.is_dir():
             raise InputError(f"{os.fspath(path)!r} is a folder. Name the file that prior.save(path) wrote.")
@@ -83,10 +83,10 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         if size > _MOST_BYTES:
             raise FileFormatError(f"is not a weight prior: it holds {size:,} bytes")
-        return decoded(data)
+        return decode_prior(data)
     except FileFormatError as error:
         raise FileFormatError(
-            f"{os.fspath(path)!r} {error}. {_kind(data)}Make it again with prior.save(path)."
+            f"{os.fspath(path)!r} {error}. {_describe_file_kind(data)}Make it again with prior.save(path)."
         ) from error
 
 
@@ -105,7 +105,7 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     points = torch.cat([prior.anchors, corner, -corner])
     try:
         with torch.no_grad():
-            values = torch.cat([prior.kernel()(points, diag=True), prior.fit(points)])
+            values = torch.cat([prior.make_kernel()(points, diag=True), prior.fit(points)])
         usable = bool(torch.isfinite(values).all())
     except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
         usable = False
@@ -116,22 +116,22 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
         )
 
 
-def decoded(data: bytes) -> dict[str, Any]:
+def decode_prior(data: bytes) -> dict[str, Any]:
     """The same from the bytes of the file; messages of errors go on from the file's name."""
     try:
-        arrays = arrays_in(data)
+        arrays = unpack_arrays(data)
     except FileFormatError as error:
         raise FileFormatError(f"is not a weight prior, or is damaged ({error})") from error
     text = arrays.get("header")
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
         raise FileFormatError("is not a weight prior, or is damaged (it has no header)")
-    header, arguments = parsed(text.tobytes())
-    box = Box(tuple(map(axis_of, header.axes)))
+    header, arguments = parse_header(text.tobytes())
+    box = Box(tuple(map(make_axis, header.axes)))
     check_arrays(arrays, box.num_inputs)
     tensors = {name: torch.as_tensor(array) for name, array in arrays.items() if name != "header"}
     anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
     try:
-        base = kernel_of(header.kernel, arguments).requires_grad_(False)
+        base = make_kernel(header.kernel, arguments).requires_grad_(False)
         if base.num_inputs not in (None, box.num_inputs):
             raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
         fit = (
@@ -142,7 +142,7 @@ def decoded(data: bytes) -> dict[str, Any]:
     return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
 
 
-def axis_of(entry: AxisEntry) -> Axis:
+def make_axis(entry: AxisEntry) -> Axis:
     """The side of the box that an entry of a header describes."""
     choices = None if entry.choices is None else tuple(entry.choices)
     return Axis(entry.name, entry.low, entry.high, entry.log, choices)
@@ -186,7 +186,7 @@ def _refuse(name: str, reason: str) -> None:
     raise FileFormatError(f"is not a weight prior, or is damaged ({name!r} {reason})")
 
 
-def _kind(data: bytes) -> str:
+def _describe_file_kind(data: bytes) -> str:
     """A sentence on what the file is instead, if that can be seen."""
     if not data:
         return "It is empty. "
@@ -197,8 +197,8 @@ def _kind(data: bytes) -> str:
     return "It looks like text, such as a CSV file: learn from it with pretrain(path, space). "
 
 
-def kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
-    """What `kernel_of` makes the kernel from again, as JSON has it."""
+def get_kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
+    """What `make_kernel` makes the kernel from again, as JSON has it."""
     name = type(kernel).__name__
     if name not in ARGUMENTS or getattr(kernels, name) is not type(kernel):
         raise InputError(f"Only the kernels of tunedprior.kernels can be saved ({', '.join(ARGUMENTS)}); got {name}.")
@@ -208,7 +208,7 @@ def kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
     return {field: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for field, v in values.items()}
 
 
-def kernel_of(kind: str, arguments: Mapping[str, object]) -> FreeKernel:
+def make_kernel(kind: str, arguments: Mapping[str, object]) -> FreeKernel:
     """The kernel of this name with these arguments, checked before (`schema.ARGUMENTS`)."""
     make: Callable[..., FreeKernel] = getattr(kernels, kind)
     return make(

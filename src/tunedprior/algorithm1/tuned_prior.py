@@ -7,12 +7,12 @@ from botorch.models import SingleTaskGP
 from gpytorch.kernels import Kernel
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.beliefs.reweighted import FixedReweighted
+from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
-from tunedprior.kernels.box_means import mean_variance
+from tunedprior.kernels.box_means import compute_mean_variance
 from tunedprior.machines.fit import AlphaFit
-from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, with_amplitude
-from tunedprior.models.fitting import fitted_process, process_as_it_is
+from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, standardise_with_amplitude
+from tunedprior.models.fitting import fit_process, fit_unscaled_process
 from tunedprior.problem.box import Box
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA
@@ -62,15 +62,17 @@ class TunedPrior:
         inputs = KernelInputs(self.box, -self.prior.reach, self.prior.reach)
         if self.as_printed:  # zero, and the kernel as it is, in units of the observations' y
             shift, scale = observations.shift, observations.scale
-            return process_as_it_is(observations, inputs, UnitMeanVariance(self._kernel(), scale**2), -shift / scale)
-        return fitted_process(observations, inputs, with_amplitude(self._kernel(), self._mean_variance))
+            return fit_unscaled_process(
+                observations, inputs, UnitMeanVariance(self._make_kernel(), scale**2), -shift / scale
+            )
+        return fit_process(observations, inputs, standardise_with_amplitude(self._make_kernel(), self._mean_variance))
 
-    def _kernel(self) -> Kernel:
+    def _make_kernel(self) -> Kernel:
         if not self.unit_diagonal:
-            return self.prior.kernel()
+            return self.prior.make_kernel()
         fit = self.prior.fit
         assert isinstance(fit, AlphaFit)  # it has an α
-        return UnitDiagonal(FixedReweighted(fit.kernel, fit.anchors, fit.alpha, by_features=False))
+        return UnitDiagonal(FixedReweightedKernel(fit.kernel, fit.anchors, fit.alpha, by_features=False))
 
     @cached_property
     def _mean_variance(self) -> float:
@@ -78,4 +80,4 @@ class TunedPrior:
 
         Cached: it is constant over a run, and costs up to |A|² terms for each point of the box sample.
         """
-        return mean_variance(self._kernel(), self.prior.anchors.shape[1], self.prior.reach)
+        return compute_mean_variance(self._make_kernel(), self.prior.anchors.shape[1], self.prior.reach)

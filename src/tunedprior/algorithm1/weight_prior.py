@@ -11,14 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1 import storage
-from tunedprior.algorithm1.anonymous import ANONYMOUS, distilled
-from tunedprior.algorithm1.lessons_of_priors import lesson_of
+from tunedprior.algorithm1.anonymous import ANONYMOUS, distil_prior
+from tunedprior.algorithm1.lessons_of_priors import summarise_weight_prior
 from tunedprior.beliefs.reweighted import ReweightedBelief
-from tunedprior.checks import flag
+from tunedprior.checks import check_flag
 from tunedprior.kernels import FreeKernel
 from tunedprior.lessons.carriers import WITHHELD
 from tunedprior.lessons.domains import Domain
-from tunedprior.lessons.taught import Taught
+from tunedprior.lessons.taught import PriorExplanation
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.problem.box import Box
 
@@ -79,23 +79,23 @@ class WeightPrior:
         """The regularisation λ that g was learnt with."""
         return self.fit.lam
 
-    def kernel(self) -> Kernel:
+    def make_kernel(self) -> Kernel:
         """The re-weighted kernel K^A₂, a GPyTorch kernel on `inputs` without learnable parameters."""
         return deepcopy(self._kernel)  # a copy: moving it to a GPU leaves the prior where it is
 
     @cached_property
     def _kernel(self) -> Kernel:
-        return ReweightedBelief().kernel(self.fit)
+        return ReweightedBelief().make_kernel(self.fit)
 
-    def inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+    def to_kernel_inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
         """Kernel inputs in [-reach, reach], from the codes of settings."""
-        return self.reach * self.box.inputs(codes)
+        return self.reach * self.box.to_kernel_inputs(codes)
 
     @cached_property
     def vanishes(self) -> bool:
         """Whether the kernel is numerically zero at the old settings, as it is if g is flat."""
         with torch.no_grad():
-            return float(self.kernel()(self.anchors, diag=True).mean()) < _VANISHING
+            return float(self.make_kernel()(self.anchors, diag=True).mean()) < _VANISHING
 
     @property
     def is_anonymous(self) -> bool:
@@ -107,29 +107,29 @@ class WeightPrior:
         """`places`; of an anonymous prior, whose anchors are no rows, `WITHHELD` for each."""
         return (WITHHELD,) * len(self.alpha) if self.is_anonymous else self.places
 
-    def explain(self) -> Taught:
+    def explain(self) -> PriorExplanation:
         """What the old data taught: inputs and their directions, interactions, features, and the rows that carry it.
 
         Shares are over the whole box, evenly on the scale of each parameter. See docs/explaining.md.
         """
-        return Taught.of([lesson_of(self, Domain.of_box(self.box))])
+        return PriorExplanation.from_summaries([summarise_weight_prior(self, Domain.from_box(self.box))])
 
-    def without_rows(self) -> "WeightPrior":
+    def drop_rows(self) -> "WeightPrior":
         """What was learnt, without the rows it was learnt from; docs/sharing.md says what it still reveals.
 
         g is learnt again from its own rounded values at points that do not depend on the old data, with fewer degrees
         of freedom than there were rows, and all other numbers are rounded.
         """
-        return self if self.is_anonymous else WeightPrior(**distilled(self))
+        return self if self.is_anonymous else WeightPrior(**distil_prior(self))
 
     def save(self, path: str | PathLike[str], anonymous: bool = False) -> None:
         """Write everything into one file: a zip archive of plain arrays and a JSON header.
 
         Args:
             path: Of the file.
-            anonymous: Whether to save it `without_rows`, to be shared with people who may not see the old data.
+            anonymous: Whether to save it `drop_rows`, to be shared with people who may not see the old data.
         """
-        storage.write(self.without_rows() if flag(anonymous, "anonymous") else self, path)
+        storage.write(self.drop_rows() if check_flag(anonymous, "anonymous") else self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "WeightPrior":

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.audit.coverage import coverage_of
+from tunedprior.audit.coverage import compute_coverage
 from tunedprior.audit.findings import Audit, Range
-from tunedprior.audit.inspection import Inspection, inspected
-from tunedprior.audit.prediction import influences, self_prediction
-from tunedprior.audit.rehearsals import REPEATS, rehearsed
-from tunedprior.audit.relations import replicate_noise
-from tunedprior.checks import seeded
+from tunedprior.audit.inspection import Inspection, inspect_old_data
+from tunedprior.audit.prediction import compute_influences, compute_self_prediction
+from tunedprior.audit.rehearsals import REPEATS, run_rehearsal
+from tunedprior.audit.relations import estimate_replicate_noise
+from tunedprior.checks import check_seed
 from tunedprior.problem.goals import Goal, check_goal
 from tunedprior.problem.parameters import Categorical, Description
 from tunedprior.problem.space import Space
@@ -20,7 +20,7 @@ from tunedprior.problem.space import Space
 STEPS = 5 + 2 * REPEATS
 
 
-def audit_of(
+def run_audit(
     data: Any,
     space: Mapping[str, Description] | Space,
     target: str = "y",
@@ -48,47 +48,47 @@ def audit_of(
 
     >>> import numpy as np
     >>> heat = np.linspace(20.0, 90.0, 30)
-    >>> found = audit_of({"heat": heat + 273.15, "y": np.sin(heat / 20)}, {"heat": (20.0, 90.0)}, rehearse=False)
+    >>> found = run_audit({"heat": heat + 273.15, "y": np.sin(heat / 20)}, {"heat": (20.0, 90.0)}, rehearse=False)
     >>> [(one.kind, one.columns) for one in found.faults]
     [('other units', ('heat',))]
     """
     check_goal(direction)
-    space, seed = Space.parse(space), seeded(seed)
-    found = inspected(data, space, target, direction, others, seed, advance)
-    known = Audit(found.origin, target, direction, found.rows, found=found, ranges=_ranges(found, space))
+    space, seed = Space.parse(space), check_seed(seed)
+    found = inspect_old_data(data, space, target, direction, others, seed, advance)
+    known = Audit(found.origin, target, direction, found.rows, found=found, ranges=_list_ranges(found, space))
     old, related = found.old, found.related
     if old is None or related is None or len(old) == 0:
         return known
     advance("predicting old rows from others")
-    noise = None if old.labels or found.sheet is None else replicate_noise(found.sheet)
-    prediction = self_prediction(related, noise, seed)
-    matter = None if prediction is None else influences(related, prediction.logarithm, seed)
+    noise = None if old.labels or found.sheet is None else estimate_replicate_noise(found.sheet)
+    prediction = compute_self_prediction(related, noise, seed)
+    matter = None if prediction is None else compute_influences(related, prediction.logarithm, seed)
     advance("comparing with the space")
-    coverage = coverage_of(old, space, seed)
+    coverage = compute_coverage(old, space, seed)
     rehearsal = None
     if rehearse:
-        rehearsal = rehearsed(old, space, direction, seed, lambda: advance("trying it on the old data itself"))
-    return known.with_measures(coverage, prediction, matter, rehearsal)
+        rehearsal = run_rehearsal(old, space, direction, seed, lambda: advance("trying it on the old data itself"))
+    return known.add_measures(coverage, prediction, matter, rehearsal)
 
 
-def _ranges(found: Inspection, space: Space) -> tuple[Range, ...]:
+def _list_ranges(found: Inspection, space: Space) -> tuple[Range, ...]:
     """What each input is in old data and in the space."""
     if found.sheet is None:
         return ()
     ranges = []
     for one in space.parameters:
         if one not in found.sheet.parameters:
-            ranges.append(Range(one.name, None, None, _in_space(one)))
+            ranges.append(Range(one.name, None, None, _get_space_range(one)))
         elif isinstance(one, Categorical):
             cells = list(dict.fromkeys(map(str, found.sheet.table[one.name].dropna())))
-            ranges.append(Range(one.name, tuple(cells), len(cells), _in_space(one)))
+            ranges.append(Range(one.name, tuple(cells), len(cells), _get_space_range(one)))
         else:
-            values = found.sheet.measured(one.name)
+            values = found.sheet.get_measured_values(one.name)
             values = values[np.isfinite(values)]
             ends = (float(values.min()), float(values.max())) if len(values) else None
-            ranges.append(Range(one.name, ends, len(np.unique(values)), _in_space(one)))
+            ranges.append(Range(one.name, ends, len(np.unique(values)), _get_space_range(one)))
     return tuple(ranges)
 
 
-def _in_space(one: Any) -> tuple[Any, ...]:
+def _get_space_range(one: Any) -> tuple[Any, ...]:
     return tuple(one.choices) if isinstance(one, Categorical) else (float(one.low), float(one.high))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.audit.faults import Fault, places
+from tunedprior.audit.faults import Fault, join_places
 from tunedprior.audit.sheet import Sheet, is_choice
-from tunedprior.checks import listed, shown
-from tunedprior.files.cells import DATE, is_blank
+from tunedprior.checks import format_list, format_value
+from tunedprior.files.cells import DATE, is_unmeasured
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
-from tunedprior.problem.suspicions import range_mismatch
+from tunedprior.problem.suspicions import compute_range_mismatch
 
 # Two columns are swapped if one at least is this far from its own range, as a part of its width, and both are this
 # near to the other's.
@@ -23,7 +23,7 @@ _MOST, _FEW = 0.9, 0.5  # parts of a column's cells that fit
 _LEAST_ROWS = 6
 
 
-def swapped_columns(sheet: Sheet) -> list[Fault]:
+def find_swapped_columns(sheet: Sheet) -> list[Fault]:
     """Two columns that fit each other's place in the space, and not their own."""
     faults: list[Fault] = []
     taken: set[str] = set()
@@ -34,19 +34,20 @@ def swapped_columns(sheet: Sheet) -> list[Fault]:
             continue
         taken |= {one.name, other.name}
         said = (
-            f"{one.name!r} and {other.name!r} seem to be swapped: {_content(sheet, one.name)} stands under "
-            f"{one.name!r} and {_content(sheet, other.name)} under {other.name!r}, and each fits the other's "
-            f"place in the space ({_place(one)}; {_place(other)})."
+            f"{one.name!r} and {other.name!r} seem to be swapped: {_format_content(sheet, one.name)} stands under "
+            f"{one.name!r} and {_format_content(sheet, other.name)} under {other.name!r}, and each fits the other's "
+            f"place in the space ({_format_parameter(one)}; {_format_parameter(other)})."
         )
         faults.append(
             Fault("swapped columns", (one.name, other.name), (), said, "Swap the two names in the header, if so.")
         )
     for one in sheet.numeric:
-        if one.name not in taken and not sheet.labels and _swapped_with_response(sheet, one):
+        if one.name not in taken and not sheet.labels and _is_swapped_with_response(sheet, one):
             said = (
                 f"{one.name!r} and the response {sheet.target!r} seem to be swapped: what stands under "
-                f"{sheet.target!r} ({_content(sheet, sheet.target)}) fits the space's {_place(one)}, and what stands "
-                f"under {one.name!r} ({_content(sheet, one.name)}) does not."
+                f"{sheet.target!r} ({_format_content(sheet, sheet.target)}) fits the space's "
+                f"{_format_parameter(one)}, and what stands "
+                f"under {one.name!r} ({_format_content(sheet, one.name)}) does not."
             )
             remedy = "Swap the two names in the header, or name the response with --target."
             faults.append(Fault("swapped columns", (one.name, sheet.target), (), said, remedy))
@@ -54,35 +55,39 @@ def swapped_columns(sheet: Sheet) -> list[Fault]:
     return faults
 
 
-def not_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], list[int]]:
+def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], list[int]]:
     """Cells that are no numbers in the columns of numbers named; and the rows of those with few such cells."""
     faults, rows = [], set()
     for name in left:
-        wrong = [row for row in sheet.unreadable(name) if name != sheet.target or not sheet.failed[row]]
+        wrong = [row for row in sheet.list_unreadable_rows(name) if name != sheet.target or not sheet.verdict_rows[row]]
         if not wrong:
             continue
         cells = [sheet.table[name].iloc[row] for row in wrong]
-        where = sheet.where(wrong)
+        where = sheet.format_places(wrong)
         if not sheet.is_numeric(name):
             dates = all(map(_is_date, cells))
-            what = "dates" if dates else f"text ({listed(shown(cell) for cell in dict.fromkeys(map(str, cells)))})"
+            what = (
+                "dates"
+                if dates
+                else f"text ({format_list(format_value(cell) for cell in dict.fromkeys(map(str, cells)))})"
+            )
             said = f"{name!r} must be numbers, and is {what} in {len(wrong)} of {len(sheet)} rows."
             remedy = "Turn it into numbers, or describe it in the space as a list of choices."
             faults.append(Fault("not a number", (name,), where, said, remedy))
             continue
         rows |= set(wrong)
-        said = f"{name!r} is no number in {places(where)} ({listed(shown(cell) for cell in cells)})."
+        said = f"{name!r} is no number in {join_places(where)} ({format_list(format_value(cell) for cell in cells)})."
         faults.append(
             Fault("not a number", (name,), where, said, "Correct or blank these cells; until then the rows are unused.")
         )
     return faults, sorted(rows)
 
 
-def row_numbers(sheet: Sheet) -> list[Fault]:
+def find_row_numbers(sheet: Sheet) -> list[Fault]:
     """Inputs that only count the rows."""
     faults = []
     for one in sheet.numeric:
-        values = sheet.values(one.name)
+        values = sheet.get_values(one.name)
         steps = np.diff(values)
         if len(values) >= _LEAST_ROWS and np.isfinite(values).all() and (steps == 1).all() and values[0] in (0.0, 1.0):
             said = f"{one.name!r} counts the rows ({values[0]:g}, {values[1]:g}, …, {values[-1]:g})."
@@ -91,16 +96,16 @@ def row_numbers(sheet: Sheet) -> list[Fault]:
     return faults
 
 
-def spellings(sheet: Sheet) -> list[Fault]:
+def find_variant_spellings(sheet: Sheet) -> list[Fault]:
     """Categories that are written in several ways."""
     faults = []
     for one in sheet.categorical:
-        cells = [cell for cell in sheet.table[one.name] if not is_blank(cell)]
+        cells = [cell for cell in sheet.table[one.name] if not is_unmeasured(cell)]
         groups: dict[str, list[Any]] = {}
         for cell in dict.fromkeys(map(str, cells)):
-            groups.setdefault(_bare(cell), []).append(cell)
-        choices = {_bare(str(choice)): str(choice) for choice in one.choices}
-        distinct = len({_bare(str(choice)) for choice in one.choices}) == len(one.choices)
+            groups.setdefault(_normalise_spelling(cell), []).append(cell)
+        choices = {_normalise_spelling(str(choice)): str(choice) for choice in one.choices}
+        distinct = len({_normalise_spelling(str(choice)) for choice in one.choices}) == len(one.choices)
         for bare, ways in groups.items():
             unknown = [way for way in ways if not is_choice(way, one)]
             if not distinct or not bare or (len(ways) < 2 and not (unknown and bare in choices)):
@@ -108,14 +113,16 @@ def spellings(sheet: Sheet) -> list[Fault]:
             usual = choices.get(bare) or max(ways, key=lambda way: sum(str(cell) == way for cell in cells))
             odd = [way for way in ways if way != usual]
             rows = [k for k, cell in enumerate(sheet.table[one.name]) if str(cell) in odd]
-            where = sheet.where(rows)
+            where = sheet.format_places(rows)
             lost = f" Nothing but {usual!r} is known to the space." if unknown and bare in choices else ""
-            said = f"{one.name!r} is written as {listed(map(repr, odd))} for {usual!r} in {places(where)}.{lost}"
+            said = (
+                f"{one.name!r} is written as {format_list(map(repr, odd))} for {usual!r} in {join_places(where)}.{lost}"
+            )
             faults.append(Fault("spelling", (one.name,), where, said, f"Write {usual!r} everywhere."))
     return faults
 
 
-def _bare(text: str) -> str:
+def _normalise_spelling(text: str) -> str:
     """Letters and digits alone, in small letters and without accents; signs between digits stay."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
@@ -130,45 +137,47 @@ def _is_date(cell: Any) -> bool:
 
 def _are_swapped(sheet: Sheet, one: Parameter, other: Parameter) -> bool:
     if isinstance(one, Numeric) and isinstance(other, Numeric):
-        own = [_mismatch(sheet, name.name, name) for name in (one, other)]
-        crossed = [_mismatch(sheet, one.name, other), _mismatch(sheet, other.name, one)]
+        own = [_compute_mismatch(sheet, name.name, name) for name in (one, other)]
+        crossed = [_compute_mismatch(sheet, one.name, other), _compute_mismatch(sheet, other.name, one)]
         return max(own) > _FAR and max(crossed) < _NEAR and min(own) > max(crossed)
-    own_share = [_share(sheet, name.name, name) for name in (one, other)]
-    crossed_share = [_share(sheet, one.name, other), _share(sheet, other.name, one)]
+    own_share = [_compute_allowed_share(sheet, name.name, name) for name in (one, other)]
+    crossed_share = [_compute_allowed_share(sheet, one.name, other), _compute_allowed_share(sheet, other.name, one)]
     return max(own_share) < _FEW and min(crossed_share) > _MOST
 
 
-def _swapped_with_response(sheet: Sheet, one: Numeric) -> bool:
+def _is_swapped_with_response(sheet: Sheet, one: Numeric) -> bool:
     if not sheet.is_numeric(one.name) or not sheet.is_numeric(sheet.target):
         return False
-    return _mismatch(sheet, one.name, one) > 2 * _FAR and _mismatch(sheet, sheet.target, one) < _NEAR / 2
+    return (
+        _compute_mismatch(sheet, one.name, one) > 2 * _FAR and _compute_mismatch(sheet, sheet.target, one) < _NEAR / 2
+    )
 
 
-def _mismatch(sheet: Sheet, name: str, parameter: Numeric) -> float:
-    values = sheet.measured(name)
+def _compute_mismatch(sheet: Sheet, name: str, parameter: Numeric) -> float:
+    values = sheet.get_measured_values(name)
     values = values[np.isfinite(values)]
-    return range_mismatch(values, parameter) if len(values) > 1 and sheet.is_numeric(name) else np.inf
+    return compute_range_mismatch(values, parameter) if len(values) > 1 and sheet.is_numeric(name) else np.inf
 
 
-def _share(sheet: Sheet, name: str, parameter: Parameter) -> float:
+def _compute_allowed_share(sheet: Sheet, name: str, parameter: Parameter) -> float:
     """The part of a column's cells that a parameter allows."""
     if isinstance(parameter, Categorical):
-        cells = [((type(cell), str(cell)), cell) for cell in sheet.table[name] if not is_blank(cell)]
+        cells = [((type(cell), str(cell)), cell) for cell in sheet.table[name] if not is_unmeasured(cell)]
         fits = {written: is_choice(cell, parameter) for written, cell in dict(cells).items()}  # each is looked up once
         return sum(fits[written] for written, _ in cells) / max(1, len(cells))
-    values = sheet.measured(name)
-    filled = np.isfinite(values).sum() + len(sheet.unreadable(name))
+    values = sheet.get_measured_values(name)
+    filled = np.isfinite(values).sum() + len(sheet.list_unreadable_rows(name))
     return float(((values >= parameter.low) & (values <= parameter.high)).sum() / max(1, filled))
 
 
-def _content(sheet: Sheet, name: str) -> str:
+def _format_content(sheet: Sheet, name: str) -> str:
     if sheet.is_numeric(name):
-        values = sheet.measured(name)
+        values = sheet.get_measured_values(name)
         return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
-    return listed(pd.unique(sheet.table[name].map(str)))
+    return format_list(pd.unique(sheet.table[name].map(str)))
 
 
-def _place(parameter: Parameter) -> str:
+def _format_parameter(parameter: Parameter) -> str:
     if isinstance(parameter, Categorical):
-        return f"{parameter.name!r}: {listed(parameter.choices)}"
+        return f"{parameter.name!r}: {format_list(parameter.choices)}"
     return f"{parameter.name!r}: {parameter.low:g} to {parameter.high:g}"

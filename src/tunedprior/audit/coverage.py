@@ -37,7 +37,7 @@ class Coverage:
     gaps: dict[str, str]
 
 
-def coverage_of(old: OldTable, space: Space, seed: int) -> Coverage:
+def compute_coverage(old: OldTable, space: Space, seed: int) -> Coverage:
     """Compare the settings of old data with those of the space."""
     kept = Space(tuple(one for one in space.parameters if one.name not in old.absent), ())
     inputs: dict[str, float] = {}
@@ -55,17 +55,17 @@ def coverage_of(old: OldTable, space: Space, seed: int) -> Coverage:
             continue
         values = column.to_numpy(dtype=np.float64)
         inside &= (values >= one.low) & (values <= one.high)
-        inputs[one.name], gap = _along(values, one)
+        inputs[one.name], gap = _compute_input_coverage(values, one)
         if gap:
             gaps[one.name] = gap
-    return Coverage(_share(old, space, seed), float(inside.mean()) if len(old) else 0.0, inputs, gaps)
+    return Coverage(_compute_covered_share(old, space, seed), float(inside.mean()) if len(old) else 0.0, inputs, gaps)
 
 
-def _share(old: OldTable, space: Space, seed: int) -> float:
+def _compute_covered_share(old: OldTable, space: Space, seed: int) -> float:
     if len(old) == 0:
         return 0.0
-    box = Box.around(space)
-    wide = Box.around(space, old.settings)
+    box = Box.enclose(space)
+    wide = Box.enclose(space, old.settings)
     units = []
     for narrow, axis, parameter in zip(box.axes, wide.axes, space.parameters, strict=True):
         # Two choices are one range apart; a range is that of the space, not that of old data.
@@ -79,16 +79,16 @@ def _share(old: OldTable, space: Space, seed: int) -> float:
     count = sum(
         axis.width > 0 for axis, one in zip(wide.axes, space.parameters, strict=True) if one.name not in old.absent
     )
-    asked = wide.inputs(wide.codes(space.sobol(_SAMPLES, seed))).numpy() * units
-    seen = wide.inputs(wide.codes(old.settings)).numpy() * units
+    asked = wide.to_kernel_inputs(wide.encode(space.sobol(_SAMPLES, seed))).numpy() * units
+    seen = wide.to_kernel_inputs(wide.encode(old.settings)).numpy() * units
     distances, _ = cKDTree(seen).query(asked)
     return float((distances / np.sqrt(max(1, count)) <= NEAR).mean())
 
 
-def _along(values: Float64[ndarray, " n"], one: Numeric) -> tuple[float, str]:
+def _compute_input_coverage(values: Float64[ndarray, " n"], one: Numeric) -> tuple[float, str]:
     """The part of a range that has old values in it, and words for the widest part that has none."""
     if one.count is not None and one.count <= _BINS:
-        levels = np.array(one.values(), dtype=np.float64)
+        levels = np.array(one.list_values(), dtype=np.float64)
         seen = np.isclose(levels[:, None], values[None, :]).any(1) if len(values) else np.zeros(len(levels), dtype=bool)
         unseen = [f"{level:g}" for level in levels[~seen]]
         return float(seen.mean()), f"nothing at {', '.join(unseen[:5])}" if unseen else ""

@@ -63,7 +63,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedRow:
     """A row that is not used.
 
     Attributes:
@@ -75,17 +75,17 @@ class Rejected:
     reason: str
 
 
-def in_order(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def sort_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """The faults in the order in which they are to be mended."""
     return tuple(sorted(faults, key=lambda one: KINDS.index(one.kind)))
 
 
-def places(rows: Sequence[str], most: int = 6) -> str:
+def join_places(rows: Sequence[str], most: int = 6) -> str:
     """Where, in short: "lines 3, 4 and 17", or "line 3 and 12 others".
 
-    >>> places(["line 3", "line 4", "line 17"])
+    >>> join_places(["line 3", "line 4", "line 17"])
     'lines 3, 4 and 17'
-    >>> places([f"line {k}" for k in range(2, 30)], most=3)
+    >>> join_places([f"line {k}" for k in range(2, 30)], most=3)
     'lines 2, 3, 4 and 25 more'
     """
     if len(rows) <= 1:

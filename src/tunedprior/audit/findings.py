@@ -7,7 +7,7 @@ from typing import Any
 
 from tunedprior.audit import wording
 from tunedprior.audit.coverage import Coverage
-from tunedprior.audit.faults import Fault, Rejected
+from tunedprior.audit.faults import Fault, RejectedRow
 from tunedprior.audit.inspection import Inspection
 from tunedprior.audit.prediction import Influences, SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
@@ -63,7 +63,7 @@ class Audit:
     files: tuple[str, str] | None = None
     is_in_file: bool = False
 
-    def with_measures(
+    def add_measures(
         self,
         coverage: Coverage,
         prediction: SelfPrediction | None,
@@ -84,7 +84,7 @@ class Audit:
         return self.found.notes
 
     @property
-    def rejected(self) -> tuple[Rejected, ...]:
+    def rejected(self) -> tuple[RejectedRow, ...]:
         """The rows that are not used."""
         return self.found.rejected
 
@@ -96,25 +96,25 @@ class Audit:
     @cached_property
     def verdict(self) -> str:
         """Whether to use it, in a sentence or two."""
-        return wording.verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
+        return wording.describe_verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
 
     @cached_property
     def next_step(self) -> str:
         """The one thing to do next."""
         files = self.files or (self.origin, "space.yaml")
-        return wording.next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
+        return wording.describe_next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:
         """All that was found, in sentences, by what they are about."""
         parts = {
-            "What was read": wording.reading(self.origin, self.rows, self.used, self.target, self.found),
+            "What was read": wording.describe_reading(self.origin, self.rows, self.used, self.target, self.found),
             "Faults": tuple(f"{one.text} {one.remedy}" for one in self.faults),
             "Worth knowing": self.notes,
-            "What it knows of the new space": wording.covered(self.coverage),
-            "How well it predicts itself": wording.predicted(self.prediction, self.target),
-            "What matters in it": wording.mattering(self.influences, self.prediction),
-            "Whether it can help": wording.helped(self.rehearsal),
+            "What it knows of the new space": wording.describe_coverage(self.coverage),
+            "How well it predicts itself": wording.describe_prediction(self.prediction, self.target),
+            "What matters in it": wording.describe_influences(self.influences, self.prediction),
+            "Whether it can help": wording.describe_rehearsal(self.rehearsal),
             "Verdict": (self.verdict,),
             "Next": (self.next_step,),
         }
@@ -133,14 +133,14 @@ class Audit:
             "direction": str(self.direction),
             "rows": self.rows,
             "used": self.used,
-            "read": list(self.found.said),
+            "read": list(self.found.remarks),
             "faults": [one.to_dict() for one in self.faults],
             "notes": list(self.notes),
             "rejected": [asdict(one) for one in self.rejected],
             "ranges": [asdict(one) for one in self.ranges],
             "coverage": None if self.coverage is None else asdict(self.coverage),
             "prediction": None if self.prediction is None else asdict(self.prediction),
-            "influences": None if self.influences is None else _plain(self.influences),
+            "influences": None if self.influences is None else _convert_influences(self.influences),
             "rehearsal": None if self.rehearsal is None else asdict(self.rehearsal) | {"ratio": self.rehearsal.ratio},
             "verdict": self.verdict,
             "next_step": self.next_step,
@@ -160,7 +160,7 @@ class Audit:
         return f"<div>{''.join(parts)}</div>"
 
 
-def _plain(found: Influences) -> dict[str, Any]:
+def _convert_influences(found: Influences) -> dict[str, Any]:
     return {
         "inputs": found.inputs,
         "pairs": [{"inputs": list(pair), "share": share} for pair, share in found.pairs.items()],

@@ -6,7 +6,7 @@ from typing import Any
 
 from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.audit.faults import Fault
-from tunedprior.audit.inspection import inspected
+from tunedprior.audit.inspection import inspect_old_data
 from tunedprior.errors import TunedPriorError
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.space import Space
@@ -14,13 +14,13 @@ from tunedprior.problem.space import Space
 _MOST_ROWS = 5_000
 
 
-def faults_of(
+def find_faults(
     data: Any, space: Space, goals: Mapping[str, Goal], others: Collection[str] = (), seed: int = 0
 ) -> tuple[Fault, ...]:
     """What the audit would find wrong with it, each fault once, though several responses be read from the same rows.
 
     Args:
-        data: Whatever `audit_of` takes; of a saved prior, which has no rows, nothing is said.
+        data: Whatever `run_audit` takes; of a saved prior, which has no rows, nothing is said.
         space: What may be set.
         goals: The responses and what is wanted of them; those that it has not are passed over.
         others: Columns of responses that nothing is wanted of but a requirement.
@@ -32,7 +32,9 @@ def faults_of(
     for target, direction in goals.items():
         rest = [name for name in (*goals, *others) if name != target]
         try:
-            faults = inspected(data, space, target, direction, rest, seed, lambda _doing: None, _MOST_ROWS).faults
+            faults = inspect_old_data(
+                data, space, target, direction, rest, seed, lambda _doing: None, _MOST_ROWS
+            ).faults
         except TunedPriorError:  # it has not this response, or is no table: for those to say who learn from it
             continue
         for fault in faults:

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.audit.column_checks import not_numbers, row_numbers, spellings, swapped_columns
-from tunedprior.audit.faults import Fault, Rejected, in_order
-from tunedprior.audit.range_checks import odd_ranges, odd_responses
-from tunedprior.audit.relations import Related, changing_response, slipped
-from tunedprior.audit.repeats import contradictory, copied
-from tunedprior.audit.row_checks import misplaced
+from tunedprior.audit.column_checks import (
+    find_non_numbers,
+    find_row_numbers,
+    find_swapped_columns,
+    find_variant_spellings,
+)
+from tunedprior.audit.faults import Fault, RejectedRow, sort_faults
+from tunedprior.audit.range_checks import find_odd_ranges, find_odd_responses
+from tunedprior.audit.relations import RegressionData, find_changing_response, find_slipped_rows
+from tunedprior.audit.repeats import find_contradictory_repeats, find_copied_rows
+from tunedprior.audit.row_checks import find_misplaced_cells
 from tunedprior.audit.sheet import Sheet
-from tunedprior.audit.text_files import opened
+from tunedprior.audit.text_files import open_table
 from tunedprior.errors import OldDataWarning, SpaceWarning
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.old_data import OldTable, read_old_data
@@ -47,16 +52,16 @@ class Inspection:
 
     origin: str
     rows: int
-    said: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     notes: tuple[str, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
     sheet: Sheet | None = None
     old: OldTable | None = None
-    related: Related | None = None
+    related: RegressionData | None = None
 
 
-def inspected(
+def inspect_old_data(
     data: Any,
     space: Space,
     target: str,
@@ -69,9 +74,9 @@ def inspected(
     """Look for every fault; in more rows than so many, in some that are drawn at random."""
     numeric = [one.name for one in space.parameters if isinstance(one, Numeric)]
     advance("reading")
-    found = opened(data, [*space.names, target], [*numeric, target])
+    found = open_table(data, [*space.names, target], [*numeric, target])
     if found.table is None:
-        return Inspection(found.origin, 0, faults=in_order(found.faults), rejected=found.rejected)
+        return Inspection(found.origin, 0, faults=sort_faults(found.faults), rejected=found.rejected)
     read, faults, rejected = found.table, list(found.faults), list(found.rejected)
     rows = len(read) + len(rejected)
     named = set(map(str, read.table.columns))
@@ -80,39 +85,39 @@ def inspected(
     if rows == 0:
         remedy = "Add rows, or see whether it is the right file and sheet, and was saved whole."
         nothing = Fault("no rows", (), (), f"{found.origin} has a header, and no rows below it.", remedy)
-        return Inspection(found.origin, 0, read.said, in_order([*faults, nothing]))
+        return Inspection(found.origin, 0, read.remarks, sort_faults([*faults, nothing]))
     sheet = Sheet(read, space, target)
     if most_rows is not None:
-        sheet = sheet.without(np.random.default_rng(seed).permutation(len(sheet))[most_rows:])
+        sheet = sheet.drop_rows(np.random.default_rng(seed).permutation(len(sheet))[most_rows:])
     advance("looking for faults")
-    sheet, more, lost = _structure(sheet)
+    sheet, more, lost = _drop_broken_rows(sheet)
     faults, rejected = faults + more, rejected + lost
-    whole = Inspection(found.origin, rows, read.said, in_order(faults), (), tuple(rejected), sheet)
+    whole = Inspection(found.origin, rows, read.remarks, sort_faults(faults), (), tuple(rejected), sheet)
     if not sheet.is_numeric(target) and not sheet.labels and len(sheet):
         return whole
     claimed = frozenset(name for one in faults if one.kind == "swapped columns" for name in one.columns)
-    more, notes = odd_ranges(sheet, claimed)
-    copies, copy_notes, _ = copied(sheet)
-    faults += [*more, *odd_responses(sheet), *row_numbers(sheet), *spellings(sheet), *copies]
-    old = _learnt(sheet, direction, others)
-    left_out, places = _left_out(old.report.findings), sheet.where(range(len(sheet)))
-    rejected += [Rejected(row, reason) for row, reason in left_out.items()]
+    more, notes = find_odd_ranges(sheet, claimed)
+    copies, copy_notes, _ = find_copied_rows(sheet)
+    faults += [*more, *find_odd_responses(sheet), *find_row_numbers(sheet), *find_variant_spellings(sheet), *copies]
+    old = _read_usable_data(sheet, direction, others)
+    left_out, places = _collect_left_out(old.report.findings), sheet.format_places(range(len(sheet)))
+    rejected += [RejectedRow(row, reason) for row, reason in left_out.items()]
     notes += [
         *copy_notes,
         *(one.text for one in old.report.findings if one.kind in _NOTED and not _is_known(one, faults)),
     ]
-    related, where = _for_relations(old, space, [row for row in places if row not in left_out], faults)
+    related, where = _select_regression_rows(old, space, [row for row in places if row not in left_out], faults)
     advance("comparing rows with each other")
     if related is not None:
-        of_rows = slipped(sheet, related, seed)
-        faults += of_rows or changing_response(sheet, related, where, seed)
+        of_rows = find_slipped_rows(sheet, related, seed)
+        faults += of_rows or find_changing_response(sheet, related, where, seed)
     if related is not None and not any(one.kind == "shifted rows" for one in faults):  # which makes repeats differ
         compared = set(where)
         aside = [k for k, place in enumerate(places) if place not in compared]
-        faults += contradictory(sheet.without(aside), related.unexplained(seed))
+        faults += find_contradictory_repeats(sheet.drop_rows(aside), related.compute_unexplained_share(seed))
     return replace(
         whole,
-        faults=in_order(faults),
+        faults=sort_faults(faults),
         notes=tuple(notes),
         rejected=tuple(rejected),
         sheet=sheet,
@@ -121,26 +126,26 @@ def inspected(
     )
 
 
-def _structure(sheet: Sheet) -> tuple[Sheet, list[Fault], list[Rejected]]:
+def _drop_broken_rows(sheet: Sheet) -> tuple[Sheet, list[Fault], list[RejectedRow]]:
     """The table without rows whose cells are in the wrong places or no numbers."""
-    faults = swapped_columns(sheet)
-    rejected: list[Rejected] = []
+    faults = find_swapped_columns(sheet)
+    rejected: list[RejectedRow] = []
     swapped = {name for one in faults for name in one.columns}
     if not faults:
-        more, rows = misplaced(sheet)
+        more, rows = find_misplaced_cells(sheet)
         faults += more
         reasons = {row: one.kind for one in more for row in one.rows}
-        rejected += [Rejected(row, reasons[row]) for row in sheet.where(rows)]
-        sheet = sheet.without(rows)
+        rejected += [RejectedRow(row, reasons[row]) for row in sheet.format_places(rows)]
+        sheet = sheet.drop_rows(rows)
     columns = [one.name for one in sheet.numeric if one.name not in swapped]
     columns += [] if sheet.labels else [sheet.target]
-    more, rows = not_numbers(sheet, columns)
+    more, rows = find_non_numbers(sheet, columns)
     faults += more
-    rejected += [Rejected(row, "not a number") for row in sheet.where(rows)]
-    return sheet.without(rows), faults, rejected
+    rejected += [RejectedRow(row, "not a number") for row in sheet.format_places(rows)]
+    return sheet.drop_rows(rows), faults, rejected
 
 
-def _learnt(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
+def _read_usable_data(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
     """What would be learnt from; columns of numbers that hold text are left out."""
     text = [one.name for one in sheet.numeric if not sheet.is_numeric(one.name)]
     blank = sheet.table.assign(**{name: pd.Series([None] * len(sheet), dtype=object) for name in text})
@@ -150,7 +155,7 @@ def _learnt(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
         return read_old_data(replace(sheet.read, table=blank), sheet.space, sheet.target, direction, others=others)
 
 
-def _left_out(findings: Iterable[Finding]) -> dict[str, str]:
+def _collect_left_out(findings: Iterable[Finding]) -> dict[str, str]:
     """The rows that are left out, and why."""
     return {
         row: f"{one.column!r}: {one.kind}" if one.column else one.kind
@@ -166,9 +171,9 @@ def _is_known(finding: Finding, faults: Iterable[Fault]) -> bool:
     return any(one.kind in same.get(finding.kind, ()) and finding.column in one.columns for one in faults)
 
 
-def _for_relations(
+def _select_regression_rows(
     old: OldTable, space: Space, places: list[str], faults: Iterable[Fault]
-) -> tuple[Related | None, tuple[str, ...]]:
+) -> tuple[RegressionData | None, tuple[str, ...]]:
     """The rows that settings and responses can be compared in, and where they stand."""
     if len(old) < 2 or len(places) != len(old):
         return None, ()
@@ -177,4 +182,6 @@ def _for_relations(
     kept = kept if kept.sum() >= 2 else np.ones(len(kept), dtype=bool)
     settings = old.settings[kept].reset_index(drop=True)
     left = replace(old, settings=settings, response=old.response[kept], doubtful=old.doubtful[kept])
-    return Related.of(left, space), tuple(place for place, one in zip(places, kept, strict=True) if one)
+    return RegressionData.from_old_data(left, space), tuple(
+        place for place, one in zip(places, kept, strict=True) if one
+    )

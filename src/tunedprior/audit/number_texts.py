@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tunedprior.audit.faults import Fault, places
-from tunedprior.checks import listed
-from tunedprior.files.cells import is_blank
+from tunedprior.audit.faults import Fault, join_places
+from tunedprior.checks import format_list
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.files.content import ReadTable
 
 _SIGN, _TAIL = r"\s*[+\-−]?", r"(?:[eE][+-]?\d+)?\s*"
@@ -25,7 +25,7 @@ _SPACES = re.compile("(?<=\\d)[ '’\u00a0\u2009\u202f](?=\\d{3})")
 
 
 @dataclass(frozen=True)
-class _Written:
+class _NumberStyles:
     """Rows of a column by how their numbers are written."""
 
     commas: list[int]
@@ -33,7 +33,7 @@ class _Written:
     groups: list[int]
 
 
-def mended_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tuple[pd.DataFrame, list[Fault], bool]:
+def repair_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tuple[pd.DataFrame, list[Fault], bool]:
     """The table with plain numbers in the named columns, faults, and whether all numbers had decimal commas.
 
     Args:
@@ -45,48 +45,51 @@ def mended_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tup
     if not any("," in cell or _SPACES.search(cell) for cells in columns.values() for cell in cells):
         return read.table, [], False
     columns = {name: cells for name, cells in columns.items() if _are_numbers(cells)}
-    written = {name: _ways(cells) for name, cells in columns.items()}
-    comma_is_decimal = _comma_is_decimal(columns, written)
+    written = {name: _classify_cells(cells) for name, cells in columns.items()}
+    comma_is_decimal = _is_comma_decimal(columns, written)
     written = {
-        name: _with_doubtful_groups(cells, written[name], comma_is_decimal, separator)
-        for name, cells in columns.items()
+        name: _add_doubtful_groups(cells, written[name], comma_is_decimal, separator) for name, cells in columns.items()
     }
     faults = []
     grouped = {name: one.groups for name, one in written.items() if one.groups}
     if grouped:
-        faults.append(_thousands(read, columns, grouped))
+        faults.append(_make_thousands_fault(read, columns, grouped))
     commas = sum(len(one.commas) for one in written.values())
     points = sum(len(one.points) for one in written.values())
     if commas and points:
         rare = {name: one.commas if commas <= points else one.points for name, one in written.items()}
-        faults.append(_mixed(read, columns, {name: rows for name, rows in rare.items() if rows}, commas <= points))
+        faults.append(
+            _make_mixed_fault(read, columns, {name: rows for name, rows in rare.items() if rows}, commas <= points)
+        )
     table = read.table.assign(
         **{
-            name: pd.Series(_plain_cells(cells, written[name].groups, comma_is_decimal), dtype=object)
+            name: pd.Series(_convert_numbers(cells, written[name].groups, comma_is_decimal), dtype=object)
             for name, cells in columns.items()
             if written[name].commas or written[name].groups
         }
     )
     if commas and not points and separator == ",":
-        faults += _doubtful_commas(read, columns, {name: one.commas for name, one in written.items() if one.commas})
+        faults += _find_doubtful_commas(
+            read, columns, {name: one.commas for name, one in written.items() if one.commas}
+        )
     return table, faults, bool(commas) and not points
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Whether most cells of a column are numbers, however they are written."""
     kinds = (_WHOLE, _POINT, _COMMA, _COMMA_GROUPS, _POINT_GROUPS, _SPACE_GROUPS)
-    filled = [cell for cell in cells if not is_blank(cell)]
+    filled = [cell for cell in cells if not is_unmeasured(cell)]
     return bool(filled) and 2 * sum(any(kind.fullmatch(cell) for kind in kinds) for cell in filled) > len(filled)
 
 
-def _ways(cells: Sequence[str]) -> _Written:
-    def rows(*kinds: re.Pattern[str]) -> list[int]:
+def _classify_cells(cells: Sequence[str]) -> _NumberStyles:
+    def find_rows(*kinds: re.Pattern[str]) -> list[int]:
         return [k for k, cell in enumerate(cells) if any(kind.fullmatch(cell) for kind in kinds)]
 
-    return _Written(rows(_COMMA), rows(_POINT), rows(_COMMA_GROUPS, _POINT_GROUPS, _SPACE_GROUPS))
+    return _NumberStyles(find_rows(_COMMA), find_rows(_POINT), find_rows(_COMMA_GROUPS, _POINT_GROUPS, _SPACE_GROUPS))
 
 
-def _comma_is_decimal(columns: dict[str, list[str]], written: dict[str, _Written]) -> bool:
+def _is_comma_decimal(columns: dict[str, list[str]], written: dict[str, _NumberStyles]) -> bool:
     """Whether the file's decimal sign is a comma, as far as single cells can tell."""
     sure_commas = sure_points = 0
     for name, cells in columns.items():
@@ -98,7 +101,9 @@ def _comma_is_decimal(columns: dict[str, list[str]], written: dict[str, _Written
     return sure_commas > sure_points
 
 
-def _with_doubtful_groups(cells: Sequence[str], one: _Written, comma_is_decimal: bool, separator: str) -> _Written:
+def _add_doubtful_groups(
+    cells: Sequence[str], one: _NumberStyles, comma_is_decimal: bool, separator: str
+) -> _NumberStyles:
     """Cells such as 1.234 taken for groups of thousands, where the column has some that are nothing else.
 
     And cells such as 1,234 between quotes in a file of points, where a decimal comma would be odd.
@@ -106,20 +111,20 @@ def _with_doubtful_groups(cells: Sequence[str], one: _Written, comma_is_decimal:
     certain = bool(one.groups)
     if comma_is_decimal and certain:
         more = [k for k in one.points if _MAYBE_POINT_GROUP.fullmatch(cells[k])]
-        return _Written(one.commas, [k for k in one.points if k not in more], sorted([*one.groups, *more]))
+        return _NumberStyles(one.commas, [k for k in one.points if k not in more], sorted([*one.groups, *more]))
     if not comma_is_decimal and (certain or separator == ","):
         more = [k for k in one.commas if _MAYBE_COMMA_GROUP.fullmatch(cells[k])]
-        return _Written([k for k in one.commas if k not in more], one.points, sorted([*one.groups, *more]))
+        return _NumberStyles([k for k in one.commas if k not in more], one.points, sorted([*one.groups, *more]))
     return one
 
 
-def _plain_cells(cells: Sequence[str], grouped: Sequence[int], comma_is_decimal: bool) -> list[str]:
+def _convert_numbers(cells: Sequence[str], grouped: Sequence[int], comma_is_decimal: bool) -> list[str]:
     """Numbers as Python writes them; text that is no number as it is."""
     with_groups = set(grouped)
-    return [_plain(cell, k in with_groups, comma_is_decimal) for k, cell in enumerate(cells)]
+    return [_convert_number(cell, k in with_groups, comma_is_decimal) for k, cell in enumerate(cells)]
 
 
-def _plain(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
+def _convert_number(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
     bare = _SPACES.sub("", cell)
     if _COMMA_GROUPS.fullmatch(bare) or (grouped and not comma_is_decimal and _MAYBE_COMMA_GROUP.fullmatch(bare)):
         return bare.replace(",", "")
@@ -128,36 +133,40 @@ def _plain(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
     return bare.replace(",", ".") if _COMMA.fullmatch(bare) else bare
 
 
-def _doubtful_commas(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> list[Fault]:
+def _find_doubtful_commas(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> list[Fault]:
     """A fault for columns that have quoted cells such as 1,234 and no other commas, which the reader refuses."""
     doubtful = [name for name in rows if all(_MAYBE_COMMA_GROUP.fullmatch(columns[name][k]) for k in rows[name])]
     if not doubtful:
         return []
-    seen, where = columns[doubtful[0]][rows[doubtful[0]][0]].strip(), read.where(rows[doubtful[0]][0])
+    seen, where = columns[doubtful[0]][rows[doubtful[0]][0]].strip(), read.format_place(rows[doubtful[0]][0])
     said = (
         f"{seen!r} in {where} may be {seen.replace(',', '.')} or {seen.replace(',', '')}, and so may all numbers with "
-        f"a comma in {listed(map(repr, doubtful))}; here they are taken for decimals, as those of other columns are."
+        f"a comma in {format_list(map(repr, doubtful))}; here they are taken for decimals, as those of other "
+        "columns are."
     )
     remedy = "Save the table with ';' or tabs between columns, or with decimal points."
     return [Fault("decimal commas among commas", tuple(doubtful), (where,), said, remedy)]
 
 
-def _thousands(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> Fault:
+def _make_thousands_fault(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> Fault:
     first = next(iter(rows))
-    where = tuple(read.where(k) for k in sorted({k for some in rows.values() for k in some}))
+    where = tuple(read.format_place(k) for k in sorted({k for some in rows.values() for k in some}))
     said = (
-        f"Numbers have thousands separators ({columns[first][rows[first][0]]!r} in {read.where(rows[first][0])}) in "
-        f"{listed(map(repr, rows))}, {places(where)}; other programs may read them as decimals."
+        f"Numbers have thousands separators ({columns[first][rows[first][0]]!r} in "
+        f"{read.format_place(rows[first][0])}) in "
+        f"{format_list(map(repr, rows))}, {join_places(where)}; other programs may read them as decimals."
     )
     return Fault("thousands separators", tuple(rows), where, said, "Write 1234.5 for 1,234.5 or 1.234,5.")
 
 
-def _mixed(read: ReadTable, columns: dict[str, list[str]], rare: dict[str, list[int]], of_commas: bool) -> Fault:
+def _make_mixed_fault(
+    read: ReadTable, columns: dict[str, list[str]], rare: dict[str, list[int]], of_commas: bool
+) -> Fault:
     first = next(iter(rare))
-    where = tuple(read.where(k) for k in sorted({k for some in rare.values() for k in some}))
+    where = tuple(read.format_place(k) for k in sorted({k for some in rare.values() for k in some}))
     said = (
         f"Some numbers have decimal {'commas' if of_commas else 'points'} ({columns[first][rare[first][0]]!r} in "
-        f"{read.where(rare[first][0])}) and others decimal {'points' if of_commas else 'commas'}: "
-        f"{listed(map(repr, rare))}, {places(where)}."
+        f"{read.format_place(rare[first][0])}) and others decimal {'points' if of_commas else 'commas'}: "
+        f"{format_list(map(repr, rare))}, {join_places(where)}."
     )
     return Fault("mixed decimal signs", tuple(rare), where, said, "Write all numbers in one way, with decimal points.")

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 from numpy import ndarray
 
-from tunedprior.audit.relations import Related
-from tunedprior.audit.ridge import Spectrum, tuned_weights
+from tunedprior.audit.relations import RegressionData
+from tunedprior.audit.ridge import Spectrum, tune_weights
 
 #: Rows that are enough to tell; more take longer and say the same.
 MOST_ROWS = 400
@@ -57,18 +57,18 @@ class Influences:
     pairs: dict[tuple[str, str], float]
 
 
-def self_prediction(related: Related, noise: float | None, seed: int) -> SelfPrediction | None:
+def compute_self_prediction(related: RegressionData, noise: float | None, seed: int) -> SelfPrediction | None:
     """Each fifth of the rows predicted from the others; None if there are too few rows, or nothing varies."""
-    rows = related.rows(MOST_ROWS, seed)
+    rows = related.draw_rows(MOST_ROWS, seed)
     points, response = related.points[rows], related.response[rows]
     if len(rows) < _LEAST_ROWS or points.shape[1] == 0 or np.ptp(response) == 0:
         return None
     groups = related.groups
-    expected = _folded(points, groups, response, seed)
+    expected = _predict_folds(points, groups, response, seed)
     logarithm = False
     if not related.labels and response.min() > 0 and response.max() > _WIDE * response.min():
-        in_logarithms = _folded(points, groups, np.log(response), seed)
-        if _explained(in_logarithms, np.log(response)) > _explained(expected, response):
+        in_logarithms = _predict_folds(points, groups, np.log(response), seed)
+        if _compute_r_squared(in_logarithms, np.log(response)) > _compute_r_squared(expected, response):
             expected, response, logarithm = in_logarithms, np.log(response), True
     error = float(np.sqrt(np.mean((expected - response) ** 2)))
     correct = None
@@ -77,7 +77,7 @@ def self_prediction(related: Related, noise: float | None, seed: int) -> SelfPre
         correct = right, max(float(np.mean(response > 0)), float(np.mean(response < 0)))
     return SelfPrediction(
         len(rows),
-        _explained(expected, response),
+        _compute_r_squared(expected, response),
         None if related.labels else (float(np.exp(error)) if logarithm else error),
         correct,
         logarithm,
@@ -85,39 +85,41 @@ def self_prediction(related: Related, noise: float | None, seed: int) -> SelfPre
     )
 
 
-def influences(related: Related, logarithm: bool, seed: int) -> Influences:
+def compute_influences(related: RegressionData, logarithm: bool, seed: int) -> Influences:
     """Which inputs matter, by what exchanging them does to a fit of old data.
 
     Total indices are T_i = E[(g(x) - g(x with i exchanged))²]/2V. What i and j do together is
     E[(g(x) - g(with i) - g(with j) + g(with both))²]/4V.
     """
-    rows = related.rows(MOST_ROWS, seed)
+    rows = related.draw_rows(MOST_ROWS, seed)
     points, response = related.points[rows], related.response[rows]
-    names = tuple(dict.fromkeys(related.of_parameter))
+    names = tuple(dict.fromkeys(related.parameter_names))
     if len(rows) < _LEAST_ROWS or not names or np.ptp(response) == 0:
         return Influences({}, {})
     response = np.log(response) if logarithm else response
     groups = related.groups
-    weights = tuned_weights(points[:_ROWS_TO_TUNE], groups, response[:_ROWS_TO_TUNE])
-    spectrum = Spectrum.of(points * weights, 1.0)
-    noise = spectrum.left_out(response).noise
+    weights = tune_weights(points[:_ROWS_TO_TUNE], groups, response[:_ROWS_TO_TUNE])
+    spectrum = Spectrum.from_points(points * weights, 1.0)
+    noise = spectrum.predict_left_out(response).noise
     rng = np.random.default_rng(seed)
     here, there = (points[rng.integers(len(points), size=_SAMPLES)] for _ in range(2))
 
-    def fitted(*exchanged: int) -> Float64[ndarray, " s"]:
+    def predict_exchanged(*exchanged: int) -> Float64[ndarray, " s"]:
         mixed = np.where(np.isin(groups, exchanged), there, here)
-        return spectrum.predicted(response, noise, mixed * weights)
+        return spectrum.predict(response, noise, mixed * weights)
 
-    base = fitted()
+    base = predict_exchanged()
     variance = float(base.var()) or 1.0
-    single = [fitted(k) for k in range(len(names))]
+    single = [predict_exchanged(k) for k in range(len(names))]
     totals = {
         name: min(1.0, float(np.mean((base - one) ** 2) / (2 * variance)))
         for name, one in zip(names, single, strict=True)
     }
-    first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[: _most_inputs(_MOST_PAIRS)]
+    first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[: _count_paired_inputs(_MOST_PAIRS)]
     pairs = {
-        (names[i], names[j]): float(np.mean((base - single[i] - single[j] + fitted(i, j)) ** 2) / (4 * variance))
+        (names[i], names[j]): float(
+            np.mean((base - single[i] - single[j] + predict_exchanged(i, j)) ** 2) / (4 * variance)
+        )
         for i, j in combinations(sorted(first), 2)
     }
     return Influences(
@@ -125,7 +127,7 @@ def influences(related: Related, logarithm: bool, seed: int) -> Influences:
     )
 
 
-def _folded(
+def _predict_folds(
     points: Float64[ndarray, "n d"], groups: Int64[ndarray, " d"], response: Float64[ndarray, " n"], seed: int
 ) -> Float64[ndarray, " n"]:
     """Every row as it is expected from the folds that it is not in; length-scales are chosen without it, too."""
@@ -137,15 +139,15 @@ def _folded(
         if np.ptp(told) == 0:
             expected[test] = told[0]
             continue
-        weights = tuned_weights(known[:_ROWS_TO_TUNE], groups, told[:_ROWS_TO_TUNE])
-        spectrum = Spectrum.of(known * weights, 1.0)
-        expected[test] = spectrum.predicted(told, spectrum.left_out(told).noise, points[test] * weights)
+        weights = tune_weights(known[:_ROWS_TO_TUNE], groups, told[:_ROWS_TO_TUNE])
+        spectrum = Spectrum.from_points(known * weights, 1.0)
+        expected[test] = spectrum.predict(told, spectrum.predict_left_out(told).noise, points[test] * weights)
     return expected
 
 
-def _explained(expected: Float64[ndarray, " n"], response: Float64[ndarray, " n"]) -> float:
+def _compute_r_squared(expected: Float64[ndarray, " n"], response: Float64[ndarray, " n"]) -> float:
     return 1.0 - float(np.mean((expected - response) ** 2) / response.var())
 
 
-def _most_inputs(pairs: int) -> int:
+def _count_paired_inputs(pairs: int) -> int:
     return int((1 + np.sqrt(1 + 8 * pairs)) / 2)

@@ -51,12 +51,12 @@ class Rehearsal:
         return float(np.mean(self.with_old)) / max(float(np.mean(self.without)), 1e-12)
 
     @property
-    def as_far_after(self) -> int | None:
+    def trials_to_match(self) -> int | None:
         """After how many trials with old data one is as far as without it in the end; None if after none."""
         return next((k for k, missed in enumerate(self.with_old, 1) if missed <= self.without[-1] + 1e-12), None)
 
 
-def rehearsed(
+def run_rehearsal(
     old: OldTable, space: Space, direction: Goal, seed: int, advance: Callable[[], object] = lambda: None
 ) -> Rehearsal | None:
     """Run the campaigns; None if there are too few settings, or nothing varies.
@@ -73,7 +73,7 @@ def rehearsed(
     every: pd.DataFrame = table.groupby(names, sort=False, dropna=False)[_RESPONSE].mean().reset_index()
     if len(every) < 2 * _LEAST_ROWS or np.ptp(every[_RESPONSE]) == 0:
         return None
-    described = {one.name: _described(one, every) for one in space.parameters if one.name in names}
+    described = {one.name: _make_distribution(one, every) for one in space.parameters if one.name in names}
     here = {name: one for name, one in described.items() if one is not None}
     if not here:
         return None
@@ -84,13 +84,13 @@ def rehearsed(
         half = min(len(every) // 2, _MOST_ROWS)
         first, pool = (every.iloc[rows].reset_index(drop=True) for rows in (order[:half], order[half : 2 * half]))
         responses = pool[_RESPONSE].to_numpy(dtype=np.float64)
-        scale = _Scale.of(responses, direction)
+        scale = _RegretScale.from_responses(responses, direction)
         if scale.best == scale.worst or np.ptp(first[_RESPONSE]) == 0:
             continue
         for kind, old_half in (("with", first), ("without", None)):
-            curves[kind].append(scale.missed(_campaign(here, old_half, pool, direction, repeat)))
+            curves[kind].append(scale.compute_regret(_run_campaign(here, old_half, pool, direction, repeat)))
             advance()
-        draws = np.array([rng.permutation(scale.missed(responses))[:TRIALS] for _ in range(_DRAWS)])
+        draws = np.array([rng.permutation(scale.compute_regret(responses))[:TRIALS] for _ in range(_DRAWS)])
         curves["random"].append(np.minimum.accumulate(draws, axis=1).mean(0))
     if not curves["with"]:
         return None
@@ -100,7 +100,7 @@ def rehearsed(
     return Rehearsal(trials, len(curves["with"]), mean["with"], mean["without"], mean["random"], better)
 
 
-def _described(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
+def _make_distribution(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
     """What the old rows span; None for what never varies."""
     column = table[one.name]
     if column.nunique(dropna=False) < 2:
@@ -111,7 +111,7 @@ def _described(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scale:
+class _RegretScale:
     """How far responses are from the best of some: 0 is the best, 1 the worst."""
 
     direction: Goal
@@ -119,27 +119,27 @@ class _Scale:
     worst: float
 
     @classmethod
-    def of(cls, response: Float64[ndarray, " n"], direction: Goal) -> "_Scale":
-        distances = _distances(response, direction)
+    def from_responses(cls, response: Float64[ndarray, " n"], direction: Goal) -> "_RegretScale":
+        distances = _compute_distances(response, direction)
         return cls(direction, float(distances.min()), float(distances.max()))
 
-    def missed(self, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+    def compute_regret(self, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
         """For each response."""
-        return (_distances(response, self.direction) - self.best) / (self.worst - self.best)
+        return (_compute_distances(response, self.direction) - self.best) / (self.worst - self.best)
 
 
-def _distances(response: Float64[ndarray, " n"], direction: Goal) -> Float64[ndarray, " n"]:
+def _compute_distances(response: Float64[ndarray, " n"], direction: Goal) -> Float64[ndarray, " n"]:
     if isinstance(direction, Target):
         return np.maximum(np.maximum(direction.low - response, response - direction.upper), 0.0)
     return -response if direction == "maximize" else response
 
 
-def _campaign(
+def _run_campaign(
     space: Mapping[str, BaseDistribution], first: pd.DataFrame | None, pool: pd.DataFrame, direction: Goal, seed: int
 ) -> Float64[ndarray, " t"]:
     """The best response after each trial among the settings of the pool."""
     names = list(space)
-    pool = _plain(pool, space).drop_duplicates(names).reset_index(drop=True)
+    pool = _select_columns(pool, space).drop_duplicates(names).reset_index(drop=True)
     responses = dict(zip(pool[names].itertuples(index=False, name=None), pool[_RESPONSE], strict=True))
 
     def respond(setting: Setting) -> float:
@@ -147,12 +147,12 @@ def _campaign(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what old data is like is said elsewhere
-        old = None if first is None else _plain(first, space)
+        old = None if first is None else _select_columns(first, space)
         optimizer = Optimizer(dict(space), old, direction, seed=seed, target=_RESPONSE)
         return np.array(simulate(optimizer, respond, min(TRIALS, len(pool)), candidates=pool[names]))
 
 
-def _plain(table: pd.DataFrame, space: Mapping[str, BaseDistribution]) -> pd.DataFrame:
+def _select_columns(table: pd.DataFrame, space: Mapping[str, BaseDistribution]) -> pd.DataFrame:
     """The settings and the response alone, categories as text."""
     columns = {
         name: table[name].map(str) if isinstance(one, CategoricalDistribution) else table[name].astype(float)

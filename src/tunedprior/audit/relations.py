@@ -8,12 +8,12 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
-from tunedprior.audit.faults import Fault, places
-from tunedprior.audit.ridge import LeftOut, Ridge, Spectrum, is_clearly_better, tuned_weights
+from tunedprior.audit.faults import Fault, join_places
+from tunedprior.audit.ridge import LeaveOneOutFit, Ridge, Spectrum, is_clearly_better, tune_weights
 from tunedprior.audit.sheet import Sheet
 from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import OldTable
-from tunedprior.problem.unit_mixtures import mixed_units
+from tunedprior.problem.unit_mixtures import find_mixed_units
 
 _SHIFTS = (1, -1, 2, -2)
 _LEAST_ROWS = 20
@@ -26,7 +26,7 @@ _WIDE = 20.0  # a response whose largest value is so many times its least may be
 
 
 @dataclass(frozen=True, eq=False)
-class Related:
+class RegressionData:
     """Settings as points, and the response, of the rows that can be used.
 
     Attributes:
@@ -39,52 +39,54 @@ class Related:
     points: Float64[ndarray, "n d"]
     response: Float64[ndarray, " n"]
     labels: bool
-    of_parameter: tuple[str, ...]
+    parameter_names: tuple[str, ...]
 
     @classmethod
-    def of(cls, old: OldTable, space: Any) -> "Related":
+    def from_old_data(cls, old: OldTable, space: Any) -> "RegressionData":
         """From old data that was read."""
-        box = Box.around(space, old.settings)
-        points = box.inputs(box.codes(old.settings)).numpy()
+        box = Box.enclose(space, old.settings)
+        points = box.to_kernel_inputs(box.encode(old.settings)).numpy()
         names = tuple(axis.name for axis in box.axes for _ in range(axis.width))
         units = [_BETWEEN_CHOICES if axis.choices is not None else 1.0 for axis in box.axes for _ in range(axis.width)]
         return cls(points / np.array(units), old.response, old.labels, names)
 
-    def unexplained(self, seed: int) -> float | None:
+    def compute_unexplained_share(self, seed: int) -> float | None:
         """The part of the response's variance that the settings do not predict; None if that cannot be told."""
-        return self.predicted(self.response, seed)[0].unexplained if self.can_be_compared else None
+        return self.predict_left_out(self.response, seed)[0].unexplained if self.can_be_compared else None
 
     @property
     def groups(self) -> Int64[ndarray, " d"]:
         """Which parameter each column of the points belongs to, as a number."""
-        names = tuple(dict.fromkeys(self.of_parameter))
-        return np.array([names.index(name) for name in self.of_parameter], dtype=np.int64)
+        names = tuple(dict.fromkeys(self.parameter_names))
+        return np.array([names.index(name) for name in self.parameter_names], dtype=np.int64)
 
-    def rows(self, most: int, seed: int) -> Int64[ndarray, " k"]:
+    def draw_rows(self, most: int, seed: int) -> Int64[ndarray, " k"]:
         """At most so many rows, drawn at random, in order."""
         return np.sort(np.random.default_rng(seed).permutation(len(self.response))[:most])
 
-    def predicted(self, response: Float64[ndarray, " n"], seed: int) -> tuple[LeftOut, Float64[ndarray, " k"]]:
+    def predict_left_out(
+        self, response: Float64[ndarray, " n"], seed: int
+    ) -> tuple[LeaveOneOutFit, Float64[ndarray, " k"]]:
         """What rows are expected to be from others, if this were the response; and what it is in them."""
-        few, many = self.rows(_ROWS_TO_TUNE, seed), self.rows(_MOST_ROWS, seed)
-        weights = tuned_weights(self.points[few], self.groups, response[few])
-        return Spectrum.of(self.points[many] * weights, 1.0).left_out(response[many]), response[many]
+        few, many = self.draw_rows(_ROWS_TO_TUNE, seed), self.draw_rows(_MOST_ROWS, seed)
+        weights = tune_weights(self.points[few], self.groups, response[few])
+        return Spectrum.from_points(self.points[many] * weights, 1.0).predict_left_out(response[many]), response[many]
 
     @property
     def can_be_compared(self) -> bool:
         """Whether there are rows enough, and anything varies."""
         return len(self.response) >= _LEAST_ROWS and self.points.shape[1] > 0 and bool(np.ptp(self.response) > 0)
 
-    def on_its_scale(self, seed: int) -> Float64[ndarray, " n"]:
+    def choose_response_scale(self, seed: int) -> Float64[ndarray, " n"]:
         """The response, or its logarithm if that is predicted better."""
         response = self.response
         if self.labels or response.min() <= 0 or response.max() < _WIDE * response.min():
             return response
-        plain, logarithms = (self.predicted(one, seed)[0].unexplained for one in (response, np.log(response)))
+        plain, logarithms = (self.predict_left_out(one, seed)[0].unexplained for one in (response, np.log(response)))
         return np.log(response) if logarithms < plain else response
 
 
-def slipped(sheet: Sheet, related: Related, seed: int) -> list[Fault]:
+def find_slipped_rows(sheet: Sheet, related: RegressionData, seed: int) -> list[Fault]:
     """A response, or a column, that predicts or is predicted clearly better when it is moved by a row or two.
 
     Args:
@@ -94,36 +96,36 @@ def slipped(sheet: Sheet, related: Related, seed: int) -> list[Fault]:
     """
     if not related.can_be_compared:
         return []
-    response = related.on_its_scale(seed)
-    as_it_is, told = related.predicted(response, seed)
-    found = {step: related.predicted(np.roll(response, step), seed) for step in _SHIFTS}
+    response = related.choose_response_scale(seed)
+    as_it_is, told = related.predict_left_out(response, seed)
+    found = {step: related.predict_left_out(np.roll(response, step), seed) for step in _SHIFTS}
     step = min(found, key=lambda one: found[one][0].unexplained)
     moved, told_then = found[step]
     if is_clearly_better(moved, as_it_is, told_then, told):
-        return [_slipped_fault(sheet.target, step, as_it_is, moved, "The response")]
-    return _slipped_column(related, response, seed)
+        return [_make_slipped_fault(sheet.target, step, as_it_is, moved, "The response")]
+    return _find_slipped_column(related, response, seed)
 
 
-def _slipped_column(related: Related, response: Float64[ndarray, " n"], seed: int) -> list[Fault]:
-    rows = related.rows(_ROWS_FOR_COLUMNS, seed)
-    as_it_is = Ridge(related.points[rows]).left_out(response[rows])
-    best: tuple[float, str, int, LeftOut] | None = None
-    names = tuple(dict.fromkeys(related.of_parameter))
+def _find_slipped_column(related: RegressionData, response: Float64[ndarray, " n"], seed: int) -> list[Fault]:
+    rows = related.draw_rows(_ROWS_FOR_COLUMNS, seed)
+    as_it_is = Ridge(related.points[rows]).predict_left_out(response[rows])
+    best: tuple[float, str, int, LeaveOneOutFit] | None = None
+    names = tuple(dict.fromkeys(related.parameter_names))
     if len(names) < 2:
         return []
     for name in names:
-        own = np.array([one == name for one in related.of_parameter])
+        own = np.array([one == name for one in related.parameter_names])
         for step in (1, -1):
             moved = np.where(own, np.roll(related.points, step, axis=0), related.points)
-            found = Ridge(moved[rows]).left_out(response[rows])
+            found = Ridge(moved[rows]).predict_left_out(response[rows])
             if best is None or found.unexplained < best[0]:
                 best = found.unexplained, name, step, found
     if best is None or not is_clearly_better(best[3], as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
         return []
-    return [_slipped_fault(best[1], best[2], as_it_is, best[3], "The setting")]
+    return [_make_slipped_fault(best[1], best[2], as_it_is, best[3], "The setting")]
 
 
-def _slipped_fault(name: str, step: int, as_it_is: LeftOut, moved: LeftOut, what: str) -> Fault:
+def _make_slipped_fault(name: str, step: int, as_it_is: LeaveOneOutFit, moved: LeaveOneOutFit, what: str) -> Fault:
     count = "a row" if abs(step) == 1 else f"{abs(step)} rows"
     away = "up" if step > 0 else "down"
     said = (
@@ -135,7 +137,7 @@ def _slipped_fault(name: str, step: int, as_it_is: LeftOut, moved: LeftOut, what
     return Fault("shifted rows", (name,), (), said, remedy)
 
 
-def changing_response(sheet: Sheet, related: Related, places_of: tuple[str, ...], seed: int) -> list[Fault]:
+def find_changing_response(sheet: Sheet, related: RegressionData, places_of: tuple[str, ...], seed: int) -> list[Fault]:
     """A response whose sign, or whose unit, is another one in some of the rows, as the settings show.
 
     Args:
@@ -150,31 +152,36 @@ def changing_response(sheet: Sheet, related: Related, places_of: tuple[str, ...]
     negative = response < 0
     odd = negative if 2 * negative.sum() <= len(response) else response > 0
     if odd.sum() > 1:
-        gain = _gain(related, response, np.where(odd, -response, response), seed)
+        gain = _describe_gain(related, response, np.where(odd, -response, response), seed)
         if gain is not None:
-            where = _chosen(places_of, odd)
+            where = _select_places(places_of, odd)
             said = (
                 f"The response {sheet.target!r} has the other sign in {int(odd.sum())} of {len(response)} rows "
-                f"({places(where)}). With one sign throughout, {gain}."
+                f"({join_places(where)}). With one sign throughout, {gain}."
             )
             return [Fault("sign of the response", (sheet.target,), where, said, "Give all results the same sign.")]
-    found = mixed_units(response) if (response > 0).all() else None
+    found = find_mixed_units(response) if (response > 0).all() else None
     if found is None:
         return []
-    gain = _gain(related, np.log(response), np.log(found.mended(response)), seed)
+    gain = _describe_gain(related, np.log(response), np.log(found.convert_units(response)), seed)
     if gain is None:
         return []
-    where = _chosen(places_of, found.rows)
+    where = _select_places(places_of, found.rows)
     said = (
         f"The response {sheet.target!r} is in other units in {int(found.rows.sum())} of {len(response)} rows "
-        f"({places(where)}): {found.words}. Converted, {gain}."
+        f"({join_places(where)}): {found.words}. Converted, {gain}."
     )
     return [Fault("units of the response", (sheet.target,), where, said, "Convert these results.")]
 
 
-def _gain(related: Related, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int) -> str | None:
+def _describe_gain(
+    related: RegressionData, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int
+) -> str | None:
     """In words by how much better the mended response is explained; None if it is not, clearly."""
-    (before, told), (after, told_then) = related.predicted(response, seed), related.predicted(mended, seed)
+    (before, told), (after, told_then) = (
+        related.predict_left_out(response, seed),
+        related.predict_left_out(mended, seed),
+    )
     if not is_clearly_better(after, before, told_then, told):
         return None
     return (
@@ -183,13 +190,13 @@ def _gain(related: Related, response: Float64[ndarray, " n"], mended: Float64[nd
     )
 
 
-def _chosen(places_of: tuple[str, ...], rows: Bool[ndarray, " n"]) -> tuple[str, ...]:
+def _select_places(places_of: tuple[str, ...], rows: Bool[ndarray, " n"]) -> tuple[str, ...]:
     return tuple(place for place, chosen in zip(places_of, rows, strict=True) if chosen)
 
 
-def replicate_noise(sheet: Sheet) -> float | None:
+def estimate_replicate_noise(sheet: Sheet) -> float | None:
     """The standard deviation among results of the same settings; None if there are no repeats."""
-    values = pd.Series(sheet.measured(sheet.target))
+    values = pd.Series(sheet.get_measured_values(sheet.target))
     groups = values.groupby(sheet.setting_numbers)
     freedom = (groups.count() - 1).clip(lower=0).sum()
     if freedom < 3:

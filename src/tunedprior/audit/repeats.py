@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tunedprior.audit.faults import Fault, places
+from tunedprior.audit.faults import Fault, join_places
 from tunedprior.audit.sheet import Sheet
 
 _MOST_BY_CHANCE = 0.05  # expected number of equal results among repeats, per repeat, above which they say nothing
@@ -15,7 +15,7 @@ _FEW_GROUPS = 5
 _MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more are a noisy response
 
 
-def copied(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
+def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
     """Rows that equal an earlier one in every cell: faults, notes, and the rows.
 
     Repeated measurements give equal results only where the response is coarse; such repeats are nobody's fault.
@@ -26,22 +26,22 @@ def copied(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
     table = sheet.table.astype(str)
     again = table.duplicated().to_numpy()
     repeats = table.duplicated(names).to_numpy()
-    values = sheet.measured(sheet.target)
+    values = sheet.get_measured_values(sheet.target)
     again = again & np.isfinite(values)
     if not again.any():
         return [], [], []
     chance = float((pd.Series(values[~again & np.isfinite(values)]).value_counts(normalize=True) ** 2).sum())
     rows = np.flatnonzero(again)
-    where = sheet.where(rows)
+    where = sheet.format_places(rows)
     alike = f"{len(rows)} of {len(sheet)} rows equal an earlier one in every cell, the response included: "
     coarse = chance > _MOST_BY_CHANCE or (again.sum() < 0.5 * repeats.sum() and chance > 0.1 * _MOST_BY_CHANCE)
     if coarse or len(rows) < _LEAST_COPIES:
-        return [], [f"{alike}{places(where)}."], []
+        return [], [f"{alike}{join_places(where)}."], []
     remedy = "Delete the copies, unless they were measured again with the same result."
-    return [Fault("copied rows", (), where, f"{alike}{places(where)}.", remedy)], [], rows.tolist()
+    return [Fault("copied rows", (), where, f"{alike}{join_places(where)}.", remedy)], [], rows.tolist()
 
 
-def contradictory(sheet: Sheet, unexplained: float | None) -> list[Fault]:
+def find_contradictory_repeats(sheet: Sheet, unexplained: float | None) -> list[Fault]:
     """Repeated settings whose results differ far more than those of other repeats.
 
     Args:
@@ -49,7 +49,7 @@ def contradictory(sheet: Sheet, unexplained: float | None) -> list[Fault]:
         unexplained: The part of the response's variance that settings do not predict; None if that is not known.
     """
     names = [one.name for one in sheet.parameters]
-    values = sheet.measured(sheet.target)
+    values = sheet.get_measured_values(sheet.target)
     known = np.isfinite(values)
     if sheet.labels or not names or known.sum() < 2 * _FEW_GROUPS:
         return []
@@ -75,9 +75,9 @@ def contradictory(sheet: Sheet, unexplained: float | None) -> list[Fault]:
         return []
     rows = sorted(row for some in odd for row in some)
     first = odd.iloc[0]
-    where = sheet.where(rows)
+    where = sheet.format_places(rows)
     said = (
-        f"The same settings gave results that contradict each other in {places(where)}: {sheet.target!r} is "
-        f"{' and '.join(f'{values[row]:g}' for row in first[:3])} in {places(sheet.where(first[:3]))}."
+        f"The same settings gave results that contradict each other in {join_places(where)}: {sheet.target!r} is "
+        f"{' and '.join(f'{values[row]:g}' for row in first[:3])} in {join_places(sheet.format_places(first[:3]))}."
     )
     return [Fault("contradictory repeats", (sheet.target,), where, said, "Find out which of these results is right.")]

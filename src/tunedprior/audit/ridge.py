@@ -20,7 +20,7 @@ _WORTH_IT = 0.002
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeaveOneOutFit:
     """What every row is expected to be from all others.
 
     Attributes:
@@ -46,12 +46,12 @@ class Spectrum:
     vectors: Float64[ndarray, "n n"]
 
     @classmethod
-    def of(cls, points: Float64[ndarray, "n d"], lengthscale: float) -> "Spectrum":
+    def from_points(cls, points: Float64[ndarray, "n d"], lengthscale: float) -> "Spectrum":
         """1 + exp(-|x - x'|²/2ℓ²): the 1 is for the mean, which is not known."""
-        values, vectors = np.linalg.eigh(_covariances(points, points, lengthscale))
+        values, vectors = np.linalg.eigh(_compute_covariances(points, points, lengthscale))
         return cls(points, lengthscale, np.maximum(values, 0.0), vectors)
 
-    def left_out(self, response: Float64[ndarray, " n"]) -> LeftOut:
+    def predict_left_out(self, response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
         """Predictions of each row from all others, with the noise that is best.
 
         With K = UΛUᵀ, α = U(Λ + σ²)⁻¹Uᵀy and c_i = [U(Λ + σ²)⁻¹Uᵀ]_ii, the error at row i is α_i / c_i.
@@ -63,15 +63,15 @@ class Spectrum:
         squares = (errors**2).mean(0)
         best = int(squares.argmin())
         expected = centre + scale * (y - errors[:, best])
-        return LeftOut(expected, self.lengthscale, NOISES[best], float(squares[best]))
+        return LeaveOneOutFit(expected, self.lengthscale, NOISES[best], float(squares[best]))
 
-    def predicted(
+    def predict(
         self, response: Float64[ndarray, " n"], noise: float, at: Float64[ndarray, "m d"]
     ) -> Float64[ndarray, " m"]:
         """What is expected at other points."""
         centre = float(response.mean())
         along = self.vectors.T @ (response - centre) / (self.values + noise)
-        expected: Float64[ndarray, " m"] = centre + _covariances(at, self.points, self.lengthscale) @ (
+        expected: Float64[ndarray, " m"] = centre + _compute_covariances(at, self.points, self.lengthscale) @ (
             self.vectors @ along
         )
         return expected
@@ -82,14 +82,14 @@ class Ridge:
 
     def __init__(self, points: Float64[ndarray, "n d"], lengthscales: Sequence[float] = LENGTHSCALES) -> None:
         size = np.sqrt(max(1, points.shape[1]))
-        self._spectra = [Spectrum.of(points, float(one * size)) for one in lengthscales]
+        self._spectra = [Spectrum.from_points(points, float(one * size)) for one in lengthscales]
 
-    def left_out(self, response: Float64[ndarray, " n"]) -> LeftOut:
+    def predict_left_out(self, response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
         """Predictions of each row from all others, with the parameters that are best for this response."""
-        return min((one.left_out(response) for one in self._spectra), key=lambda found: found.unexplained)
+        return min((one.predict_left_out(response) for one in self._spectra), key=lambda found: found.unexplained)
 
 
-def _covariances(
+def _compute_covariances(
     one: Float64[ndarray, "n d"], other: Float64[ndarray, "m d"], lengthscale: float
 ) -> Float64[ndarray, "n m"]:
     squares = (one**2).sum(1)[:, None] + (other**2).sum(1)[None, :] - 2 * one @ other.T
@@ -97,7 +97,7 @@ def _covariances(
     return found
 
 
-def tuned_weights(
+def tune_weights(
     points: Float64[ndarray, "n d"], of_group: Int64[ndarray, " d"], response: Float64[ndarray, " n"], sweeps: int = 2
 ) -> Float64[ndarray, " d"]:
     """What to multiply each input with: one over its length-scale, the same for all inputs of a group.
@@ -106,14 +106,14 @@ def tuned_weights(
     long as that lessens the leave-one-out error.
     """
     groups = np.unique(of_group)
-    start = 1.0 / Ridge(points).left_out(response).lengthscale
+    start = 1.0 / Ridge(points).predict_left_out(response).lengthscale
     weights, best = np.full(len(groups), start), np.inf
     for sweep in range(sweeps):
         for place in range(len(groups)):
             for times in _TIMES if sweep or place else (1.0, *_TIMES):
                 tried = weights.copy()
                 tried[place] *= times
-                error = Spectrum.of(points * tried[of_group], 1.0).left_out(response).unexplained
+                error = Spectrum.from_points(points * tried[of_group], 1.0).predict_left_out(response).unexplained
                 if error < best * (1 - _WORTH_IT):
                     best, weights = error, tried
     found: Float64[ndarray, " d"] = weights[of_group]
@@ -121,8 +121,8 @@ def tuned_weights(
 
 
 def is_clearly_better(
-    new: LeftOut,
-    old: LeftOut,
+    new: LeaveOneOutFit,
+    old: LeaveOneOutFit,
     one: Float64[ndarray, " n"],
     other: Float64[ndarray, " n"],
     deviations: float = SURE,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.audit.faults import Fault, places
+from tunedprior.audit.faults import Fault, join_places
 from tunedprior.audit.sheet import Sheet, is_choice
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.problem.parameters import Categorical, Numeric
 
 _Fits = Callable[[Any], bool]
@@ -20,10 +20,10 @@ _COMMON = 0.05  # a category in so many of the rows is no slip, whether or not t
 _LEAST_MENDED = 2  # cells that must find their place when a row is put right
 
 
-def misplaced(sheet: Sheet) -> tuple[list[Fault], list[int]]:
+def find_misplaced_cells(sheet: Sheet) -> tuple[list[Fault], list[int]]:
     """Faults for rows whose cells fit when they are moved by one column, or two of them swapped; and those rows."""
     columns = [str(name) for name in sheet.table.columns]
-    fits = {name: _fits(sheet, name) for name in [*(one.name for one in sheet.parameters), sheet.target]}
+    fits = {name: _make_fit_check(sheet, name) for name in [*(one.name for one in sheet.parameters), sheet.target]}
     cells = {name: sheet.table[name].tolist() for name in columns}
     unfit = {name: np.array([not fit(cell) for cell in cells[name]], dtype=bool) for name, fit in fits.items()}
     count = sum(unfit.values(), np.zeros(len(sheet), dtype=int))
@@ -32,40 +32,40 @@ def misplaced(sheet: Sheet) -> tuple[list[Fault], list[int]]:
     for row in np.flatnonzero(count >= _LEAST_MENDED):
         found = {name: cells[name][row] for name in columns}
         bad = [name for name in fits if unfit[name][row]]
-        pair = _swap(found, bad, fits)
-        start = None if pair is not None else _shift(found, bad, columns, fits)
+        pair = _find_swap(found, bad, fits)
+        start = None if pair is not None else _find_shift(found, bad, columns, fits)
         if pair is not None:
             swapped.setdefault(pair, []).append(int(row))
         elif start is not None:
             moved.setdefault(start, []).append(int(row))
-    faults = [_swapped_fault(sheet, pair, rows) for pair, rows in swapped.items()]
+    faults = [_make_swapped_fault(sheet, pair, rows) for pair, rows in swapped.items()]
     rows = sorted(row for some in moved.values() for row in some)
     if rows:
-        faults.append(_moved_fault(sheet, moved, rows, columns))
+        faults.append(_make_moved_fault(sheet, moved, rows, columns))
     return faults, sorted({*rows, *(row for some in swapped.values() for row in some)})
 
 
-def _fits(sheet: Sheet, name: str) -> _Fits:
+def _make_fit_check(sheet: Sheet, name: str) -> _Fits:
     parameter = next((one for one in sheet.parameters if one.name == name), None)
     if isinstance(parameter, Categorical):
         common = Counter(map(str, sheet.table[name]))
         usual = {cell for cell, count in common.items() if count >= max(3, _COMMON * len(sheet))}
-        return lambda cell: not is_blank(cell) and (is_choice(cell, parameter) or str(cell) in usual)
+        return lambda cell: not is_unmeasured(cell) and (is_choice(cell, parameter) or str(cell) in usual)
     if parameter is None and sheet.labels:
         usual = {str(cell) for cell, count in Counter(map(str, sheet.table[name])).items() if count >= 2}
         return lambda cell: str(cell) in usual
-    low, high = _range(sheet, name, parameter)
-    words = set() if parameter is not None else {str(cell) for cell in sheet.table[name][sheet.failed]}
+    low, high = _compute_range(sheet, name, parameter)
+    words = set() if parameter is not None else {str(cell) for cell in sheet.table[name][sheet.verdict_rows]}
 
-    def fits(cell: Any) -> bool:
-        value = _number(cell)
+    def does_fit(cell: Any) -> bool:
+        value = _parse_number(cell)
         return (value is not None and low <= value <= high) or (bool(words) and str(cell) in words)
 
-    return fits
+    return does_fit
 
 
-def _range(sheet: Sheet, name: str, parameter: Numeric | None) -> tuple[float, float]:
-    values = sheet.measured(name)
+def _compute_range(sheet: Sheet, name: str, parameter: Numeric | None) -> tuple[float, float]:
+    values = sheet.get_measured_values(name)
     values = values[np.isfinite(values)]
     if parameter is not None:
         ends = [parameter.low, parameter.high]
@@ -85,7 +85,7 @@ def _range(sheet: Sheet, name: str, parameter: Numeric | None) -> tuple[float, f
     return low - beyond, high + beyond
 
 
-def _number(cell: Any) -> float | None:
+def _parse_number(cell: Any) -> float | None:
     try:
         value = float(cell) if not isinstance(cell, bool) else nan
     except (TypeError, ValueError, OverflowError):
@@ -93,7 +93,7 @@ def _number(cell: Any) -> float | None:
     return value if isfinite(value) else None
 
 
-def _swap(found: dict[str, Any], bad: Sequence[str], fits: dict[str, _Fits]) -> tuple[str, str] | None:
+def _find_swap(found: dict[str, Any], bad: Sequence[str], fits: dict[str, _Fits]) -> tuple[str, str] | None:
     """The two columns whose cells fit when they change places; None unless they are all that is wrong."""
     if len(bad) != _LEAST_MENDED:
         return None
@@ -103,7 +103,9 @@ def _swap(found: dict[str, Any], bad: Sequence[str], fits: dict[str, _Fits]) -> 
     return None
 
 
-def _shift(found: dict[str, Any], bad: Sequence[str], columns: Sequence[str], fits: dict[str, _Fits]) -> str | None:
+def _find_shift(
+    found: dict[str, Any], bad: Sequence[str], columns: Sequence[str], fits: dict[str, _Fits]
+) -> str | None:
     """The column from which on cells stand one column too far to the right or to the left; None if none explains it."""
     first = min(columns.index(name) for name in bad)
     for step in (1, -1):  # cells came from the column before (1), or from the one after (-1)
@@ -121,17 +123,20 @@ def _shift(found: dict[str, Any], bad: Sequence[str], columns: Sequence[str], fi
     return None
 
 
-def _swapped_fault(sheet: Sheet, pair: tuple[str, str], rows: Sequence[int]) -> Fault:
-    where = sheet.where(rows)
-    said = f"{pair[0]!r} and {pair[1]!r} seem to have changed places in {places(where)}: each fits the other's range."
+def _make_swapped_fault(sheet: Sheet, pair: tuple[str, str], rows: Sequence[int]) -> Fault:
+    where = sheet.format_places(rows)
+    said = (
+        f"{pair[0]!r} and {pair[1]!r} seem to have changed places in {join_places(where)}: each fits the other's range."
+    )
     return Fault("swapped cells", pair, where, said, "Put these cells right.")
 
 
-def _moved_fault(sheet: Sheet, moved: dict[str, list[int]], rows: Sequence[int], columns: Sequence[str]) -> Fault:
-    where = sheet.where(rows)
+def _make_moved_fault(sheet: Sheet, moved: dict[str, list[int]], rows: Sequence[int], columns: Sequence[str]) -> Fault:
+    where = sheet.format_places(rows)
     from_column = min(moved, key=columns.index)
     said = (
-        f"Cells stand one column too far to the side from {from_column!r} on in {places(where)}: moved by one, all of "
+        f"Cells stand one column too far to the side from {from_column!r} on in {join_places(where)}: moved by "
+        "one, all of "
         "them fit."
     )
     named = tuple(columns[columns.index(from_column) :])

@@ -11,12 +11,12 @@ from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.cells import is_unmeasured, parse_numbers
 from tunedprior.files.content import ReadTable
 from tunedprior.problem.cells import NOT_PASSED, PASSED
-from tunedprior.problem.parameters import Categorical, Numeric, Parameter, position_among
+from tunedprior.problem.parameters import Categorical, Numeric, Parameter, find_choice_index
 from tunedprior.problem.space import Space
-from tunedprior.problem.suspicions import sentinels
+from tunedprior.problem.suspicions import find_sentinels
 
 # A column of text whose words are numbers in so many of its cells is a column of numbers.
 _MOSTLY = 0.5
@@ -61,18 +61,18 @@ class Sheet:
 
     @cached_property
     def _numbers(self) -> dict[str, tuple[Float64[ndarray, " n"], list[int]]]:
-        return {name: numbers(self.table[name]) for name in map(str, self.table.columns)}
+        return {name: parse_numbers(self.table[name]) for name in map(str, self.table.columns)}
 
-    def values(self, name: str) -> Float64[ndarray, " n"]:
+    def get_values(self, name: str) -> Float64[ndarray, " n"]:
         """A column as numbers, NaN where there is none."""
         return self._numbers[name][0]
 
-    def measured(self, name: str) -> Float64[ndarray, " n"]:
+    def get_measured_values(self, name: str) -> Float64[ndarray, " n"]:
         """The same, with NaN too where a number stands for "not measured"."""
-        values = self.values(name)
-        return np.where(sentinels(values), np.nan, values)
+        values = self.get_values(name)
+        return np.where(find_sentinels(values), np.nan, values)
 
-    def unreadable(self, name: str) -> list[int]:
+    def list_unreadable_rows(self, name: str) -> list[int]:
         """The rows whose cells are neither numbers nor blank."""
         return self._numbers[name][1]
 
@@ -80,14 +80,14 @@ class Sheet:
     def labels(self) -> bool:
         """Whether the response says pass or fail (or takes two values that do)."""
         words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
-        told = ~self.table[self.target].map(is_blank).to_numpy(dtype=bool)
+        told = ~self.table[self.target].map(is_unmeasured).to_numpy(dtype=bool)
         verdicts = words.isin(PASSED | NOT_PASSED).to_numpy()
-        values = self.measured(self.target)
+        values = self.get_measured_values(self.target)
         distinct = set(values[np.isfinite(values)])
         return bool(verdicts[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
 
     @cached_property
-    def failed(self) -> Bool[ndarray, " n"]:
+    def verdict_rows(self) -> Bool[ndarray, " n"]:
         """Rows whose response says in words that the run passed or failed."""
         words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         found: Bool[ndarray, " n"] = words.isin(PASSED | NOT_PASSED).to_numpy()
@@ -98,7 +98,7 @@ class Sheet:
         """The same number for rows with the same cells in all columns of the space."""
         names = [one.name for one in self.parameters]
         cells = pd.DataFrame(
-            {name: self.values(name) if self.is_numeric(name) else self.table[name].map(str) for name in names}
+            {name: self.get_values(name) if self.is_numeric(name) else self.table[name].map(str) for name in names}
         )
         found: Int64[ndarray, " n"] = cells.groupby(names, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
         return found
@@ -109,12 +109,12 @@ class Sheet:
         count = int(np.isfinite(values).sum())
         return count > _MOSTLY * (count + len(wrong))
 
-    def where(self, rows: Sequence[int] | Int64[ndarray, " k"] | Bool[ndarray, " n"]) -> tuple[str, ...]:
+    def format_places(self, rows: Sequence[int] | Int64[ndarray, " k"] | Bool[ndarray, " n"]) -> tuple[str, ...]:
         """Where these rows stand in the file or table."""
         chosen = np.flatnonzero(rows) if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
-        return tuple(self.read.where(int(row)) for row in chosen)
+        return tuple(self.read.format_place(int(row)) for row in chosen)
 
-    def without(self, rows: Sequence[int] | Int64[ndarray, " k"]) -> "Sheet":
+    def drop_rows(self, rows: Sequence[int] | Int64[ndarray, " k"]) -> "Sheet":
         """The same without some of the rows."""
         if not len(rows):
             return self
@@ -128,6 +128,6 @@ class Sheet:
 def is_choice(cell: Any, parameter: Categorical) -> bool:
     """Whether a cell is one of a category's choices; what may be several of them is one."""
     try:
-        return position_among(cell, parameter.choices) is not None
+        return find_choice_index(cell, parameter.choices) is not None
     except InputError:
         return True

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tunedprior.audit.faults import Fault, Rejected, places
-from tunedprior.audit.number_texts import mended_numbers
-from tunedprior.checks import listed
+from tunedprior.audit.faults import Fault, RejectedRow, join_places
+from tunedprior.audit.number_texts import repair_numbers
+from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.files.content import ReadTable
-from tunedprior.files.decoding import decoded
-from tunedprior.files.dialect import header_of, separated
-from tunedprior.files.grid import assembled
-from tunedprior.files.names import matched
-from tunedprior.files.packed import kind_of, unpacked
+from tunedprior.files.decoding import decode_text
+from tunedprior.files.dialect import find_header, infer_separator
+from tunedprior.files.grid import build_table
+from tunedprior.files.names import match_columns
+from tunedprior.files.packed import decompress, infer_file_kind
 from tunedprior.files.records import read_records
 from tunedprior.files.tables import read_table
 
@@ -30,7 +30,7 @@ _IN_A_TEXT = ("text", "gzip", "bzip2", "xz", "zip")
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedTable:
     """A table as far as it can be read.
 
     Attributes:
@@ -43,10 +43,10 @@ class Opened:
     table: ReadTable | None
     origin: str
     faults: tuple[Fault, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRow, ...] = ()
 
 
-def opened(data: Any, names: Sequence[str], numeric: Collection[str]) -> Opened:
+def open_table(data: Any, names: Sequence[str], numeric: Collection[str]) -> OpenedTable:
     """Read whatever holds a table; of a text file with faults, all that is left when they are mended.
 
     Args:
@@ -54,38 +54,38 @@ def opened(data: Any, names: Sequence[str], numeric: Collection[str]) -> Opened:
         names: The columns that are hoped for, the response last.
         numeric: Those of them that hold numbers.
     """
-    text = _text_of(data)
+    text = _read_text_file(data)
     if text is not None:
         content, faults = text
-        found = _mended(content, faults, Path(os.fsdecode(data)).name, names, numeric)
+        found = _repair_table(content, faults, Path(os.fsdecode(data)).name, names, numeric)
         if found is not None:
             return found
     read = read_table(data, names, _WHAT)
-    return Opened(read, read.origin)
+    return OpenedTable(read, read.origin)
 
 
-def _text_of(data: Any) -> tuple[str, list[Fault]] | None:
+def _read_text_file(data: Any) -> tuple[str, list[Fault]] | None:
     """The text of a text file, line by line in the encoding of each; None for anything else."""
     if not isinstance(data, str | os.PathLike) or not str(data).strip() or not Path(data).is_file():
         return None
     raw, origin = Path(data).read_bytes(), Path(data).name
     try:
-        kind = kind_of(raw, origin)
+        kind = infer_file_kind(raw, origin)
         if kind not in _IN_A_TEXT:
             return None
-        raw = unpacked(raw, kind, origin)
-        text, _ = decoded(raw, _WHAT, origin)
+        raw = decompress(raw, kind, origin)
+        text, _ = decode_text(raw, _WHAT, origin)
     except (InputError, FileFormatError):
         return None  # the reader says what is wrong
     if b"\0" in raw[:4096]:
         return text, []
-    return _by_line(raw, text)
+    return _decode_lines(raw, text)
 
 
-def _by_line(raw: bytes, text: str) -> tuple[str, list[Fault]]:
+def _decode_lines(raw: bytes, text: str) -> tuple[str, list[Fault]]:
     """The text, and a fault if some lines are UTF-8, and others are not or were made of UTF-8 by mistake."""
     lines = raw.split(b"\n")
-    kinds = [_encoding(line) for line in lines]
+    kinds = [_guess_encoding(line) for line in lines]
     count = Counter(kind for kind in kinds if kind != "plain")
     garbled = [k for k, kind in enumerate(kinds) if kind == "garbled"]
     if len(count) < 2 and not garbled:
@@ -94,7 +94,7 @@ def _by_line(raw: bytes, text: str) -> tuple[str, list[Fault]]:
         "plain": lambda line: line.decode("utf-8"),
         "UTF-8": lambda line: line.decode("utf-8"),
         "cp1252": lambda line: line.decode("cp1252", "replace"),
-        "garbled": lambda line: _ungarbled(line.decode("utf-8")),
+        "garbled": lambda line: _repair_garbled(line.decode("utf-8")),
     }
     mended = "\n".join(decode[kind](line) for kind, line in zip(kinds, lines, strict=True))
     odd = garbled or [k for k, kind in enumerate(kinds) if kind == "cp1252"]
@@ -103,25 +103,28 @@ def _by_line(raw: bytes, text: str) -> tuple[str, list[Fault]]:
     rows = tuple(f"line {k + 1}" for k in odd)
     example = lines[odd[0]].decode("utf-8", "replace").strip()
     said = (
-        f"Letters beyond ASCII were saved twice over in {places(rows)} ({example!r})."
+        f"Letters beyond ASCII were saved twice over in {join_places(rows)} ({example!r})."
         if garbled
-        else f"The file is in two encodings, {listed(sorted(count))}: {places(rows)} in {kinds[odd[0]]}, others not."
+        else (
+            f"The file is in two encodings, {format_list(sorted(count))}: {join_places(rows)} in "
+            f"{kinds[odd[0]]}, others not."
+        )
     )
     remedy = "Save the parts it was made of as UTF-8, and put them together again."
     return mended, [Fault("mixed encodings", (), rows, said, remedy)]
 
 
-def _encoding(line: bytes) -> str:
+def _guess_encoding(line: bytes) -> str:
     if line.isascii():
         return "plain"
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         return "cp1252"
-    return "garbled" if _ungarbled(text) != text else "UTF-8"
+    return "garbled" if _repair_garbled(text) != text else "UTF-8"
 
 
-def _ungarbled(text: str) -> str:
+def _repair_garbled(text: str) -> str:
     """Text that was UTF-8, was read as cp1252 and saved as UTF-8 again; any other text as it is."""
     try:
         found = text.encode("cp1252").decode("utf-8")
@@ -130,43 +133,43 @@ def _ungarbled(text: str) -> str:
     return found
 
 
-def _mended(
+def _repair_table(
     text: str, faults: list[Fault], origin: str, names: Sequence[str], numeric: Collection[str]
-) -> Opened | None:
+) -> OpenedTable | None:
     """What can be read of a faulty text; None if nothing is wrong with it that the reader does not know of."""
-    text, separator, _ = separated(text.removeprefix("\ufeff"), names)
+    text, separator, _ = infer_separator(text.removeprefix("\ufeff"), names)
     try:
         found = read_records(text, separator)
     except InputError:
         return None
-    header = header_of(found, separator, names)
+    header = find_header(found, separator, names)
     if not header.fields:
         return None
     rows, lines = found.rows[header.first :], found.lines[header.first :]
-    known = matched(header.fields, names)
+    known = match_columns(header.fields, names)
     if not known and _is_data(header.fields, rows):
-        said = f"The first line of {origin} holds values ({listed(header.fields)}), not the names of the columns."
-        remedy = f"Write a line with the columns' names above it: {listed(names)} in the order of the columns."
-        return Opened(None, origin, (*faults, Fault("no header", (), (f"line {found.lines[0]}",), said, remedy)))
+        said = f"The first line of {origin} holds values ({format_list(header.fields)}), not the names of the columns."
+        remedy = f"Write a line with the columns' names above it: {format_list(names)} in the order of the columns."
+        return OpenedTable(None, origin, (*faults, Fault("no header", (), (f"line {found.lines[0]}",), said, remedy)))
     width = len(header.fields)
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRow] = []
     again = [k for k, row in enumerate(rows) if _is_header(row, header.fields)]
     if again:
-        faults.append(_repeated_header([f"line {lines[k]}" for k in again]))
-        rejected += [Rejected(f"line {lines[k]}", "the header once more") for k in again]
-    if _only_trailing(rows, header.fields):
+        faults.append(_make_header_fault([f"line {lines[k]}" for k in again]))
+        rejected += [RejectedRow(f"line {lines[k]}", "the header once more") for k in again]
+    if _has_trailing_separators(rows, header.fields):
         fields, rows = header.fields[: min(width, len(rows[0]))], [row[:width] for row in rows]
     else:
         fields = header.fields
     uneven = [k for k, row in enumerate(rows) if len(row) != len(fields) and k not in again]
     if len(uneven) > _MOST_UNEVEN * len(rows):
-        return Opened(None, origin, (*faults, _all_uneven(rows, lines, width, separator)))
+        return OpenedTable(None, origin, (*faults, _make_uneven_fault(rows, lines, width, separator)))
     if uneven:
-        faults += _uneven(rows, lines, uneven, fields)
-        rejected += [Rejected(f"line {lines[k]}", f"{len(rows[k])} cells instead of {width}") for k in uneven]
+        faults += _make_line_faults(rows, lines, uneven, fields)
+        rejected += [RejectedRow(f"line {lines[k]}", f"{len(rows[k])} cells instead of {width}") for k in uneven]
     left = [k for k in range(len(rows)) if k not in {*again, *uneven}]
     told = [] if separator == "," else [f"The separator is {separator!r}."]
-    read = assembled(
+    read = build_table(
         fields,
         [rows[k] for k in left if any(rows[k])],
         [lines[k] for k in left if any(rows[k])],
@@ -174,20 +177,20 @@ def _mended(
         names=names,
         what=_WHAT,
         origin=origin,
-        said=[*told, *header.said],
+        said=[*told, *header.remarks],
     )
-    table, of_numbers, commas = mended_numbers(read, [name for name in names if name in numeric], separator)
+    table, of_numbers, commas = repair_numbers(read, [name for name in names if name in numeric], separator)
     faults += of_numbers
     if not faults:
         return None
-    sentences = (*read.said, "Numbers have decimal commas.") if commas else read.said
-    return Opened(replace(read, table=table, said=sentences), origin, tuple(faults), tuple(rejected))
+    sentences = (*read.remarks, "Numbers have decimal commas.") if commas else read.remarks
+    return OpenedTable(replace(read, table=table, remarks=sentences), origin, tuple(faults), tuple(rejected))
 
 
 def _is_data(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line holds values: there are numbers in it, as there are below each of them."""
     places = [k for k, cell in enumerate(first) if _NUMBER.fullmatch(cell)]
-    below = [row[k] for row in rows for k in places if k < len(row) and not is_blank(row[k])]
+    below = [row[k] for row in rows for k in places if k < len(row) and not is_unmeasured(row[k])]
     return bool(places) and 2 * sum(bool(_NUMBER.fullmatch(cell)) for cell in below) >= len(below)
 
 
@@ -196,20 +199,22 @@ def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
     return bool(cells) and cells == [cell.strip().casefold() for cell in header if cell.strip()]
 
 
-def _only_trailing(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
+def _has_trailing_separators(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
     """Whether lines differ from the header by a separator at their ends alone, which the reader drops."""
     lengths = set(map(len, rows))
     longer = lengths == {len(header) + 1} and not any(row[-1].strip() for row in rows)
     return longer or (lengths == {len(header) - 1} and not header[-1].strip())
 
 
-def _repeated_header(rows: Sequence[str]) -> Fault:
-    said = f"The header stands among the rows again, in {places(rows)}, as if files had been put one after the other."
+def _make_header_fault(rows: Sequence[str]) -> Fault:
+    said = (
+        f"The header stands among the rows again, in {join_places(rows)}, as if files had been put one after the other."
+    )
     remedy = "Delete these lines, and make sure that both parts have the same columns in the same units."
     return Fault("repeated header", (), tuple(rows), said, remedy)
 
 
-def _all_uneven(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int, separator: str) -> Fault:
+def _make_uneven_fault(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int, separator: str) -> Fault:
     first = next(k for k, row in enumerate(rows) if len(row) != width)
     where = f"line {lines[first]}"
     if separator == "," and len(rows[first]) > width:
@@ -223,7 +228,7 @@ def _all_uneven(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int,
     return Fault("uneven lines", (), (where,), said, "Save the table again with one name for every column.")
 
 
-def _uneven(
+def _make_line_faults(
     rows: Sequence[Sequence[str]], lines: Sequence[int], uneven: Sequence[int], header: Sequence[str]
 ) -> list[Fault]:
     found = []
@@ -238,7 +243,7 @@ def _uneven(
     others = uneven[:-1] if cut else uneven
     if others:
         rows_named = tuple(f"line {lines[k]}" for k in others)
-        first, rest = places(rows_named)[:1].upper(), places(rows_named)[1:]
+        first, rest = join_places(rows_named)[:1].upper(), join_places(rows_named)[1:]
         said = (
             f"{first}{rest} {'has' if len(rows_named) == 1 else 'have'} another number of cells than the header, "
             f"{len(header)}: cells are missing or too many, and those after them are shifted."

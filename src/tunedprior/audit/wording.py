@@ -9,8 +9,8 @@ from tunedprior.audit.faults import Fault
 from tunedprior.audit.inspection import Inspection
 from tunedprior.audit.prediction import Influences, SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
-from tunedprior.checks import listed
-from tunedprior.desk.shell_words import quoted
+from tunedprior.checks import format_list
+from tunedprior.desk.shell_words import quote_word
 from tunedprior.problem.goals import Goal, Target
 
 # Below this part of the variance, and this much better than the more frequent label, settings say next to nothing.
@@ -23,7 +23,7 @@ _SHOWN_INPUTS, _SHOWN_PAIRS = 5, 3
 _LEAST_SHARE = 0.02  # of the variance: what matters less is not named
 
 
-def reading(origin: str, rows: int, used: int, target: str, found: Inspection) -> tuple[str, ...]:
+def describe_reading(origin: str, rows: int, used: int, target: str, found: Inspection) -> tuple[str, ...]:
     """What was read and how, and how many rows are left."""
     if found.sheet is None:
         return (f"{origin} cannot be read as a table until it is mended.",)
@@ -33,29 +33,32 @@ def reading(origin: str, rows: int, used: int, target: str, found: Inspection) -
     reasons: dict[str, list[str]] = {}
     for one in found.rejected:
         reasons.setdefault(one.reason, []).append(one.row)
-    rejected = (f"Not used ({len(some):,}), {reason}: {listed(some)}." for reason, some in reasons.items())
-    return (head, *found.said, *rejected)
+    rejected = (f"Not used ({len(some):,}), {reason}: {format_list(some)}." for reason, some in reasons.items())
+    return (head, *found.remarks, *rejected)
 
 
-def covered(coverage: Coverage | None) -> tuple[str, ...]:
+def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
     """How much of the space old data has seen."""
     if coverage is None:
         return ()
-    head = f"{_percent(coverage.share)} of the new space has an old row nearby"
-    outside = "" if coverage.inside > 0.995 else f"; {_percent(1 - coverage.inside)} of the old rows lie outside of it"
+    head = f"{_format_percent(coverage.share)} of the new space has an old row nearby"
+    outside = (
+        "" if coverage.inside > 0.995 else f"; {_format_percent(1 - coverage.inside)} of the old rows lie outside of it"
+    )
     gaps = (f"{name!r}: {gap} in old data." for name, gap in coverage.gaps.items())
     return (f"{head}{outside}.", *gaps)
 
 
-def predicted(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
+def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
     """How well old data predicts itself."""
     if found is None:
         return ()
     if found.correct is not None:
         right, usual = found.correct
         said = (
-            f"Rows that were set aside are predicted right in {_percent(right)} of the cases, where the more frequent "
-            f"answer alone would be in {_percent(usual)} ({found.rows} rows, cross-validated)."
+            f"Rows that were set aside are predicted right in {_format_percent(right)} of the cases, where the "
+            "more frequent "
+            f"answer alone would be in {_format_percent(usual)} ({found.rows} rows, cross-validated)."
         )
         return (said,)
     word = "well" if found.explained >= _GOOD else "fairly" if found.explained >= _FAIR else "poorly"
@@ -63,7 +66,8 @@ def predicted(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
     error = f"by a factor of {found.error:.3g}" if found.logarithm else f"by {found.error:.3g}"
     scale = " (its logarithm is predicted, as that works better)" if found.logarithm else ""
     said = (
-        f"Rows that were set aside are predicted {word}: the others explain {_percent(max(0.0, found.explained))} of "
+        f"Rows that were set aside are predicted {word}: the others explain "
+        f"{_format_percent(max(0.0, found.explained))} of "
         f"the variance of {target!r}{scale}, and are off {error} ({found.rows} rows, cross-validated)."
     )
     if found.noise is None:
@@ -71,36 +75,40 @@ def predicted(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
     return (said, f"Repeats of the same setting differ by a standard deviation of {found.noise:.3g}.")
 
 
-def mattering(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
+def describe_influences(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
     """Which inputs and pairs matter; nothing if there is nothing that they could matter for."""
-    if found is None or not found.inputs or prediction is None or _says_nothing(prediction):
+    if found is None or not found.inputs or prediction is None or _is_uninformative(prediction):
         return ()
-    inputs = [f"{name} {_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
+    inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
     rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
     said = [
         f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
     ]
     if rest:
-        said.append(f"Next to nothing depends on {listed(rest)}.")
-    pairs = [f"{' with '.join(pair)} {_percent(share)}" for pair, share in found.pairs.items() if share >= _LEAST_SHARE]
+        said.append(f"Next to nothing depends on {format_list(rest)}.")
+    pairs = [
+        f"{' with '.join(pair)} {_format_percent(share)}"
+        for pair, share in found.pairs.items()
+        if share >= _LEAST_SHARE
+    ]
     if pairs:
         said.append(f"Together, and not each for itself, act {', '.join(pairs[:_SHOWN_PAIRS])}.")
     return tuple(said)
 
 
-def helped(found: Rehearsal | None) -> tuple[str, ...]:
+def describe_rehearsal(found: Rehearsal | None) -> tuple[str, ...]:
     """What the campaigns on the old data itself gave."""
     if found is None:
         return ()
-    soon = found.as_far_after
+    soon = found.trials_to_match
     how = ""
     if soon is not None and soon < found.trials:
         how = f" It got as far after {soon} trial{'s' if soon > 1 else ''} as without it after {found.trials}."
     elif found.with_old[-1] > found.without[-1]:
         how = " In the end it was nearer without old data."
     curves = (found.with_old, found.without, found.at_random)
-    with_old, without, at_random = (_finely(float(np.mean(one))) for one in curves)
-    ends = listed(_finely(one[-1]) for one in curves)  # in the same order
+    with_old, without, at_random = (_format_fine_percent(float(np.mean(one))) for one in curves)
+    ends = format_list(_format_fine_percent(one[-1]) for one in curves)  # in the same order
     said = (
         "On the old data itself, with one half to learn from and the other to search, the best result so far fell "
         f"short of the best there is by {with_old} of the range with old data, {without} without, and {at_random} at "
@@ -111,7 +119,7 @@ def helped(found: Rehearsal | None) -> tuple[str, ...]:
     return (said, bound)
 
 
-def verdict(
+def describe_verdict(
     faults: Sequence[Fault],
     used: int,
     coverage: Coverage | None,
@@ -119,7 +127,7 @@ def verdict(
     rehearsal: Rehearsal | None,
 ) -> str:
     """Whether to use it."""
-    blamed = listed(dict.fromkeys(blame(one) for one in faults))
+    blamed = format_list(dict.fromkeys(format_fault(one) for one in faults))
     if used == 0:
         return f"It cannot help as it is: {blamed}." if faults else "It cannot help: there is no row to learn from."
     if faults:
@@ -130,7 +138,7 @@ def verdict(
         return "It cannot help: the response, or the settings, never vary."
     if coverage is not None and coverage.share < _NEAR_NOTHING and coverage.inside < _NEAR_NOTHING:
         return "It can hardly help: none of the old rows is near the new space."
-    if _says_nothing(prediction):
+    if _is_uninformative(prediction):
         return (
             "It can hardly help: its settings say next to nothing about its response. Using it does little harm, as it "
             "is trusted only as far as new results bear it out."
@@ -138,7 +146,7 @@ def verdict(
     if rehearsal is not None and rehearsal.ratio > _HINDERS and prediction.explained < _FAIR:
         return "Use it, and do not expect much: on the old data itself it did not help."
     if rehearsal is not None and rehearsal.ratio < _HELPS:
-        return f"Use it: {_sooner(rehearsal)}"
+        return f"Use it: {_describe_head_start(rehearsal)}"
     if rehearsal is not None and rehearsal.ratio > _HINDERS:
         return (
             "Use it: its settings explain its response, though campaigns on the old data itself went no faster with it."
@@ -146,7 +154,7 @@ def verdict(
     return "Use it: its settings explain its response."
 
 
-def next_step(
+def describe_next_step(
     faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal, is_in_file: bool = False
 ) -> str:
     """The one thing to do next; the goal is named unless it is in the space file."""
@@ -154,30 +162,30 @@ def next_step(
         return f"{faults[0].remedy} Then audit it again."
     if used == 0:
         return "Add rows with settings and a response, or begin without old data."
-    begin = f"Begin: tunedprior new campaign.db --space {quoted(space)} --old {quoted(old)}"
+    begin = f"Begin: tunedprior new campaign.db --space {quote_word(space)} --old {quote_word(old)}"
     if is_in_file:
         return begin
-    goal = f"--{direction} {quoted(target)}"
+    goal = f"--{direction} {quote_word(target)}"
     if isinstance(direction, Target):
         ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
-        goal = "--target " + quoted(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
+        goal = "--target " + quote_word(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
     return f"{begin} {goal}"
 
 
-def _says_nothing(found: SelfPrediction) -> bool:
+def _is_uninformative(found: SelfPrediction) -> bool:
     if found.correct is not None:
         return found.correct[0] < found.correct[1] + _HARDLY_BETTER
     return found.explained < _LITTLE
 
 
-def blame(fault: Fault) -> str:
+def format_fault(fault: Fault) -> str:
     """A fault in a few words."""
-    return f"{fault.kind} in {listed(fault.columns)}" if fault.columns else fault.kind
+    return f"{fault.kind} in {format_list(fault.columns)}" if fault.columns else fault.kind
 
 
-def _sooner(found: Rehearsal) -> str:
+def _describe_head_start(found: Rehearsal) -> str:
     """What speaks for it, in the figures that the section on the campaigns begins with."""
-    with_old, without = (_finely(float(np.mean(one))) for one in (found.with_old, found.without))
+    with_old, without = (_format_fine_percent(float(np.mean(one))) for one in (found.with_old, found.without))
     said = (
         f"on the old data itself, the best result so far fell short by {with_old} of the range with it and {without} "
         f"without, the mean over {found.trials} trials."
@@ -186,10 +194,10 @@ def _sooner(found: Rehearsal) -> str:
     return f"{said} The gain is in the first trials, not in the last." if is_behind else said
 
 
-def _finely(part: float) -> str:
+def _format_fine_percent(part: float) -> str:
     """A share that is compared with others: below 10 % with a decimal, so that a difference is seen."""
-    return f"{100 * part:.1f} %" if part < 0.0995 else _percent(part)
+    return f"{100 * part:.1f} %" if part < 0.0995 else _format_percent(part)
 
 
-def _percent(part: float) -> str:
+def _format_percent(part: float) -> str:
     return f"{100 * part:.0f} %"

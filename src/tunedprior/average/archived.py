@@ -15,10 +15,10 @@ import torch
 from msgspec import Meta, Struct
 from torch import Tensor
 
-from tunedprior.algorithm1.archive import arrays_in, packed
+from tunedprior.algorithm1.archive import pack_arrays, unpack_arrays
 from tunedprior.algorithm1.schema import ARGUMENTS, AxisEntry
-from tunedprior.algorithm1.storage import axis_of, check_arrays, kernel_arguments, kernel_of
-from tunedprior.average.old_sets import OldSet
+from tunedprior.algorithm1.storage import check_arrays, get_kernel_arguments, make_axis, make_kernel
+from tunedprior.average.old_sets import SourceData
 from tunedprior.average.surrogate import Average
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import FreeKernel
@@ -34,11 +34,11 @@ _Positive = Annotated[float, Meta(gt=0, le=1e300)]
 _Sign = Annotated[int, Meta(ge=-1, le=1)]
 
 
-class _Strict(Struct, frozen=True, forbid_unknown_fields=True):
+class _StrictSaved(Struct, frozen=True, forbid_unknown_fields=True):
     """Exactly these fields."""
 
 
-class SavedReading(_Strict, frozen=True):
+class SavedFit(_StrictSaved, frozen=True):
     """A `Fit`, without its arrays."""
 
     kernel: str
@@ -47,11 +47,11 @@ class SavedReading(_Strict, frozen=True):
     bias: _Finite
 
 
-class SavedSet(_Strict, frozen=True):
-    """An `OldSet`, without its arrays."""
+class SavedSourceData(_StrictSaved, frozen=True):
+    """An `SourceData`, without its arrays."""
 
     name: str
-    readings: Annotated[list[SavedReading], Meta(min_length=1, max_length=100)]
+    readings: Annotated[list[SavedFit], Meta(min_length=1, max_length=100)]
     units: list[_Positive]
     middle: _Finite
     likely: list[_Positive]
@@ -60,7 +60,7 @@ class SavedSet(_Strict, frozen=True):
     span: Annotated[list[_Finite], Meta(max_length=2)] = []
 
 
-class SavedAverage(_Strict, frozen=True):
+class SavedAverage(_StrictSaved, frozen=True):
     """An `Average`, without its arrays."""
 
     format: str
@@ -68,33 +68,33 @@ class SavedAverage(_Strict, frozen=True):
     axes: Annotated[list[AxisEntry], Meta(min_length=1)]
     beliefs: list[str]
     alone: bool
-    sets: list[SavedSet]
+    sets: list[SavedSourceData]
 
 
-def encoded(average: Average) -> bytes:
+def encode_average(average: Average) -> bytes:
     """The average as bytes, for `decoded`; an `InputError` if something in it cannot be stored."""
-    axes = Axes.numbers(average.box.num_inputs) if average.axes is None else average.axes
+    axes = Axes.make_numeric(average.box.num_inputs) if average.axes is None else average.axes
     tensors = {"of_input": axes.of_input, "unit": axes.unit}
-    for position, one in enumerate(average.known):
+    for position, one in enumerate(average.sources):
         if one.some is not None:
             tensors[f"{position} some"] = one.some
         if one.places:  # as bytes: what reads no places finds the same header as before
             tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
-        for number, reading in enumerate(one.readings):
-            tensors |= {f"{position} {number} {name}": each for name, each in _tensors(reading).items()}
+        for number, reading in enumerate(one.fits):
+            tensors |= {f"{position} {number} {name}": each for name, each in _collect_tensors(reading).items()}
     header = SavedAverage(
         FORMAT,
         VERSION,
-        [AxisEntry(**_plain_axis(asdict(axis))) for axis in average.box.axes],
+        [AxisEntry(**_encode_axis(asdict(axis))) for axis in average.box.axes],
         list(average.beliefs),
         average.alone,
-        [_saved_set(one) for one in average.known],
+        [_encode_source(one) for one in average.sources],
     )
     arrays = {name: (one.double() if one.is_floating_point() else one).cpu().numpy() for name, one in tensors.items()}
     try:
         text = msgspec.json.encode(header)
-        data = packed({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
-        decoded(data)  # whatever is written can be read again
+        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        decode_average(data)  # whatever is written can be read again
     except (TypeError, ValueError) as error:
         raise InputError(
             "What was learnt from old data cannot be stored. Categories must be text, numbers, True, False or None "
@@ -103,9 +103,9 @@ def encoded(average: Average) -> bytes:
     return data
 
 
-def decoded(data: bytes) -> Average:
+def decode_average(data: bytes) -> Average:
     """The average that `encoded` wrote; a `FileFormatError` if it is not that, or damaged."""
-    arrays = arrays_in(data)
+    arrays = unpack_arrays(data)
     text = arrays.pop("header", None)
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
         raise FileFormatError("What is stored of old data is damaged: it has no header.")
@@ -118,52 +118,59 @@ def decoded(data: bytes) -> Average:
             f"What is stored of old data is {header.format[:40]!r}, version {header.version}; this tunedprior reads "
             f"{FORMAT!r} up to version {VERSION}. Update it."
         )
-    box = Box(tuple(map(axis_of, header.axes)))
-    axes = Axes(_tensor(arrays, "of_input", np.int64), _tensor(arrays, "unit", np.float64))
+    box = Box(tuple(map(make_axis, header.axes)))
+    axes = Axes(_get_tensor(arrays, "of_input", np.int64), _get_tensor(arrays, "unit", np.float64))
     if not len(axes.of_input) == len(axes.unit) == box.num_inputs or not (axes.unit > 0).all():
         raise FileFormatError("What is stored of old data is damaged: its axes do not belong to its box.")
     try:
-        known = tuple(_set(one, position, arrays, box) for position, one in enumerate(header.sets))
+        known = tuple(_decode_source(one, position, arrays, box) for position, one in enumerate(header.sets))
         return Average(box, known, tuple(header.beliefs), header.alone, axes)
     except InputError as error:
         raise FileFormatError(f"What is stored of old data is damaged: {error}") from error
 
 
-def _saved_set(one: OldSet) -> SavedSet:
-    readings = [_saved_reading(reading) for reading in one.readings]
-    return SavedSet(
-        one.name, readings, list(one.units), one.middle, list(one.likely), one.sign, one.hoped, list(one.span or ())
+def _encode_source(one: SourceData) -> SavedSourceData:
+    readings = [_encode_fit(reading) for reading in one.fits]
+    return SavedSourceData(
+        one.name,
+        readings,
+        list(one.units),
+        one.middle,
+        list(one.fit_probabilities),
+        one.sign,
+        one.presumed_sign,
+        list(one.span or ()),
     )
 
 
-def _saved_reading(reading: Fit) -> SavedReading:
+def _encode_fit(reading: Fit) -> SavedFit:
     kernel = reading.kernel
     if not isinstance(kernel, FreeKernel):
         raise InputError(f"Only fits with a free kernel can be stored; got one with {type(kernel).__name__}.")
     bias = reading.bias if isinstance(reading, AlphaFit) else 0.0
-    return SavedReading(type(kernel).__name__, kernel_arguments(kernel), reading.lam, bias)
+    return SavedFit(type(kernel).__name__, get_kernel_arguments(kernel), reading.lam, bias)
 
 
-def _plain_axis(fields: dict[str, Any]) -> dict[str, Any]:
+def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
     """Choices as a list of plain values, as JSON has them."""
     choices = fields["choices"]
     return fields | {"choices": None if choices is None else list(choices)}
 
 
-def _tensors(reading: Fit) -> dict[str, Tensor]:
+def _collect_tensors(reading: Fit) -> dict[str, Tensor]:
     if isinstance(reading, AlphaFit):
         return {"anchors": reading.anchors, "alpha": reading.alpha}
     if isinstance(reading, FeatureFit):
-        return reading.arrays()
+        return reading.to_arrays()
     raise InputError(f"A {type(reading).__name__} cannot be stored.")
 
 
-def _set(saved: SavedSet, position: int, arrays: Mapping[str, np.ndarray], box: Box) -> OldSet:
+def _decode_source(saved: SavedSourceData, position: int, arrays: Mapping[str, np.ndarray], box: Box) -> SourceData:
     some = f"{position} some"
-    readings = tuple(_reading(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.readings))
+    readings = tuple(_decode_fit(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.readings))
     if len(saved.units) != len(readings) or (saved.likely and len(saved.likely) != len(readings)):
         raise FileFormatError("What is stored of old data is damaged: a reading lacks its unit or probability.")
-    return OldSet(
+    return SourceData(
         saved.name,
         readings,
         tuple(saved.units),
@@ -171,13 +178,13 @@ def _set(saved: SavedSet, position: int, arrays: Mapping[str, np.ndarray], box: 
         tuple(saved.likely),
         saved.sign,
         saved.hoped or 1,
-        _tensor(arrays, some, np.float64) if some in arrays else None,
-        _places(arrays.get(f"{position} places"), readings),
+        _get_tensor(arrays, some, np.float64) if some in arrays else None,
+        _decode_places(arrays.get(f"{position} places"), readings),
         (saved.span[0], saved.span[1]) if len(saved.span) == 2 else None,
     )
 
 
-def _places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ...]:
+def _decode_places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ...]:
     """Where old rows stand, one place for each anchor of the last reading; empty where none were stored."""
     if text is None:
         return ()
@@ -191,7 +198,7 @@ def _places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ..
     return found
 
 
-def _reading(saved: SavedReading, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:
+def _decode_fit(saved: SavedFit, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:
     own = {name.removeprefix(prefix): one for name, one in arrays.items() if name.startswith(prefix)}
     kind = ARGUMENTS.get(saved.kernel)
     if kind is None:
@@ -203,14 +210,14 @@ def _reading(saved: SavedReading, prefix: str, arrays: Mapping[str, np.ndarray],
         check_arrays({"header": np.zeros(0), **stand_in, **own}, box.num_inputs)
     except (msgspec.MsgspecError, FileFormatError) as error:
         raise FileFormatError(f"What is stored of old data {error}.") from error
-    kernel = kernel_of(saved.kernel, arguments).requires_grad_(False)
+    kernel = make_kernel(saved.kernel, arguments).requires_grad_(False)
     tensors = {name: torch.as_tensor(one) for name, one in own.items()}
     if "alpha" in tensors:
         return AlphaFit(kernel, tensors["anchors"], tensors["alpha"], saved.lam, saved.bias)
     return FeatureFit.from_arrays(kernel, saved.lam, tensors)
 
 
-def _tensor(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Tensor:
+def _get_tensor(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Tensor:
     found = arrays.get(name)
     if found is None or found.dtype != kind or not np.isfinite(found).all():
         raise FileFormatError(f"What is stored of old data is damaged: {name!r} is missing or of another type.")

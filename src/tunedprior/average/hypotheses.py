@@ -10,13 +10,13 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tunedprior.average.old_sets import OldSet
+from tunedprior.average.old_sets import SourceData
 from tunedprior.average.processes import Processes
-from tunedprior.beliefs.registry import Belief, Version
-from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, plain_prior
+from tunedprior.beliefs.registry import Belief, PriorCovariance
+from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, make_plain_prior
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.numerics.axes import Axes
-from tunedprior.numerics.hyperparameters import draws
+from tunedprior.numerics.hyperparameters import draw_hyperparameters
 
 # -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
 _PURE = 0.5  # the part of a belief's probability that has no remainder
@@ -48,7 +48,7 @@ class Hypotheses:
         labels: The belief and the old data set of each.
         slopes: The prior variance of ρ over the amplitude, for each, where the objective is ρ·ĝ + …; 0 without ρ.
         readings: The number of the reading (fit of old data) that is ĝ, for each; -1 for none.
-        certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.log_evidence`).
+        certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.compute_log_evidence`).
         from_prior: Whether a hypothesis is a draw of the plain process from its prior.
         near_top: Whether it is a draw near the most probable one, which only observations tell.
         near_rows: The numbers of the kernels of these.
@@ -60,7 +60,7 @@ class Hypotheses:
     log_prior: Float[Tensor, " c"]
     labels: tuple[Label, ...]
     slopes: Float[Tensor, " c"]
-    readings: tuple[int, ...]
+    fit_indices: tuple[int, ...]
     certainty: Float[Tensor, " c"]
     from_prior: Bool[Tensor, " c"]
     near_top: Bool[Tensor, " c"]
@@ -81,31 +81,31 @@ class Hypotheses:
         """Whether a hypothesis has a share in a kernel whose length-scales depend on the observations."""
         return (self.processes.shares[:, self.fitted_rows] != 0).any(-1)
 
-    def only(self, which: Int[Tensor, " k"]) -> "Hypotheses":
+    def select(self, which: Int[Tensor, " k"]) -> "Hypotheses":
         """The subset `which` of the hypotheses."""
         rows = which.tolist()
         return replace(
             self,
-            processes=self.processes.only(which),
+            processes=self.processes.select(which),
             log_prior=self.log_prior[which],
             labels=tuple(self.labels[row] for row in rows),
             slopes=self.slopes[which],
-            readings=tuple(self.readings[row] for row in rows),
+            fit_indices=tuple(self.fit_indices[row] for row in rows),
             certainty=self.certainty[which],
             from_prior=self.from_prior[which],
             near_top=self.near_top[which],
         )
 
-    def with_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
+    def replace_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
         """The hypotheses with other noise variances, relative to the amplitudes."""
         return replace(self, processes=replace(self.processes, noise=noise))
 
-    def with_known_noise(self) -> "Hypotheses":
+    def drop_noise_variants(self) -> "Hypotheses":
         """The hypotheses once each, instead of at every noise variance: for one that is set afterwards."""
         once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
-        return self.only(once.nonzero().flatten())
+        return self.select(once.nonzero().flatten())
 
-    def fitted(
+    def fit_lengthscales(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None
     ) -> "Hypotheses":
         """The hypotheses with draws of the plain process near its most probable length-scales and noise, given y at x.
@@ -113,15 +113,17 @@ class Hypotheses:
         The prior probabilities of all its draws become importance weights (see `hyperparameters.draws`), so that their
         evidence is that of a plain process with unknown length-scales: fitting is no advantage over other hypotheses.
         """
-        prior = plain_prior(len(self.axes))
+        prior = make_plain_prior(len(self.axes))
         drawn = prior.sample(int(self.from_prior.sum()))
         if noise_variance is not None:
-            prior = prior.with_noise(noise_variance)
-            drawn[:, -1] = prior.middle[-1]
-        found = draws(prior, drawn, self.axes.squares(x, x), y, int(self.near_top.sum()), _WIDENED)
+            prior = prior.fix_noise(noise_variance)
+            drawn[:, -1] = prior.mean[-1]
+        found = draw_hyperparameters(
+            prior, drawn, self.axes.compute_squared_distances(x, x), y, int(self.near_top.sum()), _WIDENED
+        )
         near = found.theta[len(drawn) :]
         lengths = torch.cat([near, found.most_probable[None]])[:, :-1].exp()
-        kernels = self.processes.kernels.with_lengthscales(self.fitted_rows, self.axes.lengthscales(lengths))
+        kernels = self.processes.kernels.replace_lengthscales(self.fitted_rows, self.axes.expand_lengthscales(lengths))
         noise = self.processes.noise.masked_scatter(self.near_top, near[:, -1].exp())
         weights = found.log_weight + log(UninformedBelief.mass)
         log_prior = self.log_prior.masked_scatter(self.from_prior | self.near_top, weights)
@@ -150,26 +152,28 @@ class _Stack:
         self.lengthscales: list[Float[Tensor, " d"]] = []
         self.kernels: list[tuple[Kernel, float]] = []
 
-    def place(self, version: Version) -> Place:
+    def add_version(self, version: PriorCovariance) -> Place:
         """Add the covariance of this version to the stack; its place is returned."""
         if isinstance(version.covariance, Kernel):
-            self.kernels.append((version.covariance, version.size))
+            self.kernels.append((version.covariance, version.mean_variance))
             return True, len(self.kernels) - 1
         self.lengthscales.append(version.covariance)
         return False, len(self.lengthscales) - 1
 
-    def row(self, place: Place) -> int:
+    def get_row(self, place: Place) -> int:
         """The row of this place in the finished `KernelStack`."""
         other, number = place
         return len(self.lengthscales) + number if other else number
 
-    def done(self) -> KernelStack:
+    def build(self) -> KernelStack:
         """The finished `KernelStack`."""
         kernels, sizes = zip(*self.kernels, strict=True) if self.kernels else ((), ())
         return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
 
 
-def all_hypotheses(known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], alone: bool = False) -> Hypotheses:
+def build_hypotheses(
+    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], alone: bool = False
+) -> Hypotheses:
     """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
 
     Args:
@@ -180,59 +184,66 @@ def all_hypotheses(known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], 
     """
     stack, plain, believed = _Stack(), [], []
     uninformed = UninformedBelief()
-    for version in uninformed.versions((), axes):
-        plain.append(_plain(stack.place(version), version.noise, version.log_prior, from_prior=True))
+    for version in uninformed.make_prior_covariances((), axes):
+        plain.append(_make_plain_row(stack.add_version(version), version.noise, version.log_prior, from_prior=True))
     lengths = torch.ones(len(axes), dtype=torch.float64)
-    unknown = Version(axes.lengthscales(lengths), -inf)  # until there are observations
-    near = [stack.place(unknown) for _ in range(_DRAWS_NEAR)]
-    plain += [_plain(place, 1.0, -inf, near_top=True) for place in near]
+    unknown = PriorCovariance(axes.expand_lengthscales(lengths), -inf)  # until there are observations
+    near = [stack.add_version(unknown) for _ in range(_DRAWS_NEAR)]
+    plain += [_make_plain_row(place, 1.0, -inf, near_top=True) for place in near]
     for one in held:
-        if not one.of_old_data and one.name != uninformed.name:
-            for version in one.versions((), axes):
-                plain += _noisy({stack.place(version): 1.0}, version.log_prior, Label(one.name), one.certainty)
-    top = stack.place(unknown)
+        if not one.uses_old_data and one.name != uninformed.name:
+            for version in one.make_prior_covariances((), axes):
+                plain += _make_noise_variants(
+                    {stack.add_version(version): 1.0}, version.log_prior, Label(one.name), one.certainty
+                )
+    top = stack.add_version(unknown)
     spread = sqrt(len(axes) / 2)
-    common = [stack.place(Version(axes.lengthscales(spread * length * lengths), 0.0)) for length in _REMAINDERS]
+    common = [
+        stack.add_version(PriorCovariance(axes.expand_lengthscales(spread * length * lengths), 0.0))
+        for length in _REMAINDERS
+    ]
     remainders = {old.name: [*common, top] for old in known}
-    for one, old, version in _versions(known, axes, [one for one in held if not one.has_remainder], alone):
-        place = stack.place(version)
+    for one, old, version in _list_versions(known, axes, [one for one in held if not one.has_remainder], alone):
+        place = stack.add_version(version)
         if version.is_remainder:
             remainders[old.name].append(place)
         prior = version.log_prior - log(len(known))
-        believed += _noisy({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
-    with_remainder = [one for one in held if one.has_remainder and one.of_old_data]
-    every = list(_versions(known, axes, with_remainder, alone))
+        believed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
+    with_remainder = [one for one in held if one.has_remainder and one.uses_old_data]
+    every = list(_list_versions(known, axes, with_remainder, alone))
     for one, old, version in every:
         among = [other for belief, set_, other in every if belief is one and set_ is old]
-        likely = old.likelihood(version.reading) / sum(old.likelihood(other.reading) for other in among)
+        likely = old.get_fit_weight(version.fit_index) / sum(old.get_fit_weight(other.fit_index) for other in among)
         prior = version.log_prior + log(likely / (len(known) * len(with_remainder)))
-        label = Label(one.name, old.name) if version.counts else Label(uninformed.name)
+        label = Label(one.name, old.name) if version.is_informative else Label(uninformed.name)
         rest = [] if alone else remainders[old.name]
-        for shares, log_prior, part in _parts(stack.place(version), prior, rest):
-            slope = part * version.slope
-            believed += _noisy(shares, log_prior, label, one.certainty, slope=slope, reading=version.reading)
+        for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
+            slope = part * version.slope_variance
+            believed += _make_noise_variants(
+                shares, log_prior, label, one.certainty, slope=slope, reading=version.fit_index
+            )
     rows = believed if alone else plain + believed
-    return _gathered(rows, stack, torch.tensor([stack.row(place) for place in near]), stack.row(top), axes)
+    return _collect_rows(rows, stack, torch.tensor([stack.get_row(place) for place in near]), stack.get_row(top), axes)
 
 
-def _plain(place: Place, noise: float | None, log_prior: float, **kind: bool) -> _Row:
+def _make_plain_row(place: Place, noise: float | None, log_prior: float, **kind: bool) -> _Row:
     assert noise is not None  # every draw of the plain process has its own
     belief = UninformedBelief
     return _Row({place: 1.0}, noise, log_prior, Label(belief.name), belief.certainty, **kind)
 
 
-def _versions(
-    known: Sequence[OldSet], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
-) -> Iterator[tuple[Belief, OldSet, Version]]:
+def _list_versions(
+    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
+) -> Iterator[tuple[Belief, SourceData, PriorCovariance]]:
     """All versions of the beliefs that depend on old data, for each old data set."""
     for old in known:
         for one in held:
-            if one.of_old_data:
-                for version in one.versions(old.readings, axes, whatever_the_cost):
+            if one.uses_old_data:
+                for version in one.make_prior_covariances(old.fits, axes, whatever_the_cost):
                     yield one, old, version
 
 
-def _parts(
+def _mix_with_remainders(
     place: Place, log_prior: float, remainders: Sequence[Place]
 ) -> Iterator[tuple[dict[Place, float], float, float]]:
     """A belief without and with each remainder: shares of kernels, log prior probability, the belief's own share."""
@@ -243,19 +254,21 @@ def _parts(
             yield {place: share, remainder: 1 - share}, rest, share
 
 
-def _noisy(shares: dict[Place, float], log_prior: float, label: Label, certainty: float, **more: Any) -> list[_Row]:
+def _make_noise_variants(
+    shares: dict[Place, float], log_prior: float, label: Label, certainty: float, **more: Any
+) -> list[_Row]:
     """One hypothesis at every noise variance, among which its prior probability is divided."""
     return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
 
 
-def _gathered(
+def _collect_rows(
     rows: Sequence[_Row], stack: _Stack, near_rows: Int[Tensor, " r"], top_row: int, axes: Axes
 ) -> Hypotheses:
-    kernels = stack.done()
+    kernels = stack.build()
     shares = torch.zeros(len(rows), len(kernels), dtype=torch.float64)
     for position, row in enumerate(rows):
         for place, share in row.shares.items():
-            shares[position, stack.row(place)] = share
+            shares[position, stack.get_row(place)] = share
     noise = torch.tensor([row.noise for row in rows], dtype=torch.float64)
     return Hypotheses(
         Processes(kernels, shares, noise, CONSTANT),

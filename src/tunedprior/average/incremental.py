@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from tunedprior.average.processes import Processes
 from tunedprior.kernels.sections import StackSection
-from tunedprior.numerics.linalg import cholesky, extended_corner
+from tunedprior.numerics.linalg import cholesky, compute_cholesky_corner
 
 _BLOCK = 32
 
@@ -36,7 +36,7 @@ class Factors:
     settled: int = 0
 
     @classmethod
-    def whole(cls, covariance: Float[Tensor, "s n n"], ends: Sequence[int] = ()) -> "Factors":
+    def from_covariance(cls, covariance: Float[Tensor, "s n n"], ends: Sequence[int] = ()) -> "Factors":
         """The factors of whole matrices R, with jitter if need be; in one block, or in blocks with these ends."""
         factor, count = cholesky(covariance), covariance.shape[-1]
         return cls(
@@ -61,30 +61,32 @@ class Factors:
             solved = torch.cat([solved, torch.linalg.solve_triangular(corner, rest, upper=False)], dim=1)
         return solved
 
-    def diagonal(self) -> Float[Tensor, "s n"]:
+    def get_diagonal(self) -> Float[Tensor, "s n"]:
         """The diagonal of L."""
         return torch.cat([corner.diagonal(dim1=-2, dim2=-1) for _, corner in self.blocks], dim=-1)
 
-    def dense(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
+    def to_dense(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
         """L as a dense matrix, for the subset `which` of the processes."""
         rows = [torch.cat([left[which], corner[which]], dim=-1) for left, corner in self.blocks]
         return torch.cat([pad(row, (0, len(self) - row.shape[-1])) for row in rows], dim=1)
 
-    def up_to(self, end: int) -> "Factors":
+    def keep_first(self, end: int) -> "Factors":
         """The factors of the blocks that end at row `end` or before."""
         return replace(
             self, blocks=tuple(one for one, its_end in zip(self.blocks, self.ends, strict=True) if its_end <= end)
         )
 
-    def with_rows(self, columns: Float[Tensor, "s n m"], covariance: Callable[[], Float[Tensor, "s n n"]]) -> "Factors":
+    def append_rows(
+        self, columns: Float[Tensor, "s n m"], covariance: Callable[[], Float[Tensor, "s n n"]]
+    ) -> "Factors":
         """The factors with more rows, from the last columns of R; from all of R if rounding left no positive pivot."""
         count = len(self)
         above = self.solve(columns[:, :count])
-        corner = extended_corner(above, columns[:, count:], may_fail=True)
+        corner = compute_cholesky_corner(above, columns[:, count:], may_fail=True)
         if corner is None:
             before = self.ends[:-1] if _is_short(self.blocks) else self.ends
-            return Factors.whole(covariance(), [*before, count + columns.shape[-1]])
-        return replace(self, blocks=_appended(self.blocks, above.mT, corner))
+            return Factors.from_covariance(covariance(), [*before, count + columns.shape[-1]])
+        return replace(self, blocks=_append_block(self.blocks, above.mT, corner))
 
 
 def _is_short(blocks: tuple[Block, ...]) -> bool:
@@ -92,7 +94,7 @@ def _is_short(blocks: tuple[Block, ...]) -> bool:
     return bool(blocks) and blocks[-1][1].shape[-1] < _BLOCK
 
 
-def _appended(
+def _append_block(
     blocks: tuple[Block, ...], left: Float[Tensor, "s m n"], corner: Float[Tensor, "s m m"]
 ) -> tuple[Block, ...]:
     """The blocks with more rows of L: as a new block, or in the last one while that is short."""
@@ -106,7 +108,7 @@ def _appended(
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class GramMatrices:
     """Points D, with the Gram matrices and Cholesky factors of processes there; immutable, so callers may share it.
 
     Attributes:
@@ -124,30 +126,32 @@ class Seen:
     factors: Factors | None
 
     @classmethod
-    def nothing(cls, processes: Processes, factorised: bool) -> "Seen":
+    def make_empty(cls, processes: Processes, factorised: bool) -> "GramMatrices":
         """The value for no points, with factors if `factorised`."""
         kernels = processes.kernels
         none = kernels.lengthscales[:0]
         factors = Factors() if factorised else None
         gram = none.new_zeros(len(kernels), 0, 0)
-        return cls(processes, none, StackSection.of(kernels, none), gram, factors)
+        return cls(processes, none, StackSection.from_stack(kernels, none), gram, factors)
 
     def __len__(self) -> int:
         return len(self.x)
 
-    def up_to(self, end: int) -> "Seen":
+    def keep_first(self, end: int) -> "GramMatrices":
         """The value for the first `end` points alone."""
-        factors = None if self.factors is None else self.factors.up_to(end)
-        return Seen(self.processes, self.x[:end], self.section.up_to(end), self.gram[:, :end, :end], factors)
+        factors = None if self.factors is None else self.factors.keep_first(end)
+        return GramMatrices(
+            self.processes, self.x[:end], self.section.keep_first(end), self.gram[:, :end, :end], factors
+        )
 
-    def showing(self, x: Float[Tensor, "n d"]) -> "Seen":
+    def extend_to(self, x: Float[Tensor, "n d"]) -> "GramMatrices":
         """The value for the points x, extended from the part for the points that D and x begin with."""
-        seen = self._reusable(x)
-        for end in _ends(len(seen), len(x)):
-            seen = seen._with_points(x[len(seen) : end])
+        seen = self._keep_reusable(x)
+        for end in _list_block_ends(len(seen), len(x)):
+            seen = seen._append_points(x[len(seen) : end])
         return seen
 
-    def _reusable(self, x: Float[Tensor, "n d"]) -> "Seen":
+    def _keep_reusable(self, x: Float[Tensor, "n d"]) -> "GramMatrices":
         """The part of this value that a computation for x from scratch would reproduce bit for bit."""
         shared = min(len(self), len(x))
         same = int((self.x[:shared] == x[:shared]).all(-1).cumprod(0).sum())
@@ -156,23 +160,23 @@ class Seen:
         start = same - same % _BLOCK
         if self.factors is not None and start < self.factors.settled:
             start = 0
-        return self.up_to(start) if start else Seen.nothing(self.processes, self.factors is not None)
+        return self.keep_first(start) if start else GramMatrices.make_empty(self.processes, self.factors is not None)
 
-    def _with_points(self, x: Float[Tensor, "m d"]) -> "Seen":
+    def _append_points(self, x: Float[Tensor, "m d"]) -> "GramMatrices":
         """The value for D with the points x appended."""
-        section, processes = self.section.with_more(x), self.processes
-        rows = section.at(x).cross
+        section, processes = self.section.append_points(x), self.processes
+        rows = section.evaluate(x).cross
         above = torch.cat([self.gram, rows[:, :, : len(self)].mT], dim=-1)
         gram = torch.cat([above, rows], dim=1)
         factors = self.factors
         if factors is not None:
-            columns = processes.mixed(gram[:, :, len(self) :], dims=2)
+            columns = processes.mix_kernels(gram[:, :, len(self) :], dims=2)
             columns[:, len(self) :].diagonal(dim1=-2, dim2=-1).add_(processes.noise[:, None])
-            factors = factors.with_rows(columns, lambda: processes.observed(gram))
-        return Seen(processes, torch.cat([self.x, x]), section, gram, factors)
+            factors = factors.append_rows(columns, lambda: processes.compute_noisy_covariance(gram))
+        return GramMatrices(processes, torch.cat([self.x, x]), section, gram, factors)
 
 
-def _ends(start: int, stop: int) -> Iterator[int]:
+def _list_block_ends(start: int, stop: int) -> Iterator[int]:
     """The number of points after each step from `start` to `stop`: whole blocks first, then one by one."""
     yield from range(start + _BLOCK, stop + 1, _BLOCK)
     yield from range(max(start, stop - stop % _BLOCK) + 1, stop + 1)

@@ -15,7 +15,7 @@ from torch import Tensor
 from tunedprior.average.processes import Processes
 from tunedprior.errors import InputError
 from tunedprior.kernels.stack import KernelStack
-from tunedprior.numerics.linalg import cholesky, extended_corner
+from tunedprior.numerics.linalg import cholesky, compute_cholesky_corner
 from tunedprior.numerics.shapes import broadcast_shape
 from tunedprior.problem.box import Box
 
@@ -25,7 +25,7 @@ MEMBERS = 64
 LEAST_VARIANCE = 1e-10
 
 
-def slots(weights: Float[Tensor, " s"], count: int = MEMBERS) -> Int[Tensor, " m"]:
+def assign_members(weights: Float[Tensor, " s"], count: int = MEMBERS) -> Int[Tensor, " m"]:
     """The process of each of `count` equal members, such that each process has its weight's share of them (rounded).
 
     Members stand at equal distances along the cumulative weights: adjacent processes too light for a member of their
@@ -78,9 +78,9 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         factor: Float[Tensor, "s n n"] | None = None,
     ) -> None:
         super().__init__()
-        x = box.inputs(codes)
+        x = box.to_kernel_inputs(codes)
         if factor is None:
-            factor = cholesky(processes.with_noise(processes.covariance(x, x)))
+            factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
         # L⁻¹y, from which every prediction is one product away.
         whitened = torch.linalg.solve_triangular(factor, y.expand(len(processes), *y.shape), upper=False)
         self._set_processes(processes, amplitude, members, box)
@@ -152,21 +152,21 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """The posterior of all members at the codes X, joint over the q points of each member of the batch."""
         if output_indices not in (None, [0]):
             raise InputError(f"The model has one output, number 0; got {output_indices}.")
-        x, processes = self.box.inputs(X), self.processes
-        explained = self.explained_by(x)
+        x, processes = self.box.to_kernel_inputs(X), self.processes
+        explained = self.whiten_cross_covariance(x)
         mean = (explained.mT @ self.whitened).squeeze(-1)
         if x.shape[-2] == 1:  # the case of most acquisition functions
-            left = processes.variance(x) - explained.square().sum(-2)
+            left = processes.compute_variance(x) - explained.square().sum(-2)
             covariance = left.clamp_min(LEAST_VARIANCE)[..., None]
         else:
-            covariance = processes.covariance(x, x) - explained.mT @ explained
+            covariance = processes.compute_covariance(x, x) - explained.mT @ explained
             covariance = covariance + LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
         if observation_noise is True:
-            covariance = processes.with_noise(covariance)
+            covariance = processes.add_noise(covariance)
         mean = mean.index_select(-2, self.members)
         covariance = (covariance * self.amplitude[:, None, None]).index_select(-3, self.members)
         if isinstance(observation_noise, Tensor):  # `q 1` for all members, or `... m q 1`
-            noise = self._by_member(observation_noise, X).squeeze(-1)
+            noise = self._add_member_axis(observation_noise, X).squeeze(-1)
             covariance = covariance + torch.diag_embed(noise.expand(mean.shape))
         posterior = GaussianMixturePosterior(MultivariateNormal(mean, covariance))
         if posterior_transform is None:
@@ -174,9 +174,9 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         transformed: Any = posterior_transform(posterior=posterior, X=X)  # to an ordinary posterior, of a batch
         return GaussianMixturePosterior(transformed.distribution)
 
-    def means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
+    def predict_means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
         """The posterior mean of each member at the codes X, without the covariance."""
-        explained = self.explained_by(self.box.inputs(X))
+        explained = self.whiten_cross_covariance(self.box.to_kernel_inputs(X))
         return (explained.mT @ self.whitened).squeeze(-1).index_select(-2, self.members)
 
     def subset_output(self, idcs: list[int]) -> "MixtureOfProcesses":
@@ -204,27 +204,27 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """
         if unknown:
             raise InputError(f"condition_on_observations takes X, Y and noise; got {', '.join(unknown)} too.")
-        conditioned = self._with_a_process_for_each_member()
-        y = self._by_member(Y, X)
+        conditioned = self._split_into_members()
+        y = self._add_member_axis(Y, X)
         variances = None
         if noise is not None:
-            variances = self._by_member(noise, X).squeeze(-1) / conditioned.amplitude[:, None]
+            variances = self._add_member_axis(noise, X).squeeze(-1) / conditioned.amplitude[:, None]
         shape = broadcast_shape(X.shape[:-2], self.factor.shape[:-3], y.shape[:-3])
         conditioned._extend(X.expand(*shape, *X.shape[-2:]), lambda expected: y - expected, variances)
-        conditioned.targets = self._targets_with(y, shape)
+        conditioned.targets = self._append_targets(y, shape)
         return conditioned
 
-    def expecting(self, X: Float[Tensor, "p k"]) -> "MixtureOfProcesses":
+    def condition_on_means(self, X: Float[Tensor, "p k"]) -> "MixtureOfProcesses":
         """Each process conditioned on its own posterior mean at X: no expected gain there, and no uncertainty.
 
         Equal to `condition_on_observations(X, posterior(X).mean)`, on the distinct processes instead of all members.
         """
         copied = self._copy(self.processes, self.amplitude, self.members, slice(None))
         copied._extend(X, torch.zeros_like)
-        copied.targets = torch.cat([self.targets, self.means(X).mean(-2)], dim=-1)
+        copied.targets = torch.cat([self.targets, self.predict_means(X).mean(-2)], dim=-1)
         return copied
 
-    def _by_member(self, values: Float[Tensor, "*batch q 1"], X: Float[Tensor, "*b p k"]) -> Float[Tensor, "..."]:
+    def _add_member_axis(self, values: Float[Tensor, "*batch q 1"], X: Float[Tensor, "*b p k"]) -> Float[Tensor, "..."]:
         """`... m q 1`, or `... 1 q 1` where `values` at X has no axis for the members.
 
         The last batch axis is that of the members if it is as long as there are members (or 1), and is not the
@@ -235,7 +235,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         is_batch = values.ndim == X.ndim and values.shape[-3] == X.shape[-3]
         return values.unsqueeze(-3) if is_batch else values
 
-    def _targets_with(self, y: Float[Tensor, "*batch m p 1"], shape: torch.Size) -> Float[Tensor, "..."]:
+    def _append_targets(self, y: Float[Tensor, "*batch m p 1"], shape: torch.Size) -> Float[Tensor, "..."]:
         """The targets with y appended, for fantasies of this shape; one row for each member, if members differ."""
         has_rows = self.targets.ndim == self.factor.ndim - 1
         if not has_rows and y.shape[-3] == 1:
@@ -258,14 +258,14 @@ class MixtureOfProcesses(Model, FantasizeMixin):
             residual: From each process's posterior mean at X to the observation less that mean.
             noise: The variance of each observation's noise over the amplitude; the process's own, when left out.
         """
-        x, processes, shape = self.box.inputs(X), self.processes, X.shape[:-2]
-        prior = processes.covariance(x, x)
+        x, processes, shape = self.box.to_kernel_inputs(X), self.processes, X.shape[:-2]
+        prior = processes.compute_covariance(x, x)
         if noise is None:
-            prior = processes.with_noise(prior)
+            prior = processes.add_noise(prior)
         else:
             prior = prior + torch.diag_embed(noise.expand(prior.shape[:-1]))
-        explained = self.explained_by(x)
-        corner = extended_corner(explained, prior)
+        explained = self.whiten_cross_covariance(x)
+        corner = compute_cholesky_corner(explained, prior)
         assert corner is not None  # `cholesky` raises instead
         n, p = self.factor.shape[-1], x.shape[-2]
         old = self.factor.expand(*shape, len(processes), n, n)
@@ -277,19 +277,19 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         self.x = torch.cat([self.x.expand(*shape, *self.x.shape[-2:]), x], dim=-2)
         self.codes = torch.cat([self.codes.expand(*shape, *self.codes.shape[-2:]), X], dim=-2)
 
-    def explained_by(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
+    def whiten_cross_covariance(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
         if self.factor.ndim > 3:  # fantasies have factors of their own
-            covariance = self.processes.covariance(self.x, x)
+            covariance = self.processes.compute_covariance(self.x, x)
             each: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
             return each
         # One triangular system for the whole batch, instead of one for each of its members.
-        covariance = self.processes.covariance(self.x, x.reshape(-1, x.shape[-1]))
+        covariance = self.processes.compute_covariance(self.x, x.reshape(-1, x.shape[-1]))
         solved: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
         shaped: Tensor = solved.unflatten(-1, x.shape[:-1])
         return shaped.movedim((0, 1), (-3, -2))
 
-    def _with_a_process_for_each_member(self) -> "MixtureOfProcesses":
+    def _split_into_members(self) -> "MixtureOfProcesses":
         members = torch.arange(len(self.members), device=self.members.device)
         return self._copy(self.processes.take(self.members), self.amplitude[self.members], members, self.members)
 

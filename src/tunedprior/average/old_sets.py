@@ -11,28 +11,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.algorithm1.pretraining import usable_or_warn
+from tunedprior.algorithm1.pretraining import check_weight_prior
 from tunedprior.algorithm1.storage import is_weight_prior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.readings import LIKELY, several_fits
-from tunedprior.checks import listed, shown, warn
+from tunedprior.average.readings import LIKELY, fit_training_set
+from tunedprior.checks import format_list, format_value, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.files.tables import read_table
 from tunedprior.machines.fit import Fit
-from tunedprior.numerics.isolation import computing
-from tunedprior.problem.aims import Aims
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import Goal, Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED, OldTable, read_old_data
 from tunedprior.problem.old_data_report import OldDataReport, OldSetReport
 from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import TrainingSet, random_rows
+from tunedprior.problem.training_set import TrainingSet, draw_row_numbers
 
 #: What users may give as one old data set: whatever `files.read_table` reads, a `WeightPrior`, or its file's path.
 OldData = Any
 #: An old data set that was read.
-Read = OldTable | WeightPrior
+LoadedSource = OldTable | WeightPrior
 #: What the user may know of an old response: nothing, that it rises with the new one, or that it falls.
 UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
 #: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
@@ -42,7 +42,7 @@ _COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
 
 
 @dataclass(frozen=True, eq=False)
-class OldSet:
+class SourceData:
     """One old data set and its readings.
 
     Attributes:
@@ -59,27 +59,29 @@ class OldSet:
     """
 
     name: str
-    readings: tuple[Fit, ...]
+    fits: tuple[Fit, ...]
     units: tuple[float, ...]
     middle: float = 0.0
-    likely: tuple[float, ...] = ()
+    fit_probabilities: tuple[float, ...] = ()
     sign: int = 0
-    hoped: int = 1
+    presumed_sign: int = 1
     some: Float[Tensor, "m d"] | None = None
     places: tuple[str, ...] = ()
     span: tuple[float, float] | None = None
 
-    def likelihood(self, reading: int) -> float:
+    def get_fit_weight(self, reading: int) -> float:
         """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
-        return self.likely[reading] if self.likely and reading >= 0 else 1 / max(1, len(self.readings))
+        return (
+            self.fit_probabilities[reading] if self.fit_probabilities and reading >= 0 else 1 / max(1, len(self.fits))
+        )
 
-    def expected(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    def predict(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
         """ĝ at kernel inputs, in standard deviations of the old response: the average of all readings."""
-        weights = torch.tensor([self.likelihood(number) for number in range(len(self.readings))]).to(x)
-        return weights @ torch.stack([reading(x) for reading in self.readings]) / weights.sum()
+        weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
+        return weights @ torch.stack([reading(x) for reading in self.fits]) / weights.sum()
 
 
-def named(old_data: Any) -> dict[str, OldData]:
+def name_sources(old_data: Any) -> dict[str, OldData]:
     """Old data sets by name, from a single one, a list of them, or a dict.
 
     A list of dicts is one table, row by row, and a dict of columns is one too.
@@ -89,7 +91,8 @@ def named(old_data: Any) -> dict[str, OldData]:
     if isinstance(old_data, Mapping):
         if not all(isinstance(name, str) and name for name in old_data):
             raise InputError(
-                f"Old data sets need names, as text, to tell them apart; got {listed(map(shown, old_data))}."
+                "Old data sets need names, as text, to tell them apart; got "
+                f"{format_list(map(format_value, old_data))}."
             )
         if any(map(_is_number, old_data.values())):  # no data set is a number: it is one row of a table
             return {UNNAMED: [old_data]}
@@ -106,14 +109,15 @@ def named(old_data: Any) -> dict[str, OldData]:
         if any(columns):
             raise InputError(
                 "A dict is either the columns of one table or old data sets by name; got both "
-                f"({listed(f'{name}: {type(one).__name__}' for name, one in old_data.items())})."
+                f"({format_list(f'{name}: {type(one).__name__}' for name, one in old_data.items())})."
             )
         return dict(old_data)
     if not isinstance(old_data, list | tuple) or _are_records(old_data):
         return {UNNAMED: old_data}
     if any(isinstance(one, int | float) for one in old_data):
         raise InputError(
-            f"Old data must be a table, or several of them; got a list with a number ({listed(map(shown, old_data))})."
+            "Old data must be a table, or several of them; got a list with a number "
+            f"({format_list(map(format_value, old_data))})."
         )
     return {f"{UNNAMED} {position}": one for position, one in enumerate(old_data, start=1)}
 
@@ -130,52 +134,52 @@ def _are_records(data: Any) -> bool:
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
-def read_all(old_data: Mapping[str, OldData], space: Space, aims: Aims) -> dict[str, dict[str, Read]]:
+def read_sources(old_data: Mapping[str, OldData], space: Space, aims: Goals) -> dict[str, dict[str, LoadedSource]]:
     """For each response, every old data set that has it, matched to the space.
 
     What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
     one; of a single response, each must have that.
     """
-    found: dict[str, dict[str, Read]] = {one.target: {} for one in aims.responses}
+    found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in aims.responses}
     for name, data in old_data.items():
-        for response in _responses_in(data, space, aims, name):
-            others = [one for one in found if one != response.target]
-            found[response.target][name] = _read(data, space, response, name, others)
+        for response in _find_responses(data, space, aims, name):
+            others = [one for one in found if one != response.name]
+            found[response.name][name] = _read_source(data, space, response, name, others)
     return found
 
 
-def _responses_in(data: OldData, space: Space, aims: Aims, name: str) -> list[Objective]:
+def _find_responses(data: OldData, space: Space, aims: Goals, name: str) -> list[Objective]:
     """Those that an old data set has; the only one, if there is only one."""
     if len(aims.responses) == 1:
         return [aims.main]
-    names = [one.target for one in aims.responses]
+    names = [one.name for one in aims.responses]
     if isinstance(data, WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
-        raise InputError(f"A WeightPrior is of one response; there are {listed(names)}. Give the table instead.")
+        raise InputError(f"A WeightPrior is of one response; there are {format_list(names)}. Give the table instead.")
     columns = list(read_table(data, [*space.names, *names], f"Old data {name!r}").table.columns)
-    there = [one for one in aims.responses if one.target in columns]
+    there = [one for one in aims.responses if one.name in columns]
     if not there:
         raise InputError(
-            f"Old data {name!r} must have one of the responses {listed(names)} as a column; there are "
-            f"{listed(map(shown, columns))}. Rename it."
+            f"Old data {name!r} must have one of the responses {format_list(names)} as a column; there are "
+            f"{format_list(map(format_value, columns))}. Rename it."
         )
     return there
 
 
-def _read(one: OldData, space: Space, response: Objective, name: str, others: Collection[str]) -> Read:
+def _read_source(one: OldData, space: Space, response: Objective, name: str, others: Collection[str]) -> LoadedSource:
     if isinstance(one, WeightPrior):
         return one
     if isinstance(one, str | PathLike) and is_weight_prior(one):
         return WeightPrior.load(one)
-    return read_old_data(one, space, response.target, response.direction, name, others=others, log=response.log)
+    return read_old_data(one, space, response.name, response.direction, name, others=others, log=response.log)
 
 
-def common_box(old_data: Iterable[Mapping[str, Read]], space: Space) -> Box:
+def make_common_box(old_data: Iterable[Mapping[str, LoadedSource]], space: Space) -> Box:
     """The box around the space and the settings of all old data, whichever response it is of."""
     tables = [one for sets in old_data for one in sets.values() if isinstance(one, OldTable) and len(one)]
-    return Box.around(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
+    return Box.enclose(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
 
 
-def report_of(old_data: Iterable[Mapping[str, Read]]) -> OldDataReport:
+def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport:
     """What was found when they were read, for each response."""
     return OldDataReport(
         tuple(
@@ -188,86 +192,91 @@ def report_of(old_data: Iterable[Mapping[str, Read]]) -> OldDataReport:
     )
 
 
-def relations_of(relation: Any, names: Collection[str]) -> dict[str, str]:
+def parse_relations(relation: Any, names: Collection[str]) -> dict[str, str]:
     """What the user knows of each old data set, from one word for all of them or a dict by name."""
     by_name = dict(relation) if isinstance(relation, Mapping) else dict.fromkeys(names, relation)
     unknown = [name for name in by_name if name not in names]
     if unknown:
-        there = listed(map(repr, names)) if names else "none"
-        raise InputError(f"relation names {listed(map(shown, unknown))}, and the old data sets are {there}.")
+        there = format_list(map(repr, names)) if names else "none"
+        raise InputError(
+            f"relation names {format_list(map(format_value, unknown))}, and the old data sets are {there}."
+        )
     wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
     if wrong and not isinstance(relation, Mapping):
         raise InputError(
-            f"relation must be one of {listed(RELATIONS)}, or a dict of these by the names of old data sets; got "
-            f"{shown(relation)}."
+            f"relation must be one of {format_list(RELATIONS)}, or a dict of these by the names of old data sets; got "
+            f"{format_value(relation)}."
         )
     if wrong:
-        raise InputError(f"A relation must be one of {listed(RELATIONS)}; got {listed(map(shown, wrong))}.")
+        raise InputError(
+            f"A relation must be one of {format_list(RELATIONS)}; got {format_list(map(format_value, wrong))}."
+        )
     if not names and relation != UNKNOWN and not isinstance(relation, Mapping):
         raise InputError(
-            f"relation={shown(relation)} says how the response goes with old data, and there is none. Give old_data, "
+            f"relation={format_value(relation)} says how the response goes with old data, and there is none. "
+            "Give old_data, "
             "or leave relation out."
         )
     return {name: by_name.get(name, UNKNOWN) for name in names}
 
 
-def learn(
-    old_data: Mapping[str, Read],
+def fit_sources(
+    old_data: Mapping[str, LoadedSource],
     space: Space,
     seed: int,
     relations: Mapping[str, str] | None = None,
     direction: Goal = "maximize",
     within: Box | None = None,
     turned: Collection[str] = (),
-) -> tuple[Box, tuple[OldSet, ...]]:
+) -> tuple[Box, tuple[SourceData, ...]]:
     """A box around the space and all old settings (or the one given), and the old data sets with their readings.
 
     Sets without anything to learn from are left out, with a warning.
 
     A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
 
-    Those whose names are in `turned` had the opposite direction (see `turned_round`).
+    Those whose names are in `turned` had the opposite direction (see `find_reversed_sources`).
     """
     relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
-        its_box, learnt = _from_weight_prior(old_data, space)
-        return its_box, tuple(_related(one, relations, direction, False, one.name in turned) for one in learnt)
+        its_box, learnt = _convert_weight_prior(old_data, space)
+        return its_box, tuple(_apply_relation(one, relations, direction, False, one.name in turned) for one in learnt)
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():
-        own = Box.around(space, table.settings if len(table) else None)
+        own = Box.enclose(space, table.settings if len(table) else None)
         try:
-            useful[name] = own, TrainingSet.of(table, own).standardised()
+            useful[name] = own, TrainingSet.from_old_table(table, own).standardise()
         except NothingToLearnError as error:  # before it can stretch the box that all share
             warn(f"{error} Going on without {name}.", OldDataWarning)
     if not useful:
-        return within or Box.around(space), ()
-    box = within or Box.around(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
+        return within or Box.enclose(space), ()
+    box = within or Box.enclose(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
     # However far old data reaches beyond the space, a length-scale is not to be shorter than it resolves.
-    axes = box.kernel_axes(space).at_least(_LEAST_SHARE)
+    axes = box.make_kernel_axes(space).clamp_units(_LEAST_SHARE)
     known = []
-    with computing():
+    with isolate_computation():
         for name, (own, ready) in useful.items():
-            sets = [ready if own == box else TrainingSet.of(tables[name], box).standardised()]
-            sets = _without_doubtful(tables[name], box) + sets
-            absent = _numbers_of(tables[name].absent, box)
-            fits = [(fit, one.scale) for one in sets for fit in several_fits(one, seed, axes, absent)]
+            sets = [ready if own == box else TrainingSet.from_old_table(tables[name], box).standardise()]
+            sets = _drop_doubtful(tables[name], box) + sets
+            absent = _get_input_numbers(tables[name].absent, box)
+            fits = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
             units = tuple(unit for _, unit in fits)
-            some = sets[-1].points[random_rows(len(sets[-1].points), _SOME, seed)]
+            some = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
             readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
-            found = OldSet(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
+            found = SourceData(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
             found = replace(found, span=tables[name].span)
-            known.append(_related(found, relations, direction, tables[name].labels, name in turned))
+            known.append(_apply_relation(found, relations, direction, tables[name].labels, name in turned))
     return box, tuple(known)
 
 
-def _numbers_of(names: Collection[str], box: Box) -> list[int]:
+def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
     """The numbers of these parameters among those that have kernel inputs."""
     varying = [axis.name for axis in box.axes if axis.width]
     return [number for number, name in enumerate(varying) if name in names]
 
 
-def turned_round(old_data: Mapping[str, Read], direction: Goal) -> tuple[str, ...]:
+def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal) -> tuple[str, ...]:
     """The sets of which less was better where more is wanted now, or the other way round; labels say which is good."""
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
     if isinstance(direction, Target):
@@ -275,24 +284,26 @@ def turned_round(old_data: Mapping[str, Read], direction: Goal) -> tuple[str, ..
     return tuple(name for name, one in tables.items() if one.better not in ("", direction))
 
 
-def _related(one: OldSet, relations: Mapping[str, str], direction: Goal, labels: bool, turned: bool) -> OldSet:
+def _apply_relation(
+    one: SourceData, relations: Mapping[str, str], direction: Goal, labels: bool, turned: bool
+) -> SourceData:
     """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
     rises = -1 if direction == "minimize" and not labels else 1
     sign = {SAME: rises, OPPOSITE: -rises}.get(relations.get(one.name, UNKNOWN), 0)
-    return replace(one, sign=sign, hoped=-rises if turned else rises)
+    return replace(one, sign=sign, presumed_sign=-rises if turned else rises)
 
 
-def _without_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
+def _drop_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
     """The rows whose response is not doubtful, where some are, and the others have something to teach."""
     if not table.doubtful.any():
         return []
     try:
-        return [TrainingSet.of(table.without_doubtful(), box).standardised()]
+        return [TrainingSet.from_old_table(table.drop_doubtful(), box).standardise()]
     except NothingToLearnError:
         return []
 
 
-def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box, tuple[OldSet, ...]]:
+def _convert_weight_prior(old_data: Mapping[str, LoadedSource], space: Space) -> tuple[Box, tuple[SourceData, ...]]:
     if len(old_data) > 1:
         raise InputError(
             f"A WeightPrior brings its own box, so it must be the only old data; got {len(old_data)} sets. "
@@ -300,14 +311,14 @@ def _from_weight_prior(old_data: Mapping[str, Read], space: Space) -> tuple[Box,
         )
     ((name, prior),) = old_data.items()
     assert isinstance(prior, WeightPrior)
-    usable = usable_or_warn(prior, space)
+    usable = check_weight_prior(prior, space)
     if usable is None:
-        return Box.around(space), ()
+        return Box.enclose(space), ()
     if usable.reach != 1:
         raise InputError(
             f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
             "Use prior='reweighted', or another kernel."
         )
     return usable.box, (
-        OldSet(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.row_places),
+        SourceData(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.row_places),
     )

@@ -12,7 +12,7 @@ from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
 from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.hyperparameters import HyperPrior
-from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, random_rows
+from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, draw_row_numbers
 
 _STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
 _ITERATIONS = 50
@@ -30,7 +30,7 @@ LIKELY = (0.7, 0.1, 0.1, 0.1)
 _WITHOUT_END = 1e3
 
 
-def several_fits(
+def fit_training_set(
     training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()
 ) -> list[Fit]:
     """The most probable fit with a length-scale for each parameter, and one at each of the fixed length-scales.
@@ -47,11 +47,11 @@ def several_fits(
         absent: The numbers of parameters that old data knows nothing of: the fits do not depend on them.
     """
     points, y = training.points, training.response
-    axes = Axes.numbers(points.shape[1]) if axes is None else axes
-    some, count = random_rows(len(y), _ROWS_FOR_LENGTHSCALES, seed), len(axes)
+    axes = Axes.make_numeric(points.shape[1]) if axes is None else axes
+    some, count = draw_row_numbers(len(y), _ROWS_FOR_LENGTHSCALES, seed), len(axes)
     spread = sqrt(count / 2)
     # A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
-    prior = HyperPrior.of(
+    prior = HyperPrior.from_axis_count(
         count,
         median=2.0,
         shared=1.0,
@@ -64,22 +64,25 @@ def several_fits(
     starts = [
         torch.tensor([log(spread * length)] * count + [log(noise)], dtype=torch.float64) for length, noise in _STARTS
     ]
-    squares = axes.squares(points[some], points[some])
-    found = prior.most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
+    squares = axes.compute_squared_distances(points[some], points[some])
+    found = prior.find_most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
     matters = torch.tensor([number not in absent for number in range(count)])
     tried = [found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)]
-    return [_fit(training, axes.lengthscales(lengths.where(matters, _WITHOUT_END)), seed) for lengths in tried]
+    return [
+        _fit_at_lengthscale(training, axes.expand_lengthscales(lengths.where(matters, _WITHOUT_END)), seed)
+        for lengths in tried
+    ]
 
 
-def _fit(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:
+def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:
     """A fit with an α for each row; with too many rows, in features; if these miss too much, with α for a subset."""
     points, y = training.points, training.response
     if len(y) <= MOST_ROWS_WITH_ALPHA:
-        return AlphaFit.by_evidence(points, y, lengthscale)
+        return AlphaFit.fit_by_evidence(points, y, lengthscale)
     kernel = SquaredExponential(lengthscale.double()).requires_grad_(False)
-    features = FeatureMap.of(kernel, points, _MOST_FEATURES)
+    features = FeatureMap.from_largest_features(kernel, points, _MOST_FEATURES)
     if features.missing <= _MOST_MISSING:
-        return FeatureFit.by_evidence(features, points, y)
+        return FeatureFit.fit_by_evidence(features, points, y)
     # Standardised responses are numbers, whatever the old ones were: repeated settings are averaged.
-    some = random_rows(len(y), MOST_ROWS_WITH_ALPHA, seed)
-    return AlphaFit.by_evidence(*average_replicates(points[some], y[some]), lengthscale)
+    some = draw_row_numbers(len(y), MOST_ROWS_WITH_ALPHA, seed)
+    return AlphaFit.fit_by_evidence(*average_replicates(points[some], y[some]), lengthscale)

@@ -7,8 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses
-from tunedprior.average.incremental import Factors, Seen
-from tunedprior.problem.training_set import random_rows
+from tunedprior.average.incremental import Factors, GramMatrices
+from tunedprior.problem.training_set import draw_row_numbers
 
 _ROWS = 300  # more change the length-scales little, and take a time that grows with their cube
 # From the first number of observations on, length-scales are fitted anew once in so many of them.
@@ -18,7 +18,7 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class FixedLengthscales:
     """Hypotheses with length-scales fitted to the first observations.
 
     Which ones these are depends on the number of observations alone, so that a cache affects only the time.
@@ -38,7 +38,7 @@ class Settled:
     noise_variance: float | None
     of: Hypotheses
     hypotheses: Hypotheses
-    seen: Seen | None = None
+    seen: GramMatrices | None = None
 
     @classmethod
     def fit(
@@ -47,38 +47,40 @@ class Settled:
         x: Float[Tensor, "n d"],
         y: Float[Tensor, "n 1"],
         noise_variance: float | None,
-        before: "Settled | None",
-    ) -> "Settled":
+        before: "FixedLengthscales | None",
+    ) -> "FixedLengthscales":
         """Fitted to the observations up to the last block; what was fitted before, if it was to the same."""
         count = len(x) if len(x) < _OFTEN else len(x) - len(x) % _BLOCK
         x, y = x[:count], y[:count].squeeze(-1)
         if count >= _OFTEN:  # alike whatever the observations since did to mean and variance
             y = ((y - y.mean()) / y.std().clamp_min(1e-12)).round(decimals=_DECIMALS)
-        if before is not None and before._is_of(among, x, y, noise_variance):
+        if before is not None and before._is_fitted_to(among, x, y, noise_variance):
             return before
-        some = random_rows(count, _ROWS, seed=0)
-        fitted = among.fitted(x[some], y[some], noise_variance)
+        some = draw_row_numbers(count, _ROWS, seed=0)
+        fitted = among.fit_lengthscales(x[some], y[some], noise_variance)
         found = cls(x, y, noise_variance, among, fitted)
         if count < _OFTEN:
             return found
-        return replace(found, seen=Seen.nothing(fitted.processes.take(_using(fitted)), factorised=True))
+        return replace(
+            found, seen=GramMatrices.make_empty(fitted.processes.take(_list_fitted_hypotheses(fitted)), factorised=True)
+        )
 
-    def showing(self, x: Float[Tensor, "n d"]) -> "Settled":
+    def extend_to(self, x: Float[Tensor, "n d"]) -> "FixedLengthscales":
         """With the factors at the points x."""
-        return self if self.seen is None else replace(self, seen=self.seen.showing(x))
+        return self if self.seen is None else replace(self, seen=self.seen.extend_to(x))
 
     @property
     def factors(self) -> tuple[Int[Tensor, " k"], Factors] | None:
         """The numbers of the hypotheses with a share in a fitted kernel, and their factors, where they are known."""
         known = None if self.seen is None else self.seen.factors
-        return None if known is None else (_using(self.hypotheses), known)
+        return None if known is None else (_list_fitted_hypotheses(self.hypotheses), known)
 
-    def _is_of(
+    def _is_fitted_to(
         self, among: Hypotheses, x: Float[Tensor, "m d"], y: Float[Tensor, " m"], noise_variance: float | None
     ) -> bool:
         alike = self.of.processes.kernels is among.processes.kernels and self.noise_variance == noise_variance
         return alike and len(self.of) == len(among) and torch.equal(self.x, x) and torch.equal(self.y, y)
 
 
-def _using(hypotheses: Hypotheses) -> Int[Tensor, " k"]:
+def _list_fitted_hypotheses(hypotheses: Hypotheses) -> Int[Tensor, " k"]:
     return hypotheses.uses_fitted.nonzero().flatten()

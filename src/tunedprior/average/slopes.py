@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.average.old_sets import OldSet
-from tunedprior.average.weighing import Weighed
+from tunedprior.average.old_sets import SourceData
+from tunedprior.average.weighing import WeightedHypotheses
 
 # The probability that a user who says which way an old response runs is right.
 _RIGHT = 0.98
@@ -40,14 +40,16 @@ class Slopes:
         return probability
 
 
-def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]) -> Slopes:
+def compute_slopes(
+    old: SourceData, weighed: WeightedHypotheses, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
+) -> Slopes:
     """With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ))."""
     among = weighed.hypotheses
     of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
     rows = (of_it & (weighed.weights > _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
-    every = torch.stack([reading(x) for reading in old.readings])
-    expected = every[torch.tensor(among.readings)[rows], :, None]
-    factor = weighed.factor(rows)
+    every = torch.stack([reading(x) for reading in old.fits])
+    expected = every[torch.tensor(among.fit_indices)[rows], :, None]
+    factor = weighed.build_dense_factors(rows)
     solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)
     with_itself, with_y = (expected.mT @ solved)[:, 0].unbind(-1)
     share = among.slopes[rows]
@@ -55,9 +57,9 @@ def slopes_of(old: OldSet, weighed: Weighed, x: Float[Tensor, "n d"], y: Float[T
     return Slopes(rows, share * with_y, variance.clamp_min(1e-300).sqrt(), factor, solved[..., 1:])
 
 
-def with_known_signs(
-    weighed: Weighed, known: tuple[OldSet, ...], x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
-) -> Weighed:
+def apply_known_signs(
+    weighed: WeightedHypotheses, known: tuple[SourceData, ...], x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
+) -> WeightedHypotheses:
     """p(h | D) P(ρ has the sign that the user named | D, h), for old data sets of which a relation is known.
 
     The user may be wrong: a share of the probability is kept for the other sign.
@@ -65,7 +67,7 @@ def with_known_signs(
     factor = torch.ones_like(weighed.weights)
     for old in known:
         if old.sign:
-            slopes = slopes_of(old, weighed, x, y)
+            slopes = compute_slopes(old, weighed, x, y)
             right = slopes.positive if old.sign > 0 else 1 - slopes.positive
             factor[slopes.rows] = (1 - _RIGHT) + (2 * _RIGHT - 1) * right
     weights = weighed.weights * factor

@@ -13,11 +13,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses
-from tunedprior.average.incremental import Factors, Seen
+from tunedprior.average.incremental import Factors, GramMatrices
 from tunedprior.average.processes import Processes
-from tunedprior.average.settled import Settled
+from tunedprior.average.settled import FixedLengthscales
 from tunedprior.kernels.sections import StackSection
-from tunedprior.numerics.evidence import amplitude, log_evidence
+from tunedprior.numerics.evidence import compute_amplitude, compute_log_evidence
 
 # Upper bound on the entries of the covariance matrices of all hypotheses together.
 _BUDGET = 2**25
@@ -40,15 +40,15 @@ class Cache:
         settled: The hypotheses whose length-scales were fitted to observations, with theirs; None if none were.
     """
 
-    seen: Seen
-    settled: Settled | None = None
+    seen: GramMatrices
+    settled: FixedLengthscales | None = None
 
     def __len__(self) -> int:
         return len(self.seen)
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeightedHypotheses:
     """Hypotheses with their posterior probabilities, given observations.
 
     Attributes:
@@ -64,23 +64,23 @@ class Weighed:
     factors: tuple[PartOfFactors, ...] = ()
 
     @classmethod
-    def beforehand(cls, hypotheses: Hypotheses) -> "Weighed":
+    def from_prior_probabilities(cls, hypotheses: Hypotheses) -> "WeightedHypotheses":
         """The hypotheses with their prior probabilities, without observations."""
         return cls(hypotheses, hypotheses.log_prior.softmax(0), torch.ones_like(hypotheses.log_prior))
 
-    def factor(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
+    def build_dense_factors(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
         """The Cholesky factors L of the subset `which` of the hypotheses, of which none was left out."""
         count = len(self.factors[0][1])
         found = self.weights.new_zeros(len(which), count, count)
         for rows, factors in self.factors:
             wanted, place = (which[:, None] == rows).nonzero(as_tuple=True)
             if len(wanted):
-                found[wanted] = factors.dense(place)
+                found[wanted] = factors.to_dense(place)
         return found
 
 
 @torch.no_grad()
-def weigh(
+def weigh_hypotheses(
     hypotheses: Hypotheses,
     x: Float[Tensor, "n d"],
     y: Float[Tensor, "n 1"],
@@ -88,7 +88,7 @@ def weigh(
     fit_lengthscales: bool = True,
     cache: Cache | None = None,
     relative_noise: Float[Tensor, " n"] | None = None,
-) -> tuple[Weighed, Cache]:
+) -> tuple[WeightedHypotheses, Cache]:
     """p(h | D) ∝ p(h) p(D | h), where p(D | h) = ∫ N(y; 0, a R_h) p(a) da, for every h; and a cache for the next call.
 
     Args:
@@ -100,35 +100,35 @@ def weigh(
         cache: The cache returned for fewer observations; it saves time if x begins with them.
         relative_noise: The noise variance of each observation, over `noise_variance`; the same for all, when left out.
     """
-    among = hypotheses if noise_variance is None else hypotheses.with_known_noise()
-    stages = _stages(len(y), len(among))
-    begun = _begun(hypotheses, among, noise_variance is None, cache)
-    seen, settled = begun.seen.showing(x[: stages[0]]), None
+    among = hypotheses if noise_variance is None else hypotheses.drop_noise_variants()
+    stages = _list_stages(len(y), len(among))
+    begun = _get_matching_cache(hypotheses, among, noise_variance is None, cache)
+    seen, settled = begun.seen.extend_to(x[: stages[0]]), None
     # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
-        settled = Settled.fit(among, x, y, noise_variance, begun.settled)
-        settled = settled if seen.factors is None else settled.showing(x[: stages[0]])
+        settled = FixedLengthscales.fit(among, x, y, noise_variance, begun.settled)
+        settled = settled if seen.factors is None else settled.extend_to(x[: stages[0]])
         among = settled.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
-            which = which[_worth_keeping(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = _part(among, which, x[:count]) if stage else _first_part(among, x[:count], seen, settled)
+            which = which[_select_probable(score, most=max(_FEWEST, _BUDGET // count**2))]
+        part = _make_subset(among, which, x[:count]) if stage else _make_first_subset(among, x[:count], seen, settled)
         if relative_noise is not None:
             part = replace(part, relative_noise=relative_noise[:count])
-        part = _with_noise(part, y[:count], noise_variance)
-        factors = tuple(part.factors())
-        evidence, amplitudes = part.evidence(factors, y[:count])
+        part = _apply_known_noise(part, y[:count], noise_variance)
+        factors = tuple(part.compute_factors())
+        evidence, amplitudes = part.compute_log_evidence(factors, y[:count])
         score = among.log_prior[which] + (evidence if varies else 0.0)
     weights, every = torch.zeros_like(among.log_prior), torch.ones_like(among.log_prior)
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return Weighed(among.with_noise(noise), weights, amplitude, held), Cache(seen, settled)
+    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(seen, settled)
 
 
-def _stages(count: int, num_hypotheses: int) -> list[int]:
+def _list_stages(count: int, num_hypotheses: int) -> list[int]:
     """The numbers of observations to weigh by, stage by stage: about twice as many each time, in the end all.
 
     In the first stage the covariance matrices of all hypotheses fit into the budget; before each later one the least
@@ -140,25 +140,25 @@ def _stages(count: int, num_hypotheses: int) -> list[int]:
     return stages
 
 
-def _worth_keeping(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]:
+def _select_probable(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]:
     """The numbers of the hypotheses with the largest log-probabilities: all but a negligible part, at most `most`."""
     order = score.argsort(descending=True, stable=True)
     enough = int((score.softmax(0)[order].cumsum(0) < 1 - _NEGLIGIBLE).sum()) + 1
     return order[: min(most, max(_FEWEST, enough))].sort().values
 
 
-def _begun(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Cache | None) -> Cache:
+def _get_matching_cache(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Cache | None) -> Cache:
     """The cache, if it is of these hypotheses and factorised as required; otherwise an empty one."""
     of_these = cache is not None and cache.seen.processes.kernels is hypotheses.processes.kernels
     if cache is not None and of_these and (cache.seen.factors is not None) == factorised:
         return cache
     # Known noise changes with the amplitudes, and factors with it: then only the Gram matrices are worth keeping.
-    fixed = among.processes.only(~among.uses_fitted) if factorised else among.processes
-    return Cache(Seen.nothing(fixed, factorised))
+    fixed = among.processes.select(~among.uses_fitted) if factorised else among.processes
+    return Cache(GramMatrices.make_empty(fixed, factorised))
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _HypothesisSubset:
     """A subset of the hypotheses, with the Gram matrices of their kernels.
 
     Attributes:
@@ -175,52 +175,61 @@ class _Part:
     known: tuple[PartOfFactors, ...] = ()
     relative_noise: Float[Tensor, " n"] | None = None
 
-    def factors(self) -> Iterator[PartOfFactors]:
+    def compute_factors(self) -> Iterator[PartOfFactors]:
         """Cholesky factors of the observations' covariance, in batches of hypotheses."""
         left = torch.ones(len(self.processes), dtype=torch.bool)
         for rows, factors in self.known:
             left[rows] = False
             yield rows, factors
         for some in left.nonzero().flatten().split(max(1, _AT_ONCE // self.gram.shape[-1] ** 2)):
-            yield some, Factors.whole(self.processes.only(some).observed(self.gram, self.relative_noise))
+            yield (
+                some,
+                Factors.from_covariance(
+                    self.processes.select(some).compute_noisy_covariance(self.gram, self.relative_noise)
+                ),
+            )
 
-    def evidence(
+    def compute_log_evidence(
         self, factors: Iterable[PartOfFactors], y: Float[Tensor, "n 1"]
     ) -> tuple[Float[Tensor, " k"], Float[Tensor, " k"]]:
         """log p(D | h) up to a constant, and the estimate of the amplitude a, for each hypothesis."""
         evidence, amplitudes = torch.empty_like(self.certainty), torch.empty_like(self.certainty)
         for some, part in factors:
             white, certainty = part.solve(y.expand(len(some), *y.shape)), self.certainty[some]
-            evidence[some] = log_evidence(part.diagonal(), white, certainty)
-            amplitudes[some] = amplitude(white, certainty)
+            evidence[some] = compute_log_evidence(part.get_diagonal(), white, certainty)
+            amplitudes[some] = compute_amplitude(white, certainty)
         return evidence, amplitudes
 
 
-def _part(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"]) -> _Part:
+def _make_subset(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"]) -> _HypothesisSubset:
     """The subset `which` with its Gram matrices at x."""
     processes = among.processes.take(which)
-    return _Part(processes, among.certainty[which], StackSection.of(processes.kernels, x).at(x).cross)
+    return _HypothesisSubset(
+        processes, among.certainty[which], StackSection.from_stack(processes.kernels, x).evaluate(x).cross
+    )
 
 
-def _first_part(among: Hypotheses, x: Float[Tensor, "n d"], seen: Seen, settled: Settled | None) -> _Part:
+def _make_first_subset(
+    among: Hypotheses, x: Float[Tensor, "n d"], seen: GramMatrices, settled: FixedLengthscales | None
+) -> _HypothesisSubset:
     """All hypotheses, with the matrices and factors at x that are known already."""
     known: tuple[PartOfFactors, ...] = ()
     if seen.factors is not None:
         known = (((~among.uses_fitted).nonzero().flatten(), seen.factors),)
     if known and settled is not None and settled.factors is not None:
-        return _Part(among.processes, among.certainty, seen.gram, (*known, settled.factors))
+        return _HypothesisSubset(among.processes, among.certainty, seen.gram, (*known, settled.factors))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)
-    gram = seen.gram.index_put((rows,), StackSection.of(fitted, x).at(x).cross)
-    return _Part(among.processes, among.certainty, gram, known)
+    gram = seen.gram.index_put((rows,), StackSection.from_stack(fitted, x).evaluate(x).cross)
+    return _HypothesisSubset(among.processes, among.certainty, gram, known)
 
 
-def _with_noise(part: _Part, y: Float[Tensor, "n 1"], variance: float | None) -> _Part:
+def _apply_known_noise(part: _HypothesisSubset, y: Float[Tensor, "n 1"], variance: float | None) -> _HypothesisSubset:
     """The part with a known noise variance, by iteration: it is relative to the amplitudes, which depend on it."""
     if variance is None:
         return part
     amplitudes = torch.ones_like(part.certainty)
     for _ in range(_NOISE_ITERATIONS):
         part = replace(part, processes=replace(part.processes, noise=variance / amplitudes))
-        _, amplitudes = part.evidence(part.factors(), y)
+        _, amplitudes = part.compute_log_evidence(part.compute_factors(), y)
     return replace(part, processes=replace(part.processes, noise=variance / amplitudes))

@@ -1,26 +1,34 @@
 """Beliefs: prior covariances of the objective that old data justifies, one file for each, registered by name."""
 
-from tunedprior.beliefs.aligned import Aligned, AlignedFeatures
-from tunedprior.beliefs.matched import Matched
-from tunedprior.beliefs.registry import Belief, KernelBelief, Version, belief, beliefs, forget, register
-from tunedprior.beliefs.reweighted import FixedReweighted
+from tunedprior.beliefs.aligned import AlignedFeatureKernel, AlignedKernel
+from tunedprior.beliefs.matched import MatchedKernel
+from tunedprior.beliefs.registry import (
+    Belief,
+    KernelBelief,
+    PriorCovariance,
+    forget,
+    get_belief,
+    list_beliefs,
+    register,
+)
+from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.beliefs.shape import ShapeBelief
-from tunedprior.beliefs.uncertain import Uncertain
+from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.beliefs.uninformed import UninformedBelief
 
 __all__ = [
-    "Aligned",
-    "AlignedFeatures",
+    "AlignedFeatureKernel",
+    "AlignedKernel",
     "Belief",
-    "FixedReweighted",
+    "FixedReweightedKernel",
     "KernelBelief",
-    "Matched",
+    "MatchedKernel",
+    "PriorCovariance",
     "ShapeBelief",
-    "Uncertain",
+    "UncertainKernel",
     "UninformedBelief",
-    "Version",
-    "belief",
-    "beliefs",
     "forget",
+    "get_belief",
+    "list_beliefs",
     "register",
 ]

@@ -13,15 +13,16 @@ from torch import Tensor
 
 from tunedprior.kernels.features.explicit import Features
 from tunedprior.kernels.free_kernel import Product
-from tunedprior.kernels.sections import Section, Values, slope_of_exponentials
-from tunedprior.numerics.squared_exponentials import exponentials, squared_differences
+from tunedprior.kernels.sections import Section, SectionValues, compute_exponentials_gradient
+from tunedprior.numerics.squared_exponentials import compute_squared_differences, compute_squared_exponentials
 
 
 @dataclass(frozen=True, eq=False)
 class AnchorSection(Section):
     """K = s² K₂(x, x') + f(x)ᵀ S f(x') with f = (ĝ, s R k) and S = diag(1, -1, …, -1), over its size.
 
-    This is `Aligned`, with k(x) = K₂(A, x), ĝ = αᵀk and RᵀR = M. Several kernels r with the same anchors share one
+    This is `AlignedKernel`, with k(x) = K₂(A, x), ĝ = αᵀk and RᵀR = M. Several kernels r with the same anchors share
+    one
     section.
     """
 
@@ -34,7 +35,7 @@ class AnchorSection(Section):
     signed: Float[Tensor, "r n a+1"]  # S f(D)
 
     @classmethod
-    def of(
+    def from_anchors(
         cls,
         anchors: Float[Tensor, "a d"],
         precision: Float[Tensor, " d"],
@@ -51,7 +52,7 @@ class AnchorSection(Section):
         signed = mixing.new_zeros(1, 0, len(signs))
         return cls(anchors, precision[None], variance[None], mixing[None], signs, anchors[:0], signed)
 
-    def joined(self, other: Section) -> "AnchorSection | None":
+    def merge_with(self, other: Section) -> "AnchorSection | None":
         """One section of both if they have the same anchors, and so share a matrix product; None otherwise."""
         if not isinstance(other, AnchorSection) or not torch.equal(self.anchors, other.anchors):
             return None
@@ -61,25 +62,27 @@ class AnchorSection(Section):
         }
         return replace(self, **together)
 
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        both = exponentials(self.precision, squared_differences(x, self._places))
+        both = compute_squared_exponentials(self.precision, compute_squared_differences(x, self._places))
         near, base = both.split([len(self.anchors), len(self.points)], dim=-1)
         features = near @ self.mixing
         cross = self.variance[:, None, None] * base + features @ self.signed.mT
         variance = self.variance[:, None] + features.square() @ self.signs
-        return Values(cross, variance, partial(self._pulled_back, x, both, features))
+        return SectionValues(cross, variance, partial(self._pull_back_gradient, x, both, features))
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "AnchorSection":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "AnchorSection":
         """The section with the points x appended to D."""
-        signed = self.signs * (exponentials(self.precision, squared_differences(x, self.anchors)) @ self.mixing)
+        signed = self.signs * (
+            compute_squared_exponentials(self.precision, compute_squared_differences(x, self.anchors)) @ self.mixing
+        )
         return replace(self, points=torch.cat([self.points, x]), signed=torch.cat([self.signed, signed], dim=1))
 
-    def up_to(self, end: int) -> "AnchorSection":
+    def keep_first(self, end: int) -> "AnchorSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end], signed=self.signed[:, :end].contiguous())
 
-    def _pulled_back(
+    def _pull_back_gradient(
         self,
         x: Float[Tensor, "b d"],
         both: Float[Tensor, "r b _"],
@@ -89,7 +92,7 @@ class AnchorSection(Section):
     ) -> Float[Tensor, "b d"]:
         d_features = d_cross @ self.signed + (2 * d_variance)[..., None] * (self.signs * features)
         d_exponentials = torch.cat([d_features @ self.mixing.mT, self.variance[:, None, None] * d_cross], dim=-1)
-        return slope_of_exponentials(self.precision, x, self._places, d_exponentials * both)
+        return compute_exponentials_gradient(self.precision, x, self._places, d_exponentials * both)
 
     @cached_property
     def _places(self) -> Float[Tensor, "_ d"]:
@@ -101,7 +104,7 @@ class AnchorSection(Section):
 class FeatureSection(Section):
     """K = s² K₂(x, x') + f(x)ᵀ S f(x') with f = (ĝ, s r) = mixingᵀ ϑ(x) and S = diag(1, -1, …, -1), over its size.
 
-    This is `AlignedFeatures`.
+    This is `AlignedFeatureKernel`.
     """
 
     features: Features
@@ -113,7 +116,7 @@ class FeatureSection(Section):
     signed: Float[Tensor, "n q"]  # S f(D)
 
     @classmethod
-    def of(
+    def from_features(
         cls,
         features: Features,
         precision: Float[Tensor, " d"],
@@ -128,29 +131,34 @@ class FeatureSection(Section):
         none = mixing.new_zeros(0, len(precision))
         return cls(features, precision[None], variance / size, mixing, signs, none, mixing.new_zeros(0, len(signs)))
 
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        monomials, slopes = self.features.monomials_and_slopes(x)
-        envelope, base = self._envelope(x), exponentials(self.precision, squared_differences(x, self.points))
+        monomials, slopes = self.features.compute_monomials_and_slopes(x)
+        envelope, base = (
+            self._evaluate_envelope(x),
+            compute_squared_exponentials(self.precision, compute_squared_differences(x, self.points)),
+        )
         f = envelope[:, None] * (monomials.mT @ self.mixing)
         cross = self.variance * base + f @ self.signed.mT
         variance = self.variance + f.square() @ self.signs
-        pulled_back = partial(self._pulled_back, x, f, envelope, slopes, base)
-        return Values(cross, variance[None], pulled_back)
+        pulled_back = partial(self._pull_back_gradient, x, f, envelope, slopes, base)
+        return SectionValues(cross, variance[None], pulled_back)
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "FeatureSection":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "FeatureSection":
         """The section with the points x appended to D."""
-        f = self._envelope(x)[:, None] * (self.features.all(Product(x, torch.zeros_like(x[:, 0]))).mT @ self.mixing)
+        f = self._evaluate_envelope(x)[:, None] * (
+            self.features.evaluate_all(Product(x, torch.zeros_like(x[:, 0]))).mT @ self.mixing
+        )
         return replace(self, points=torch.cat([self.points, x]), signed=torch.cat([self.signed, self.signs * f]))
 
-    def up_to(self, end: int) -> "FeatureSection":
+    def keep_first(self, end: int) -> "FeatureSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end], signed=self.signed[:end])
 
-    def _envelope(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
+    def _evaluate_envelope(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         return ((x.square() @ self.precision[0]) / -2).exp()
 
-    def _pulled_back(
+    def _pull_back_gradient(
         self,
         x: Float[Tensor, "b d"],
         f: Float[Tensor, "b q"],
@@ -164,5 +172,5 @@ class FeatureSection(Section):
         d_monomials = self.mixing @ (envelope * d_f.mT)
         through_monomials = (d_monomials[:, None] * slopes).sum(0).mT
         through_envelope = -(d_f * f).sum(-1, keepdim=True) * self.precision * x
-        through_base = slope_of_exponentials(self.precision, x, self.points, self.variance * d_cross * base)
+        through_base = compute_exponentials_gradient(self.precision, x, self.points, self.variance * d_cross * base)
         return through_monomials + through_envelope + through_base

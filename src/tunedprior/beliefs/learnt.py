@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tunedprior.checks import positive
+from tunedprior.checks import check_positive
 from tunedprior.kernels.anchors import Anchors
 from tunedprior.kernels.features.certificate import MOST_FEATURES
 from tunedprior.kernels.fixed import FixedKernel
@@ -21,27 +21,27 @@ from tunedprior.numerics.linalg import cholesky
 TOLERANCE = 1e-6
 
 
-class Learnt(Anchors):
+class FittedAnchors(Anchors):
     """Anchors and α, with s_f² (`variance`) and R (`inverse_root`), where RᵀR = M."""
 
     variance: Tensor
     inverse_root: Tensor
 
 
-def learnt_from(kernel: FixedKernel, points: Tensor, alpha: Tensor, lam: float | None) -> Learnt:
+def make_fitted_anchors(kernel: FixedKernel, points: Tensor, alpha: Tensor, lam: float | None) -> FittedAnchors:
     """The anchors and α, with s_f² and R derived from λ; without λ s_f² = 0 and R has no rows."""
     points, alpha = points.double(), alpha.double()
     variance, inverse_root = points.new_zeros(()), points.new_zeros(0, len(points))
     if lam is not None:
-        at_anchors = kernel.product(points)
+        at_anchors = kernel.make_product(points)
         identity = torch.eye(len(points)).to(points)
-        ridge = kernel.base.cross(at_anchors, at_anchors) + positive(lam, "λ") * identity
+        ridge = kernel.base.evaluate_matrix(at_anchors, at_anchors) + check_positive(lam, "λ") * identity
         variance = alpha @ ridge @ alpha / len(points)
         inverse_root = torch.linalg.solve_triangular(cholesky(ridge), identity, upper=False)  # M = RᵀR
-    return Learnt(points, alpha, variance=variance, inverse_root=inverse_root)
+    return FittedAnchors(points, alpha, variance=variance, inverse_root=inverse_root)
 
 
-def too_many_features(base: FreeKernel, num_inputs: int, tolerance: float) -> str:
+def describe_too_many_features(base: FreeKernel, num_inputs: int, tolerance: float) -> str:
     """The error message where explicit features were requested and do not meet the tolerance."""
     return (
         f"The explicit features should number {MOST_FEATURES:,} at most; {type(base).__name__} on {num_inputs} inputs "
@@ -50,7 +50,7 @@ def too_many_features(base: FreeKernel, num_inputs: int, tolerance: float) -> st
     )
 
 
-class MaybeByFeatures:
+class OptionalFeatures:
     """Mixin: whether a kernel is computed from explicit features, or from all anchors."""
 
     #: The kernel by explicit features; None where it is computed from all anchors.

@@ -4,14 +4,14 @@ from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.learnt import TOLERANCE
 from tunedprior.beliefs.registry import KernelBelief, register
-from tunedprior.beliefs.sizes import SizesOfWeights
+from tunedprior.beliefs.sizes import WeightVarianceKernel
 from tunedprior.checks import Numbers
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.features.explicit import FeatureKernel
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
 
 
-class Matched(SizesOfWeights):
+class MatchedKernel(WeightVarianceKernel):
     """K = Σ_i ŵ_i² φ_i(x)φ_i(x') = Σ_jk α_jα_k L₄(a_j, a_k, x, x'): prior variance ŵ_i² for weight i.
 
     Args:
@@ -40,10 +40,12 @@ class MatchedBelief(KernelBelief):
 
     name = "matched"
 
-    def by_alpha(self, fit: AlphaFit) -> Kernel:
-        """The `Matched` kernel of a fit with a coefficient α_j for each old row."""
-        return Matched(fit.kernel, fit.anchors, fit.alpha)
+    def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
+        """The `MatchedKernel` kernel of a fit with a coefficient α_j for each old row."""
+        return MatchedKernel(fit.kernel, fit.anchors, fit.alpha)
 
-    def by_features(self, fit: FeatureFit) -> Kernel:
+    def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """Σ_i ŵ_i² φ_iφ_i' in explicit features, for a fit with a weight ŵ_i for each."""
-        return Explicit(fit.kernel, fit.map.features.indices, fit.weights.square() * fit.map.weights.square())
+        return FeatureKernel(
+            fit.kernel, fit.feature_map.features.indices, fit.weights.square() * fit.feature_map.weights.square()
+        )

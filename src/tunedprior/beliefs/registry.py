@@ -11,9 +11,9 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.box_means import draw_box_sample
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit
 from tunedprior.numerics.axes import Axes
@@ -24,7 +24,7 @@ BeliefT = TypeVar("BeliefT", bound="type[Belief]")
 
 
 @dataclass(frozen=True, eq=False)
-class Version:
+class PriorCovariance:
     """One prior covariance of a belief, with its prior probability.
 
     Attributes:
@@ -41,10 +41,10 @@ class Version:
 
     covariance: Kernel | Float[Tensor, " d"]
     log_prior: float
-    size: float = 1.0
-    slope: float = 0.0
-    reading: int = -1
-    counts: bool = True
+    mean_variance: float = 1.0
+    slope_variance: float = 0.0
+    fit_index: int = -1
+    is_informative: bool = True
     noise: float | None = None
     is_remainder: bool = False
 
@@ -60,19 +60,21 @@ class Belief(ABC):
     name: ClassVar[str]
     #: Its prior probability in an average over beliefs.
     mass: ClassVar[float]
-    #: c of the amplitude's prior inverse gamma(c, c) (see `numerics.evidence.log_evidence`).
+    #: c of the amplitude's prior inverse gamma(c, c) (see `numerics.evidence.compute_log_evidence`).
     certainty: ClassVar[float] = 2.0
     #: Whether it is part of the default average.
-    averaged: ClassVar[bool] = False
+    in_default_average: ClassVar[bool] = False
     #: Whether it depends on old data; it then enters an average once for each old data set, and otherwise once.
-    of_old_data: ClassVar[bool] = True
+    uses_old_data: ClassVar[bool] = True
     #: Whether it can be the whole prior: `Optimizer(prior=name)`.
     stands_alone: ClassVar[bool] = True
     #: Whether it also enters an average with a remainder: a plain process that makes up a share of the variance.
     has_remainder: ClassVar[bool] = True
 
     @abstractmethod
-    def versions(self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False) -> list[Version]:
+    def make_prior_covariances(
+        self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False
+    ) -> list[PriorCovariance]:
         """All prior covariances of this belief.
 
         Args:
@@ -83,47 +85,58 @@ class Belief(ABC):
 
 
 class KernelBelief(Belief):
-    """A belief with one kernel for each reading. Subclasses define `kernel`, or `by_alpha` and `by_features`."""
+    """A belief with one kernel for each fit of old data.
+
+    Subclasses define `make_kernel`, or `make_kernel_from_alpha` and `make_kernel_from_features`.
+    """
 
     mass = 0.45
 
-    def kernel(self, fit: Fit) -> Kernel:
+    def make_kernel(self, fit: Fit) -> Kernel:
         """The prior covariance of the objective that this fit justifies."""
         if isinstance(fit, AlphaFit):
-            return self.by_alpha(fit)
+            return self.make_kernel_from_alpha(fit)
         if isinstance(fit, FeatureFit):
-            return self.by_features(fit)
+            return self.make_kernel_from_features(fit)
         raise InputError(f"A fit must be an AlphaFit or a FeatureFit; got {type(fit).__name__}.")
 
-    def by_alpha(self, fit: AlphaFit) -> Kernel:
+    def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
         """The kernel of a fit with a coefficient α_j for each old row."""
-        raise NotImplementedError(f"{type(self).__name__} must define `kernel`, or `by_alpha` and `by_features`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `make_kernel`, or `make_kernel_from_alpha` and "
+            "`make_kernel_from_features`."
+        )
 
-    def by_features(self, fit: FeatureFit) -> Kernel:
+    def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """The kernel of a fit with a weight for each feature."""
-        raise NotImplementedError(f"{type(self).__name__} must define `kernel`, or `by_alpha` and `by_features`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define `make_kernel`, or `make_kernel_from_alpha` and "
+            "`make_kernel_from_features`."
+        )
 
-    def slope(self, size: float) -> float:  # noqa: ARG002  # for overrides
+    def compute_slope_variance(self, size: float) -> float:  # noqa: ARG002  # for overrides
         """The prior variance of ρ, where the objective is ρ·ĝ + … and the kernel is divided by `size`; 0 without ρ."""
         return 0.0
 
-    def counts(self, fit: Fit, sample: Float[Tensor, "n d"], size: float) -> bool:  # noqa: ARG002  # for overrides
+    def is_informative(self, fit: Fit, sample: Float[Tensor, "n d"], size: float) -> bool:  # noqa: ARG002  # for overrides
         """Whether the kernel, of mean variance `size`, depends enough on the old data to count as this belief."""
         return True
 
-    def versions(self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False) -> list[Version]:
+    def make_prior_covariances(
+        self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False
+    ) -> list[PriorCovariance]:
         """One version for each fit whose kernel does not vanish and is cheap enough."""
-        sample, found = axes.inputs(box_sample(len(axes))), []
+        sample, found = axes.to_kernel_inputs(draw_box_sample(len(axes))), []
         for reading, fit in enumerate(fits):
-            kernel = self.kernel(fit)
+            kernel = self.make_kernel(fit)
             if not whatever_the_cost and not getattr(kernel, "is_cheap", True):
                 continue
             with torch.no_grad():
                 size = float(kernel.forward(sample, sample, diag=True).mean())
             if size > _LEAST_SIZE:
-                counts = self.counts(fit, sample, size)
-                slope = self.slope(size) if counts else 0.0
-                found.append(Version(kernel, log(self.mass), size, slope, reading, counts))
+                counts = self.is_informative(fit, sample, size)
+                slope = self.compute_slope_variance(size) if counts else 0.0
+                found.append(PriorCovariance(kernel, log(self.mass), size, slope, reading, counts))
         return found
 
 
@@ -140,16 +153,16 @@ def register(kind: BeliefT) -> BeliefT:
 
 def forget(name: str) -> None:
     """Remove a belief from the registry."""
-    _BELIEFS.pop(belief(name).name)
+    _BELIEFS.pop(get_belief(name).name)
 
 
-def belief(name: str) -> Belief:
+def get_belief(name: str) -> Belief:
     """The registered belief of this name; an `InputError` lists all names if there is none."""
     if name not in _BELIEFS:
-        raise InputError(f"There is no belief {name!r}; known are {listed(_BELIEFS)}.")
+        raise InputError(f"There is no belief {name!r}; known are {format_list(_BELIEFS)}.")
     return _BELIEFS[name]
 
 
-def beliefs() -> tuple[Belief, ...]:
+def list_beliefs() -> tuple[Belief, ...]:
     """All registered beliefs, in the order of registration."""
     return tuple(_BELIEFS.values())

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from tunedprior.beliefs.learnt import TOLERANCE
 from tunedprior.beliefs.registry import KernelBelief, register
-from tunedprior.beliefs.sizes import SizesOfCoefficients
+from tunedprior.beliefs.sizes import CoefficientVarianceKernel
 from tunedprior.checks import Numbers
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.features.explicit import FeatureKernel
 from tunedprior.kernels.free_kernel import Product
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
@@ -21,7 +21,7 @@ from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA
 _TOLERANCE_OF_MANY = TOLERANCE / 10
 
 
-class FixedReweighted(SizesOfCoefficients):
+class FixedReweightedKernel(CoefficientVarianceKernel):
     """K = Σ_i ŵ_i² ϑ_i(x)ϑ_i(x') = Σ_jk α_jα_k K₄(a_j, a_k, x, x'): the Theorem's kernel, its parameters fixed.
 
     Args:
@@ -45,16 +45,16 @@ class FixedReweighted(SizesOfCoefficients):
     ) -> None:
         super().__init__(base, anchors, alpha, None, by_features, tolerance)
 
-    def _four_arguments(self) -> Callable[[Product, Product], Tensor]:
-        return self.base.cross
+    def _get_summand(self) -> Callable[[Product, Product], Tensor]:
+        return self.base.evaluate_matrix
 
-    def rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
+    def bound_rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
         """ε (Σ_j |α_j| √K₄(a_j, a_j, x, x))²: upper bound on the rounding error of K(x, x) as the sum over pairs.
 
         As |K₄(a_j, a_k, x, x)|² is at most K₄(a_j, a_j, x, x) K₄(a_k, a_k, x, x).
         """
-        at, anchors = self.product(x), self.product(self.anchors)
-        fourth = self.base.cross(at.rowwise(at), anchors.rowwise(anchors)).clamp_min(0.0)
+        at, anchors = self.make_product(x), self.make_product(self.anchors)
+        fourth = self.base.evaluate_matrix(at.multiply_rows(at), anchors.multiply_rows(anchors)).clamp_min(0.0)
         return torch.finfo(fourth.dtype).eps * (fourth.sqrt() @ self.alpha.abs()).square()
 
 
@@ -64,11 +64,13 @@ class ReweightedBelief(KernelBelief):
 
     name = "reweighted"
 
-    def by_alpha(self, fit: AlphaFit) -> Kernel:
-        """The `FixedReweighted` kernel of a fit with a coefficient α_j for each old row."""
+    def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
+        """The `FixedReweightedKernel` kernel of a fit with a coefficient α_j for each old row."""
         many = len(fit.anchors) > MOST_ROWS_WITH_ALPHA
-        return FixedReweighted(fit.kernel, fit.anchors, fit.alpha, tolerance=_TOLERANCE_OF_MANY if many else TOLERANCE)
+        return FixedReweightedKernel(
+            fit.kernel, fit.anchors, fit.alpha, tolerance=_TOLERANCE_OF_MANY if many else TOLERANCE
+        )
 
-    def by_features(self, fit: FeatureFit) -> Kernel:
+    def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """Σ_i ŵ_i² ϑ_iϑ_i' in explicit features, for a fit with a weight ŵ_i for each."""
-        return Explicit(fit.kernel, fit.map.features.indices, fit.weights.square())
+        return FeatureKernel(fit.kernel, fit.feature_map.features.indices, fit.weights.square())

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import log
 
-from tunedprior.beliefs.registry import Belief, Version, register
-from tunedprior.machines.fit import Fit, lengthscale_of
+from tunedprior.beliefs.registry import Belief, PriorCovariance, register
+from tunedprior.machines.fit import Fit, get_lengthscales
 from tunedprior.numerics.axes import Axes
 
 _FACTORS = (0.5, 1.0, 2.0)
@@ -17,21 +17,22 @@ class ShapeBelief(Belief):
 
     name = "shape"
     mass = 0.1
-    averaged = True
+    in_default_average = True
     stands_alone = False
     has_remainder = False
 
-    def versions(
+    def make_prior_covariances(
         self,
         fits: Sequence[Fit],
         axes: Axes,
         whatever_the_cost: bool = False,  # noqa: ARG002  # always cheap
-    ) -> list[Version]:
+    ) -> list[PriorCovariance]:
         """One version for each factor c; none if the fit's kernel has no length-scales."""
-        lengthscale = lengthscale_of(fits[0], len(axes.of_input))
+        lengthscale = get_lengthscales(fits[0], len(axes.of_input))
         if lengthscale is None:
             return []
         each = log(self.mass / len(_FACTORS))
         return [
-            Version((factor * lengthscale).clamp_min(_LEAST), each, is_remainder=factor == 1) for factor in _FACTORS
+            PriorCovariance((factor * lengthscale).clamp_min(_LEAST), each, is_remainder=factor == 1)
+            for factor in _FACTORS
         ]

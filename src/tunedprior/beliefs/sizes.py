@@ -9,14 +9,14 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.beliefs.learnt import Learnt, MaybeByFeatures, learnt_from, too_many_features
-from tunedprior.checks import Numbers, positive
+from tunedprior.beliefs.learnt import FittedAnchors, OptionalFeatures, describe_too_many_features, make_fitted_anchors
+from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import OnAnchors, checked_anchors
-from tunedprior.kernels.bessel import squared_exponential_l4
-from tunedprior.kernels.box_means import box_sample
-from tunedprior.kernels.features.certificate import OPEN_REACH, features_that_matter, has_features
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.anchors import AnchorAccess, check_anchors
+from tunedprior.kernels.bessel import evaluate_squared_exponential_l4
+from tunedprior.kernels.box_means import draw_box_sample
+from tunedprior.kernels.features.certificate import OPEN_REACH, has_features, select_relevant_features
+from tunedprior.kernels.features.explicit import FeatureKernel
 from tunedprior.kernels.fixed import FixedKernel
 from tunedprior.kernels.free_kernel import Product
 from tunedprior.kernels.pair_sums import sum_over_pairs
@@ -28,17 +28,17 @@ _FEW_FEATURES = 2048
 _LEAST_DIGITS, _CHECKED = 1e-3, 7
 
 
-class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
+class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
     """K = s K₂ + Σ_i c_i ϑ_iϑ_i': independent coefficients, whose sizes are known from old data and signs are not.
 
     Computed by explicit features, at a cost that does not depend on |A|, if they meet the tolerance; otherwise by the
     exact sum over all pairs of anchors (old settings), at O(a²) per entry.
     """
 
-    #: Whether c_i = e_i τ_i² (a sum over φ = τ ⊙ ϑ), or e_i; e_i is as in `features_that_matter`.
+    #: Whether c_i = e_i τ_i² (a sum over φ = τ ⊙ ϑ), or e_i; e_i is as in `select_relevant_features`.
     _weighted = True
-    _anchors: Learnt
-    explicit: Explicit | None
+    _anchors: FittedAnchors
+    explicit: FeatureKernel | None
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
         by_features: bool | None,
         tolerance: float,
     ) -> None:
-        free, points, alpha = checked_anchors(base, anchors, alpha)
+        free, points, alpha = check_anchors(base, anchors, alpha)
         super().__init__(free, points.shape[1])
-        self._anchors = learnt_from(self, points, alpha, lam)
-        tolerance = positive(tolerance, "tolerance")
-        self.explicit = None if by_features is False else self._by_features(tolerance)
+        self._anchors = make_fitted_anchors(self, points, alpha, lam)
+        tolerance = check_positive(tolerance, "tolerance")
+        self.explicit = None if by_features is False else self._make_feature_kernel(tolerance)
         if self.explicit is None and by_features:
-            raise InputError(too_many_features(free, points.shape[1], tolerance))
-        if self.explicit is None and self._four_arguments() is None:
+            raise InputError(describe_too_many_features(free, points.shape[1], tolerance))
+        if self.explicit is None and self._get_summand() is None:
             raise InputError(
                 f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
                 "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
@@ -80,16 +80,21 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
         The rounding error is estimated as ε Σ_jk |S_jk| L, with L the summand at the absolute values of its arguments,
         where no term of its series is negative. It is largest where x is, so a corner and a few points will do.
         """
-        points = self._check_points()
+        points = self._draw_check_points()
         with torch.no_grad():
-            at, anchors, four = self.product(points), self.product(self.anchors.abs()), self._four_arguments()
+            at, anchors, four = self.make_product(points), self.make_product(self.anchors.abs()), self._get_summand()
             assert four is not None  # __init__ saw to it
-            squares = at.rowwise(at)
+            squares = at.multiply_rows(at)
             sums = sum_over_pairs(
-                four, anchors, self._shares().abs(), squares, squares.empty_product(), self.batch_shape
+                four,
+                anchors,
+                self._compute_pair_shares().abs(),
+                squares,
+                squares.make_empty_product(),
+                self.batch_shape,
             )
             error = torch.finfo(torch.float64).eps * float(sums.max())
-            size = float(self.diagonal_of(at, at).abs().mean())
+            size = float(self.evaluate_diagonal(at, at).abs().mean())
         if error > _LEAST_DIGITS * size > 0:
             raise InputError(
                 f"The sum over pairs of old settings cancels: its terms add up to {error:.1g} of rounding error, where "
@@ -97,19 +102,19 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
                 "tolerance if need be), or a larger λ."
             )
 
-    def _check_points(self) -> Float[Tensor, "n d"]:
+    def _draw_check_points(self) -> Float[Tensor, "n d"]:
         """A corner of the box, and a few points in it."""
         reach = OPEN_REACH if self.base.open_domain else 1.0
-        sample = box_sample(self.anchors.shape[1], reach, _CHECKED)
+        sample = draw_box_sample(self.anchors.shape[1], reach, _CHECKED)
         return torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
 
     @abstractmethod
-    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+    def _get_summand(self) -> Callable[[Product, Product], Tensor] | None:
         """The summand of the exact sum, as a function of a_j ⊙ a_k and x ⊙ x'; None if it has no closed form."""
 
-    def _by_features(self, tolerance: float) -> Explicit | None:
+    def _make_feature_kernel(self, tolerance: float) -> FeatureKernel | None:
         if not has_features(self.base):
-            if self._four_arguments() is not None:
+            if self._get_summand() is not None:
                 return None
             raise InputError(
                 f"Explicit features need a kernel of Table 1, DotProduct or DirectProduct; got "
@@ -118,37 +123,39 @@ class SizesOfCoefficients(MaybeByFeatures, OnAnchors, FixedKernel):
         variance = self._anchors.variance
         # One row for each square in e_i: ŵ_i² first, then those to subtract.
         squares = torch.cat([self.alpha[None], variance.sqrt() * self._anchors.inverse_root])
-        anchors = self.product(self.anchors)
-        found = features_that_matter(self.base, anchors, squares, self._weighted, float(variance), tolerance)
-        return None if found is None else Explicit(self.base, *found[:2], float(variance), found.missing)
+        anchors = self.make_product(self.anchors)
+        found = select_relevant_features(self.base, anchors, squares, self._weighted, float(variance), tolerance)
+        return None if found is None else FeatureKernel(self.base, *found[:2], float(variance), found.missing)
 
-    def matrix_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
         if self.explicit is not None:
-            return self.explicit.matrix_of(left, right)
-        four = self._four_arguments()
+            return self.explicit.evaluate_matrix(left, right)
+        four = self._get_summand()
         assert four is not None  # __init__ saw to it
-        sums = sum_over_pairs(four, self.product(self.anchors), self._shares(), left, right, self.batch_shape)
+        sums = sum_over_pairs(
+            four, self.make_product(self.anchors), self._compute_pair_shares(), left, right, self.batch_shape
+        )
         if len(self._anchors.inverse_root) == 0:
             return sums
-        return sums + self._anchors.variance * self.base.cross(left, right)
+        return sums + self._anchors.variance * self.base.evaluate_matrix(left, right)
 
-    def _shares(self) -> Float[Tensor, "a a"]:
+    def _compute_pair_shares(self) -> Float[Tensor, "a a"]:
         """S_jk of the exact sum over pairs: α_jα_k, less s_f² M_jk where there is a λ."""
         root = self._anchors.inverse_root
         return torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
 
-    def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
         if self.explicit is not None:
-            return self.explicit.diagonal_of(left, right)
-        both = left.rowwise(right)
-        return self.matrix_of(both, both.empty_product()).squeeze(-1)
+            return self.explicit.evaluate_diagonal(left, right)
+        both = left.multiply_rows(right)
+        return self.evaluate_matrix(both, both.make_empty_product()).squeeze(-1)
 
 
-class SizesOfWeights(SizesOfCoefficients):
+class WeightVarianceKernel(CoefficientVarianceKernel):
     """K = s K₂ + Σ_i e_i φ_iφ_i', for beliefs about the weights w of φ: the exact sum over pairs is of L₄."""
 
-    def _four_arguments(self) -> Callable[[Product, Product], Tensor] | None:
+    def _get_summand(self) -> Callable[[Product, Product], Tensor] | None:
         base = self.base
-        return partial(squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None
+        return partial(evaluate_squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None

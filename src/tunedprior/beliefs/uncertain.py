@@ -4,14 +4,14 @@ from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.learnt import TOLERANCE
 from tunedprior.beliefs.registry import KernelBelief, register
-from tunedprior.beliefs.sizes import SizesOfWeights
+from tunedprior.beliefs.sizes import WeightVarianceKernel
 from tunedprior.checks import Numbers
-from tunedprior.kernels.features.explicit import Explicit
+from tunedprior.kernels.features.explicit import FeatureKernel
 from tunedprior.machines.fit import AlphaFit
 from tunedprior.machines.streamed import FeatureFit
 
 
-class Uncertain(SizesOfWeights):
+class UncertainKernel(WeightVarianceKernel):
     """K = Σ_i E[w_i²|A] φ_iφ_i' = s_f² K₂ + Σ_jk (α_jα_k - s_f² M_jk) L₄: the posterior second moment of each weight.
 
     Args:
@@ -42,11 +42,13 @@ class UncertainBelief(KernelBelief):
 
     name = "uncertain"
 
-    def by_alpha(self, fit: AlphaFit) -> Kernel:
-        """The `Uncertain` kernel of a fit with a coefficient α_j for each old row."""
-        return Uncertain(fit.kernel, fit.anchors, fit.alpha, fit.lam)
+    def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
+        """The `UncertainKernel` kernel of a fit with a coefficient α_j for each old row."""
+        return UncertainKernel(fit.kernel, fit.anchors, fit.alpha, fit.lam)
 
-    def by_features(self, fit: FeatureFit) -> Kernel:
+    def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """Σ_i E[w_i²|A] φ_iφ_i' for a fit with a weight for each feature; all other features have variance s_f²."""
-        squares = fit.weights.square() + fit.signal * (fit.undetermined() - 1)
-        return Explicit(fit.kernel, fit.map.features.indices, squares * fit.map.weights.square(), fit.signal)
+        squares = fit.weights.square() + fit.signal * (fit.compute_undetermined_shares() - 1)
+        return FeatureKernel(
+            fit.kernel, fit.feature_map.features.indices, squares * fit.feature_map.weights.square(), fit.signal
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import log
 
-from tunedprior.beliefs.registry import Belief, Version, register
+from tunedprior.beliefs.registry import Belief, PriorCovariance, register
 from tunedprior.machines.fit import Fit
 from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.hyperparameters import HyperPrior
@@ -15,9 +15,9 @@ CERTAINTY = Belief.certainty
 _DRAWS = 48
 
 
-def plain_prior(num_axes: int) -> HyperPrior:
+def make_plain_prior(num_axes: int) -> HyperPrior:
     """The prior of a plain process: length-scales from a small part of the box to without end, noise from 0 to all."""
-    return HyperPrior.of(
+    return HyperPrior.from_axis_count(
         num_axes, median=1.0, shared=0.7, own=1.0, noise=(-3.0, 3.0), constant=CONSTANT, certainty=CERTAINTY
     )
 
@@ -28,17 +28,19 @@ class UninformedBelief(Belief):
 
     name = "uninformed"
     mass = 0.45
-    averaged = True
-    of_old_data = False
+    in_default_average = True
+    uses_old_data = False
     has_remainder = False
 
-    def versions(
+    def make_prior_covariances(
         self,
         fits: Sequence[Fit],  # noqa: ARG002  # independent of old data
         axes: Axes,
         whatever_the_cost: bool = False,  # noqa: ARG002  # always cheap
-    ) -> list[Version]:
+    ) -> list[PriorCovariance]:
         """One version for each draw; an average adds draws near the most probable ones once there are observations."""
-        drawn = plain_prior(len(axes)).sample(_DRAWS)
+        drawn = make_plain_prior(len(axes)).sample(_DRAWS)
         each = log(self.mass / _DRAWS)
-        return [Version(axes.lengthscales(one[:-1].exp()), each, noise=float(one[-1].exp())) for one in drawn]
+        return [
+            PriorCovariance(axes.expand_lengthscales(one[:-1].exp()), each, noise=float(one[-1].exp())) for one in drawn
+        ]

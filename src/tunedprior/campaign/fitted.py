@@ -10,32 +10,39 @@ import torch
 from botorch.models.model import Model
 
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.thinning import kept
-from tunedprior.checks import shown
+from tunedprior.campaign.thinning import thin_trials
+from tunedprior.checks import format_value
 from tunedprior.errors import InputError
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
-from tunedprior.numerics.isolation import ENDED_EARLY, LARGE, OwnGenerator, child_seed, computing, quietly
-from tunedprior.problem.aims import Aims
+from tunedprior.numerics.isolation import (
+    ENDED_EARLY,
+    LARGE,
+    OwnGenerator,
+    derive_seed,
+    isolate_computation,
+    silence_warnings,
+)
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import NO_LIMITS
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import History, Trial, settings_of
+from tunedprior.problem.trials import History, Trial, collect_settings
 
 #: What a setting costs, where it is known beforehand.
 Cost = Callable[[Setting], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ResponseModel:
     """The model of one response.
 
     Attributes:
         observations: What it was fitted to.
         model: The model.
         cache: What makes the next model faster (see `CachingSurrogate`).
-        limits: What the response cannot be below and above (`Objective.limits_by`).
+        limits: What the response cannot be below and above (`Objective.infer_limits`).
     """
 
     observations: Observations
@@ -45,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedModels:
     """The models fitted to a history.
 
     Attributes:
@@ -58,11 +65,11 @@ class Fitted:
     """
 
     history: History
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ResponseModel]
     main: str
     box: Box
-    works: Part | None = None
-    cost: Part | None = None
+    success_model: ResponseModel | None = None
+    cost: ResponseModel | None = None
 
     @property
     def observations(self) -> Observations:
@@ -76,7 +83,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class ModelFitter:
     """How a history becomes models.
 
     Attributes:
@@ -88,58 +95,60 @@ class Fitting:
         cost: What settings cost, where it is known.
     """
 
-    aims: Aims
+    aims: Goals
     surrogates: Mapping[str, Surrogate]
     plain: Average
     composes: bool
     learns_failures: bool
     cost: Cost | None = None
 
-    def fit(self, history: History, seed: int, before: Fitted | None) -> Fitted:
+    def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
         """The models, of so many results as `kept` says; faster with those of the same history less some results."""
         box, parts = self.plain.box, {}
-        told, failures = kept(history.told, self.aims, box), not self.learns_failures
+        told, failures = thin_trials(history.told, self.aims, box), not self.learns_failures
         for one in self.aims.responses:
-            observations = self.aims.observations(one, told, box, failures and one.is_main)
+            observations = self.aims.make_observations(one, told, box, failures and one.is_main)
             if len(observations):
-                old = None if before is None else before.parts.get(one.target)
-                part = self._part(self.surrogates[one.target], observations, seed, old)
-                parts[one.target] = replace(part, limits=one.limits_by(history.told))
+                old = None if before is None else before.parts.get(one.name)
+                part = self._fit_model(self.surrogates[one.name], observations, seed, old)
+                parts[one.name] = replace(part, limits=one.infer_limits(history.told))
         works, cost = None, None
         if self.learns_failures and any(trial.failed for trial in told):
-            old = None if before is None else before.works
-            works = self._part(self.plain, labels_of(told, box), seed, old)
-        costs = _told_costs(told) if self.composes and self.cost is None else []
+            old = None if before is None else before.success_model
+            works = self._fit_model(self.plain, encode_failures(told, box), seed, old)
+        costs = _collect_costs(told) if self.composes and self.cost is None else []
         if len({value for _, value in costs}) > 1:
             old = None if before is None else before.cost
-            cost = self._part(self.plain, cost_observations(costs, box), seed, old)
-        return Fitted(history, parts, self.aims.main.target, box, works, cost)
+            cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)
+        return FittedModels(history, parts, self.aims.main.name, box, works, cost)
 
-    def _part(self, surrogate: Surrogate, observations: Observations, seed: int, before: Part | None) -> Part:
+    def _fit_model(
+        self, surrogate: Surrogate, observations: Observations, seed: int, before: ResponseModel | None
+    ) -> ResponseModel:
         count = len(observations)
-        with computing(count >= LARGE):
+        with isolate_computation(count >= LARGE):
             if isinstance(surrogate, CachingSurrogate):
                 model, cache = surrogate.fit(observations, None if before is None else before.cache)
-                return Part(observations, model, cache)
-            with quietly(ENDED_EARLY), OwnGenerator(child_seed(seed, count, 0)):
-                return Part(observations, surrogate(observations))
+                return ResponseModel(observations, model, cache)
+            with silence_warnings(ENDED_EARLY), OwnGenerator(derive_seed(seed, count, 0)):
+                return ResponseModel(observations, surrogate(observations))
 
 
-def labels_of(trials: Sequence[Trial], box: Box) -> Observations:
+def encode_failures(trials: Sequence[Trial], box: Box) -> Observations:
     """+1 for each run that gave a value, -1 for each that failed."""
     y = torch.tensor([[-1.0 if trial.failed else 1.0] for trial in trials], dtype=torch.float64)
-    return Observations(codes_of_run(settings_of(trials), box), y)
+    return Observations(encode_run_settings(collect_settings(trials), box), y)
 
 
-def cost_observations(costs: Sequence[tuple[Setting, float]], box: Box) -> Observations:
+def standardise_costs(costs: Sequence[tuple[Setting, float]], box: Box) -> Observations:
     """The logarithms of costs, with mean 0 and variance 1."""
     y = np.array([log(value) for _, value in costs])
     shift, scale = float(y.mean()), float(y.std()) or 1.0
-    codes = codes_of_run([setting for setting, _ in costs], box)
+    codes = encode_run_settings([setting for setting, _ in costs], box)
     return Observations(codes, torch.as_tensor((y - shift) / scale)[:, None], shift=shift, scale=scale)
 
 
-def cost_of(cost: Cost, setting: Setting) -> float:
+def evaluate_cost(cost: Cost, setting: Setting) -> float:
     """What the user's function says that a setting costs, or an `InputError`."""
     try:
         found = cost(dict(setting))
@@ -150,9 +159,11 @@ def cost_of(cost: Cost, setting: Setting) -> float:
     except (TypeError, ValueError):
         value = float("nan")
     if not 0 < value < float("inf"):
-        raise InputError(f"cost must give a number above 0 for every setting; for {setting} it gave {shown(found)}.")
+        raise InputError(
+            f"cost must give a number above 0 for every setting; for {setting} it gave {format_value(found)}."
+        )
     return value
 
 
-def _told_costs(trials: Sequence[Trial]) -> list[tuple[Setting, float]]:
+def _collect_costs(trials: Sequence[Trial]) -> list[tuple[Setting, float]]:
     return [(trial.setting, trial.cost) for trial in trials if not isnan(trial.cost)]

@@ -17,14 +17,14 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from tunedprior.campaign.loaded import history_of, space_of, trial_of
-from tunedprior.campaign.saved import saved_trial
+from tunedprior.campaign.loaded import decode_history, decode_space, decode_trial
+from tunedprior.campaign.saved import encode_trial
 from tunedprior.campaign.saved_form import SavedCampaign, SavedEntry, SavedTrial
-from tunedprior.checks import shown
+from tunedprior.checks import format_value
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import COMPLETE, FAILED, History, Trial, same_setting
+from tunedprior.problem.trials import COMPLETE, FAILED, History, Trial, is_same_setting
 
 #: What may happen to a trial.
 SUGGEST, RECORD, AMEND, WITHDRAW, UNDO, CANCEL = "suggest", "record", "amend", "withdraw", "undo", "cancel"
@@ -56,12 +56,12 @@ class JournalEntry:
     act: str = ""
 
 
-def utc_now() -> datetime:
+def get_utc_now() -> datetime:
     """The time of an entry; the zone in which somebody sits has no part in it."""
     return datetime.now(UTC)
 
 
-def changed_trials(before: History, after: History) -> list[tuple[Trial | None, Trial]]:
+def list_changed_trials(before: History, after: History) -> list[tuple[Trial | None, Trial]]:
     """Each trial of `after` that is not as it was, with what it was; those that were told come in that order."""
     known = {trial.id: trial for trial in before.trials}
     return [
@@ -71,9 +71,9 @@ def changed_trials(before: History, after: History) -> list[tuple[Trial | None, 
     ]
 
 
-def fields_of(trial: Trial, space: Space) -> dict[str, Any]:
+def encode_trial_fields(trial: Trial, space: Space) -> dict[str, Any]:
     """The fields of a trial but its number, as JSON has them."""
-    fields: dict[str, Any] = json.loads(msgspec.json.encode(saved_trial(trial, space)))
+    fields: dict[str, Any] = json.loads(msgspec.json.encode(encode_trial(trial, space)))
     del fields["id"]
     return fields
 
@@ -85,7 +85,7 @@ def refuse_text(trials: Iterable[Trial], who: str) -> None:
             try:
                 text.encode()
             except UnicodeError as error:
-                raise InputError(f"{shown(text)} cannot be kept, as it is no Unicode text: {error}.") from error
+                raise InputError(f"{format_value(text)} cannot be kept, as it is no Unicode text: {error}.") from error
 
 
 def decode_entry(text: str, where: str) -> SavedEntry:
@@ -96,20 +96,20 @@ def decode_entry(text: str, where: str) -> SavedEntry:
         raise FileFormatError(f"The journal of {where} is damaged: {error}.") from error
 
 
-def _sealed(entry: SavedEntry, previous: str) -> SavedEntry:
+def _add_checksum(entry: SavedEntry, previous: str) -> SavedEntry:
     """The entry with its checksum, after the one with the checksum `previous`."""
     entry = msgspec.structs.replace(entry, previous=previous)
-    return msgspec.structs.replace(entry, checksum=_checksum(entry))
+    return msgspec.structs.replace(entry, checksum=_compute_checksum(entry))
 
 
-def _checksum(entry: SavedEntry) -> str:
+def _compute_checksum(entry: SavedEntry) -> str:
     fields = msgspec.to_builtins(msgspec.structs.replace(entry, checksum=""))
     # Python's own JSON writes a number in one way, whatever library reads it.
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def missing_entries(where: str, first: int, last: int) -> str:
+def describe_missing_entries(where: str, first: int, last: int) -> str:
     """What to say of a journal that lacks entries at its end."""
     which = f"entry {first} is" if first == last else f"entries {first} to {last} are"
     return (
@@ -118,7 +118,7 @@ def missing_entries(where: str, first: int, last: int) -> str:
     )
 
 
-def changes_standing(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
+def list_standing_changes(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
     """What people told, corrected, withdrew or cancelled and nobody took back since, in that order."""
     standing: list[JournalEntry] = []
     for entry in journal:
@@ -157,15 +157,15 @@ class Ledger:
     def __contains__(self, number: object) -> bool:
         return number in self._trials
 
-    def trial(self, number: int) -> Trial | None:
+    def get_trial(self, number: int) -> Trial | None:
         """The trial with this number, as it is by now."""
         return self._trials.get(number)
 
-    def was_only_suggested(self, number: int) -> bool:
+    def is_only_suggested(self, number: int) -> bool:
         """Whether nothing is known of a trial but that it was suggested."""
         return self._last_action.get(number) == SUGGEST
 
-    def has(self, act: str) -> bool:
+    def has_act(self, act: str) -> bool:
         """Whether entries of this act were appended."""
         return any(one.act == act for one in reversed(self.entries))
 
@@ -173,27 +173,29 @@ class Ledger:
         """Whether an entry of this act came too late to count."""
         return act in self._refused
 
-    def entries_for(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
+    def encode_entries(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
         """More entries in the form in which they are kept; a trial that has no entry yet is written in full."""
         found, known, previous = [], dict[int, dict[str, Any]](), self._previous
         for one in journal:
-            number, fields = one.after.id, fields_of(one.after, self._space)
+            number, fields = one.after.id, encode_trial_fields(one.after, self._space)
             before = known.get(number, self._fields.get(number, {}))
             changes = {name: cell for name, cell in fields.items() if name not in before or before[name] != cell}
-            entry = SavedEntry(one.sequence, _stamp(one.time), one.who, one.action, number, changes, one.act, "")
-            found.append(_sealed(entry, previous))
+            entry = SavedEntry(one.sequence, _format_time(one.time), one.who, one.action, number, changes, one.act, "")
+            found.append(_add_checksum(entry, previous))
             known[number], previous = fields, found[-1].checksum
         return found
 
     def apply(self, entry: SavedEntry) -> None:
         """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
-        if _checksum(entry) != entry.checksum:
-            raise self._damaged(entry.sequence, "its checksum is wrong, so it was changed since it was written")
+        if _compute_checksum(entry) != entry.checksum:
+            raise self._make_damage_error(
+                entry.sequence, "its checksum is wrong, so it was changed since it was written"
+            )
         self.sequence = number = self.sequence + 1
         if entry.sequence > number or (entry.sequence < number and not self._may_tie):
-            raise self._damaged(number, "it is missing")
+            raise self._make_damage_error(number, "it is missing")
         if entry.previous and entry.previous not in (self._checksums if self._may_tie else (self._previous,)):
-            raise self._damaged(number - 1, f"it is not the one that entry {number} was written after")
+            raise self._make_damage_error(number - 1, f"it is not the one that entry {number} was written after")
         self._checksums.add(entry.checksum)
         before = self._trials.get(entry.trial)
         is_late = entry.sequence < number and entry.previous not in ("", self._previous)
@@ -206,28 +208,28 @@ class Ledger:
         fields = {**self._fields.get(entry.trial, {}), **entry.changes}
         try:
             saved = msgspec.convert({**fields, "id": entry.trial}, SavedTrial)
-            after = trial_of(saved, self._space)
+            after = decode_trial(saved, self._space)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise self._damaged(entry.sequence, str(error)) from error
-        if before is None or _group(before) != _group(after):
+            raise self._make_damage_error(entry.sequence, str(error)) from error
+        if before is None or _classify_state(before) != _classify_state(after):
             self._place[entry.trial] = entry.sequence
         self._fields[entry.trial], self._trials[entry.trial] = fields, after
         self._last_action[entry.trial] = entry.action
-        self.entries.append(self._entry(entry, before, after))
+        self.entries.append(self._make_journal_entry(entry, before, after))
 
-    def _entry(self, entry: SavedEntry, before: Trial | None, after: Trial) -> JournalEntry:
+    def _make_journal_entry(self, entry: SavedEntry, before: Trial | None, after: Trial) -> JournalEntry:
         try:
             time = datetime.fromisoformat(entry.time) if entry.time else None
         except ValueError as error:
-            raise self._damaged(entry.sequence, str(error)) from error
+            raise self._make_damage_error(entry.sequence, str(error)) from error
         return JournalEntry(entry.sequence, time, entry.who, entry.action, before, after, entry.act)
 
-    def _damaged(self, sequence: int, what: str) -> FileFormatError:
+    def _make_damage_error(self, sequence: int, what: str) -> FileFormatError:
         return FileFormatError(
             f"The journal of {self._where} is damaged at entry {sequence}: {what}. Go on from a copy of before."
         )
 
-    def history(self, others: Iterable[Trial] = ()) -> History:
+    def build_history(self, others: Iterable[Trial] = ()) -> History:
         """The trials, each where it belongs; those that have no entry come after all that have one."""
         others = list(others)
         aside = {one.id for one in others}
@@ -240,13 +242,13 @@ class Ledger:
         )
 
 
-def _group(trial: Trial) -> str:
+def _classify_state(trial: Trial) -> str:
     return "told" if trial.state in _TOLD else trial.state
 
 
-def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
+def load_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
     """The history and the journal of a campaign's file; a `FileFormatError` if they are damaged, or contradict."""
-    history, space = history_of(saved, path), space_of(saved, path)
+    history, space = decode_history(saved, path), decode_space(saved, path)
     if saved.version == 1:  # before there was a journal
         return history, [
             JournalEntry(sequence, None, "", ADOPT, None, trial) for sequence, trial in enumerate(history.trials, 1)
@@ -255,8 +257,8 @@ def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[His
     for entry in saved.journal:
         ledger.apply(entry)
     if saved.entries is not None and ledger.sequence < saved.entries:
-        raise FileFormatError(missing_entries(repr(str(path)), ledger.sequence + 1, saved.entries))
-    if ledger.history() != history:
+        raise FileFormatError(describe_missing_entries(repr(str(path)), ledger.sequence + 1, saved.entries))
+    if ledger.build_history() != history:
         raise FileFormatError(
             f"{str(path)!r} contradicts itself: its trials are not what its journal says. Undo the change, or load the "
             "file as it was and tell, amend or withdraw the trial."
@@ -264,18 +266,18 @@ def loaded_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[His
     return history, ledger.entries
 
 
-def _stamp(time: datetime | None) -> str:
+def _format_time(time: datetime | None) -> str:
     return "" if time is None else time.isoformat(timespec="milliseconds")
 
 
-def journal_table(journal: Iterable[JournalEntry], aims: Aims) -> pd.DataFrame:
+def build_journal_table(journal: Iterable[JournalEntry], aims: Goals) -> pd.DataFrame:
     """A row for each entry: its number, time, person and action, the trial, and what changed, before and after."""
     rows = []
     for entry in journal:
-        before = {} if entry.before is None else _in_user_words(entry.before, aims)
-        after = _in_user_words(entry.after, aims)
+        before = {} if entry.before is None else _collect_named_values(entry.before, aims)
+        after = _collect_named_values(entry.after, aims)
         changed = [
-            name for name in {**before, **after} if not same_setting({"": before.get(name)}, {"": after.get(name)})
+            name for name in {**before, **after} if not is_same_setting({"": before.get(name)}, {"": after.get(name)})
         ]
         rows.append(
             {
@@ -293,9 +295,9 @@ def journal_table(journal: Iterable[JournalEntry], aims: Aims) -> pd.DataFrame:
     return table.assign(time=pd.to_datetime(table["time"], utc=True))
 
 
-def _in_user_words(trial: Trial, aims: Aims) -> Mapping[str, Any]:
+def _collect_named_values(trial: Trial, aims: Goals) -> Mapping[str, Any]:
     """What there is to say of a trial, by the names that people gave."""
-    values = {} if isnan(trial.value) else {aims.main.target: trial.value}
+    values = {} if isnan(trial.value) else {aims.main.name: trial.value}
     noise = {f"noise of {name}": one for name, one in trial.noise.items()}
     cost = {} if isnan(trial.cost) else {"cost": trial.cost}
     note = {"note": trial.note} if trial.note else {}

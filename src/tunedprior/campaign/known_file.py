@@ -9,7 +9,7 @@ from tunedprior.errors import InputError
 
 
 @dataclass(frozen=True)
-class KnownFile:
+class FileGuard:
     """A file and what was in it.
 
     Attributes:
@@ -21,7 +21,7 @@ class KnownFile:
     digest: str = ""
 
     @classmethod
-    def of(cls, path: str | PathLike[str], content: bytes | None = None) -> "KnownFile":
+    def from_path(cls, path: str | PathLike[str], content: bytes | None = None) -> "FileGuard":
         """The file with this content; with what is in it now, when left out."""
         file = Path(path)
         if content is None:
@@ -37,7 +37,7 @@ class KnownFile:
                 f"There is a file {str(path)!r} already, which this Optimizer neither saved nor loaded. Load it, "
                 "choose another name, or write save(path, overwrite=True)."
             )
-        if KnownFile.of(path) != self:
+        if FileGuard.from_path(path) != self:
             raise InputError(
                 f"{str(path)!r} was changed since this Optimizer saved or loaded it: somebody else's results may be in "
                 "it. Load it again and tell the new results there, or save to another name."

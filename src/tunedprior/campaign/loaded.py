@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from tunedprior.average.old_sets import named
-from tunedprior.campaign.saved import checksum_of
+from tunedprior.average.old_sets import name_sources
+from tunedprior.campaign.saved import compute_checksum
 from tunedprior.campaign.saved_form import (
     FORMAT,
     VERSION,
+    CampaignHeader,
     Cell,
-    Header,
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
@@ -26,15 +26,15 @@ from tunedprior.campaign.saved_form import (
     SavedRequirement,
     SavedTarget,
     SavedTrial,
-    restored_cell,
+    decode_cell,
 )
 from tunedprior.campaign.sources import OldSource
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.checks import listed, refuse_other_types, warn
+from tunedprior.checks import format_list, refuse_other_types, warn
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
-from tunedprior.files import name_of_file
-from tunedprior.problem.aims import Aims, aims_of
-from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
+from tunedprior.files import check_file_name
+from tunedprior.problem.aims import Goals, make_goals
+from tunedprior.problem.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement, Target
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Space
@@ -47,22 +47,22 @@ _WITHOUT_CHECKSUM = 2
 _FIXED = ("space", "direction", "target", "objectives", "requirements")
 
 
-def read(path: str | PathLike[str]) -> SavedCampaign:
+def read_campaign(path: str | PathLike[str]) -> SavedCampaign:
     """What the file says, its form checked; a `FileFormatError` if it is no campaign or damaged."""
-    given = name_of_file(path)
+    given = check_file_name(path)
     file = Path(given)
     if not file.is_file():
         what = f"{given!r} is a folder" if file.is_dir() else f"There is no file {given!r}"
         raise InputError(f"{what}. Name a file that opt.save(path) wrote.")
     if file.stat().st_size > _MOST_BYTES:
         raise FileFormatError(f"{given!r} is too large for a campaign.")
-    return decoded(file.read_bytes(), repr(given))
+    return decode_campaign(file.read_bytes(), repr(given))
 
 
-def decoded(data: bytes, given: str) -> SavedCampaign:
+def decode_campaign(data: bytes, given: str) -> SavedCampaign:
     """What these bytes say, their form checked; a `FileFormatError` says what `given` is instead."""
     try:
-        header = msgspec.json.decode(data, type=Header)
+        header = msgspec.json.decode(data, type=CampaignHeader)
         if header.format != FORMAT:
             raise FileFormatError(f"{given} does not hold a campaign. Make one with opt.save(path).")
         if header.version > VERSION:
@@ -72,50 +72,50 @@ def decoded(data: bytes, given: str) -> SavedCampaign:
         return msgspec.json.decode(data, type=SavedCampaign)
     except msgspec.DecodeError as error:
         if isinstance(error, msgspec.ValidationError) or "truncated" not in str(error) or not data.strip():
-            raise _no_campaign(given, error) from error
+            raise _make_format_error(given, error) from error
         raise FileFormatError(
             f"{given} is damaged: it ends in the middle, as if it had been cut off when it was copied. Take a whole "
             "copy of it."
         ) from error
     except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError) as error:
-        raise _no_campaign(given, error) from error
+        raise _make_format_error(given, error) from error
 
 
-def _no_campaign(given: str, error: Exception) -> FileFormatError:
+def _make_format_error(given: str, error: Exception) -> FileFormatError:
     return FileFormatError(f"{given} is not a campaign that opt.save(path) wrote, or is damaged: {error}.")
 
 
-def arguments_of(
+def build_arguments(
     saved: SavedCampaign, path: str | PathLike[str], old_data: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What to make the `Optimizer` with: what the file says, old data as it was recorded or given, and the options."""
     fixed = [name for name in options if name in _FIXED]
     if fixed:
-        raise InputError(f"{listed(fixed)} belongs to the campaign and cannot be changed. Make a new Optimizer.")
+        raise InputError(f"{format_list(fixed)} belongs to the campaign and cannot be changed. Make a new Optimizer.")
     again = [name for name in saved.arguments.objects if name not in options]
     if again:
         raise InputError(
             f"The campaign was made with objects that no file can hold. Give them again: "
             f"Optimizer.load(path, {', '.join(f'{name}=…' for name in again)})."
         )
-    own, space = saved.arguments, space_of(saved, path)
+    own, space = saved.arguments, decode_space(saved, path)
     _refuse_other_functions(saved, space, options)
     shared = options.get("suggester")
     if shared is not None:
         refuse_other_types(shared, Suggester, "suggester", "a Suggester, such as opt.suggester")
     if shared is not None and (
-        (shared.space.without_functions, _without_preference(shared.aims))
-        != (space, _without_preference(aims_in(saved)))
+        (shared.space.without_functions, _drop_preference(shared.goals))
+        != (space, _drop_preference(decode_goals(saved)))
     ):
         raise InputError("The suggester has another space, direction or target than the campaign.")
     plain = {name: getattr(own, name) for name in ("seed", "beta", "initial", "prior", "failures")}
-    plain |= _aims(own)
-    plain |= {"ard": own.ard, "space": space, "old_data": _old_data(saved, path, old_data)}
+    plain |= _build_goal_arguments(own)
+    plain |= {"ard": own.ard, "space": space, "old_data": _collect_old_data(saved, path, old_data)}
     plain |= {"design": own.design} | ({"relation": own.relations} if own.relations else {})
     return plain | ({} if own.acquisition is None else {"acquisition": own.acquisition}) | dict(options)
 
 
-def _aims(own: SavedArguments) -> dict[str, Any]:
+def _build_goal_arguments(own: SavedArguments) -> dict[str, Any]:
     """What is wanted, as the arguments of an `Optimizer`."""
     if own.aims is None:
         return {"direction": own.direction, "target": own.target, "noise_std": own.noise_std}
@@ -129,51 +129,53 @@ def _aims(own: SavedArguments) -> dict[str, Any]:
     }
     return {
         "objectives": goals,
-        "requirements": {one.name: Requirement(one.name, *_ends(one), one.labels) for one in required},
+        "requirements": {one.name: Requirement(one.name, *_decode_range(one), one.labels) for one in required},
         "preference": own.aims.weights or bounds or None,
         "noise_std": {one.name: one.noise_std for one in each if one.noise_std is not None},
         "log": [one.name for one in each if one.log],
-        "limits": {one.name: _limits(*one.limits) for one in each if one.limits is not None},
+        "limits": {one.name: _format_limits(*one.limits) for one in each if one.limits is not None},
     }
 
 
-def _limits(low: float | None, high: float | None) -> Any:
+def _format_limits(low: float | None, high: float | None) -> Any:
     """Limits as the argument has them; one of them may be open."""
     return f">= {low!r}" if high is None else f"<= {high!r}" if low is None else (low, high)
 
 
-def aims_in(saved: SavedCampaign) -> Aims:
+def decode_goals(saved: SavedCampaign) -> Goals:
     """What the campaign in the file is after."""
-    arguments = {"target": "y", "direction": MAXIMIZE} | _aims(saved.arguments)
-    return aims_of(**arguments)
+    arguments = {"target": "y", "direction": MAXIMIZE} | _build_goal_arguments(saved.arguments)
+    return make_goals(**arguments)
 
 
-def _without_preference(aims: Aims) -> tuple[object, ...]:
-    return tuple((one.target, one.direction) for one in aims.objectives), aims.requirements
+def _drop_preference(aims: Goals) -> tuple[object, ...]:
+    return tuple((one.name, one.direction) for one in aims.objectives), aims.requirements
 
 
 def _refuse_other_functions(saved: SavedCampaign, space: Space, options: Mapping[str, Any]) -> None:
     """Of constraints that are functions, each is to be given again."""
     functions = Counter(one.name for one in saved.arguments.constraints if isinstance(one, SavedFunction))
     if "constraints" in saved.arguments.objects:
-        given = space.with_constraints(options["constraints"]).constraints
-        missing = functions - Counter(one.name for one in given if isinstance(one, Rule))
+        given = space.add_constraints_unchecked(options["constraints"]).constraints
+        missing = functions - Counter(one.name for one in given if isinstance(one, FunctionConstraint))
         if missing:
             raise InputError(
-                f"The campaign has constraints that are functions: {listed(functions.elements())}. Give them again: "
-                f"Optimizer.load(path, constraints=[…]). Without {listed(missing)} suggestions might violate them."
+                f"The campaign has constraints that are functions: {format_list(functions.elements())}. Give "
+                "them again: "
+                f"Optimizer.load(path, constraints=[…]). Without {format_list(missing)} suggestions might violate them."
             )
 
 
-def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> dict[str, Any] | None:
+def _collect_old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> dict[str, Any] | None:
     known = {one.name: one for one in saved.old_data}
-    found = named(given)
+    found = name_sources(given)
     if len(found) == len(known) == 1:
         found = dict(zip(known, found.values(), strict=True))  # the only one, whatever it is called now
     unknown = [name for name in found if name not in known]
     if unknown:
         raise InputError(
-            f"The campaign's old data is called {listed(known)}; got {listed(unknown)}. Give it by these names."
+            f"The campaign's old data is called {format_list(known)}; got {format_list(unknown)}. Give it by "
+            "these names."
             if known
             else "The campaign had no old data, and what was told would not fit to it now. Make a new Optimizer."
         )
@@ -190,7 +192,7 @@ def _old_data(saved: SavedCampaign, path: str | PathLike[str], given: Any) -> di
 
 def refuse_changed(saved: SavedCampaign, path: str | PathLike[str]) -> None:
     """A `FileFormatError` if what defines the campaign makes sense, and is yet not what was saved."""
-    if saved.checksum != checksum_of(saved) and (saved.checksum or saved.version > _WITHOUT_CHECKSUM):
+    if saved.checksum != compute_checksum(saved) and (saved.checksum or saved.version > _WITHOUT_CHECKSUM):
         raise FileFormatError(
             f"{str(path)!r} was changed since it was saved: its checksum is not that of its arguments (space, goals, "
             "seed and all others). Undo the change, or go on from a copy of before. To go on with other arguments, "
@@ -204,14 +206,15 @@ def warn_of_changes(saved: SavedCampaign, now: tuple[OldSource, ...]) -> None:
     changed = [one.name for one in now if before.get(one.name, one.fingerprint) != one.fingerprint]
     if changed:
         warn(
-            f"Old data is not what it was when the campaign was saved ({listed(changed)}), so suggestions may differ.",
+            f"Old data is not what it was when the campaign was saved ({format_list(changed)}), so suggestions "
+            "may differ.",
             OldDataWarning,
         )
 
 
-def space_of(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
+def decode_space(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
     """The search space in the file."""
-    space = Space(tuple(map(_parameter, saved.arguments.space)))
+    space = Space(tuple(map(_decode_parameter, saved.arguments.space)))
     wrong = [
         parameter.name
         for parameter in space.parameters
@@ -219,23 +222,23 @@ def space_of(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
         or (isinstance(parameter, Numeric) and not _is_sound(parameter))
     ]
     if wrong or not space.parameters or len(set(space.names)) < len(space.names):
-        raise FileFormatError(f"{str(path)!r} is damaged: the search space makes no sense ({listed(wrong)}).")
+        raise FileFormatError(f"{str(path)!r} is damaged: the search space makes no sense ({format_list(wrong)}).")
     try:
-        return space.with_constraints(
-            [_constraint(one) for one in saved.arguments.constraints if not isinstance(one, SavedFunction)]
+        return space.add_constraints_unchecked(
+            [_decode_constraint(one) for one in saved.arguments.constraints if not isinstance(one, SavedFunction)]
         )
     except InputError as error:
         raise FileFormatError(f"{str(path)!r} is damaged: {error}") from error
 
 
-def _constraint(saved: SavedLinear | SavedOnlyWhen) -> Constraint:
+def _decode_constraint(saved: SavedLinear | SavedOnlyWhen) -> Constraint:
     if isinstance(saved, SavedOnlyWhen):
-        when = {name: list(map(restored_cell, values)) for name, values in saved.when.items()}
-        return OnlyWhen(saved.parameter, when, restored_cell(saved.otherwise))
-    return Linear(saved.coefficients, *_ends(saved))
+        when = {name: list(map(decode_cell, values)) for name, values in saved.when.items()}
+        return OnlyWhen(saved.parameter, when, decode_cell(saved.otherwise))
+    return LinearConstraint(saved.coefficients, *_decode_range(saved))
 
 
-def _ends(saved: SavedLinear | SavedRequirement) -> tuple[float, float]:
+def _decode_range(saved: SavedLinear | SavedRequirement) -> tuple[float, float]:
     """Of a range, of which an end that is open is null."""
     return -inf if saved.low is None else saved.low, inf if saved.high is None else saved.high
 
@@ -245,25 +248,26 @@ def _is_sound(one: Numeric) -> bool:
     return levels and one.low <= one.high and (one.step is None or one.step > 0) and (one.low > 0 or not one.log)
 
 
-def _parameter(saved: SavedNumeric | SavedCategorical) -> Parameter:
+def _decode_parameter(saved: SavedNumeric | SavedCategorical) -> Parameter:
     if isinstance(saved, SavedCategorical):
-        return Categorical(saved.name, tuple(map(restored_cell, saved.choices)))
+        return Categorical(saved.name, tuple(map(decode_cell, saved.choices)))
     fields = {name: getattr(saved, name) for name in saved.__struct_fields__}
     return Numeric(**fields | {"levels": None if saved.levels is None else tuple(saved.levels)})
 
 
-def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
+def decode_history(saved: SavedCampaign, path: str | PathLike[str]) -> History:
     """The trials in the file; a `FileFormatError` that says what is wrong with one."""
-    space = space_of(saved, path)
+    space = decode_space(saved, path)
     times = Counter(trial.id for trial in saved.trials)
-    wrong = {trial.id: _contradiction(trial, space, times[trial.id]) for trial in saved.trials}
+    wrong = {trial.id: _find_contradiction(trial, space, times[trial.id]) for trial in saved.trials}
     said = [f"trial {id_} {what}" for id_, what in wrong.items() if what]
     if said:
         raise FileFormatError(
-            f"{str(path)!r} contradicts itself: {listed(said)}. Undo the change, or load the file as it was and tell, "
+            f"{str(path)!r} contradicts itself: {format_list(said)}. Undo the change, or load the file as it "
+            "was and tell, "
             "amend or withdraw the trial."
         )
-    trials = [trial_of(trial, space) for trial in saved.trials]
+    trials = [decode_trial(trial, space) for trial in saved.trials]
     return History(
         tuple(trial for trial in trials if trial.state in (COMPLETE, FAILED)),
         tuple(trial for trial in trials if trial.is_pending),
@@ -271,7 +275,7 @@ def history_of(saved: SavedCampaign, path: str | PathLike[str]) -> History:
     )
 
 
-def _contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
+def _find_contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
     """What is wrong with a trial whose number occurs so often; None if nothing is."""
     if times > 1:
         return f"is there {times} times"
@@ -281,32 +285,32 @@ def _contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
         return f"is {trial.state!r} and has a value, which only one that is {COMPLETE!r} has"
     if trial.suggested is None and trial.state in (PENDING, CANCELLED):
         return f"is {trial.state!r} and was never suggested"
-    if not all(_fits(row, space) for row in (trial.setting, trial.suggested) if row is not None):
+    if not all(_is_valid_row(row, space) for row in (trial.setting, trial.suggested) if row is not None):
         return "has a setting that is none of the search space"
     return None
 
 
-def _fits(row: list[Cell], space: Space) -> bool:
+def _is_valid_row(row: list[Cell], space: Space) -> bool:
     return len(row) == len(space.parameters) and all(
         isinstance(parameter, Categorical) or type(cell) in (int, float)
         for cell, parameter in zip(row, space.parameters, strict=True)
     )
 
 
-def trial_of(saved: SavedTrial, space: Space) -> Trial:
+def decode_trial(saved: SavedTrial, space: Space) -> Trial:
     """The trial that was saved in this form."""
 
-    def setting(row: list[Cell]) -> dict[str, Any]:
-        return dict(zip(space.names, map(restored_cell, row), strict=True))
+    def decode_setting(row: list[Cell]) -> dict[str, Any]:
+        return dict(zip(space.names, map(decode_cell, row), strict=True))
 
     return Trial(
-        setting(saved.setting),
+        decode_setting(saved.setting),
         nan if saved.value is None else saved.value,
-        None if saved.suggested is None else setting(saved.suggested),
+        None if saved.suggested is None else decode_setting(saved.suggested),
         saved.id,
         is_pending=saved.state == PENDING,
         note=saved.note,
-        extra={name: restored_cell(cell) for name, cell in saved.extra.items()},
+        extra={name: decode_cell(cell) for name, cell in saved.extra.items()},
         set_aside=saved.state if saved.state in (CANCELLED, WITHDRAWN) else "",
         more=saved.more,
         noise=saved.noise,

@@ -8,17 +8,17 @@ from typing import Any
 from tqdm import tqdm
 
 from tunedprior.average.old_sets import OldData
-from tunedprior.campaign.measured import measured_of
+from tunedprior.campaign.measured import parse_measurements
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.simulation import refuse_if_not_callable, simulate
-from tunedprior.checks import listed, renamed, shown, whole
+from tunedprior.checks import check_positive_integer, deprecate_argument, format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
 
 
-@renamed("auxiliary", "old_data")
+@deprecate_argument("auxiliary", "old_data")
 def optimize(
     function: Callable[[Setting], float | Mapping[str, Any]],
     space: Mapping[str, Description] | Space,
@@ -45,7 +45,7 @@ def optimize(
     >>> abs(result.best.setting["x"] - 0.3) < 0.02
     True
     """
-    n_trials, catch = whole(n_trials, "n_trials"), _exceptions(catch)
+    n_trials, catch = check_positive_integer(n_trials, "n_trials"), _check_exceptions(catch)
     refuse_if_not_callable(function, "function")
     optimizer = Optimizer(space, old_data, **options)
 
@@ -54,33 +54,33 @@ def optimize(
             answer = function(setting)
         except catch:
             return nan
-        return _response(answer, function, optimizer.suggester.aims)
+        return _check_response(answer, function, optimizer.suggester.goals)
 
     try:
         with tqdm(total=n_trials, disable=not progress, unit="trial") as bar:
 
-            def show(optimizer: Optimizer) -> None:
-                if optimizer.suggester.aims.has_front:
+            def show_progress(optimizer: Optimizer) -> None:
+                if optimizer.suggester.goals.has_front:
                     bar.set_postfix(front=len(optimizer.front))
                 elif optimizer.best is not None:
                     bar.set_postfix(best=f"{optimizer.best.value:.4g}")
                 bar.update()
 
-            simulate(optimizer, respond, n_trials, after=show)
+            simulate(optimizer, respond, n_trials, after=show_progress)
     except BaseException as error:
-        _hand_over(optimizer, error)
+        _attach_optimizer(optimizer, error)
         raise
     return optimizer
 
 
-def _exceptions(catch: Any) -> tuple[type[Exception], ...]:
+def _check_exceptions(catch: Any) -> tuple[type[Exception], ...]:
     each = tuple(catch) if isinstance(catch, tuple | list | set) else (catch,)
     if not all(isinstance(one, type) and issubclass(one, Exception) for one in each):
-        raise InputError(f"catch must be exceptions, such as (ValueError, ArithmeticError); got {shown(catch)}.")
+        raise InputError(f"catch must be exceptions, such as (ValueError, ArithmeticError); got {format_value(catch)}.")
     return each
 
 
-def _response(answer: Any, function: Callable[..., Any], aims: Aims) -> float | Mapping[str, Any]:
+def _check_response(answer: Any, function: Callable[..., Any], aims: Goals) -> float | Mapping[str, Any]:
     """What the user's function gave, a number or a dict of them; an `InputError` says what it gave instead."""
     several = len(aims.responses) > 1
     if isinstance(answer, float) and isnan(answer):
@@ -88,18 +88,18 @@ def _response(answer: Any, function: Callable[..., Any], aims: Aims) -> float | 
     try:
         if answer is None:
             raise InputError("it returned None")
-        found = measured_of(answer, False, 1, aims)[0]
+        found = parse_measurements(answer, False, 1, aims)[0]
         return dict(answer) if several else found.value
     except InputError as error:
         name = getattr(function, "__name__", type(function).__name__)
-        wanted = f"a dict of {listed(one.target for one in aims.responses)}" if several else "one number"
+        wanted = f"a dict of {format_list(one.name for one in aims.responses)}" if several else "one number"
         raise InputError(
             f"The function to optimize must return {wanted}, or NaN for a failed run; {name} returned "
-            f"{type(answer).__name__} {shown(answer)}."
+            f"{type(answer).__name__} {format_value(answer)}."
         ) from error
 
 
-def _hand_over(optimizer: Optimizer, error: BaseException) -> None:
+def _attach_optimizer(optimizer: Optimizer, error: BaseException) -> None:
     """Give the exception its `.optimizer`, past whatever its class does when attributes are set."""
     with suppress(Exception):
         object.__setattr__(error, "optimizer", optimizer)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import pandas as pd
 
-from tunedprior.campaign.identity import id_of_study
+from tunedprior.campaign.identity import derive_study_id
 from tunedprior.campaign.journal import (
     ADOPT,
     AMEND,
@@ -18,69 +18,77 @@ from tunedprior.campaign.journal import (
     RECORD,
     UNDO,
     WITHDRAW,
-    changed_trials,
-    changes_standing,
-    journal_table,
+    build_journal_table,
+    list_changed_trials,
+    list_standing_changes,
     refuse_text,
 )
-from tunedprior.campaign.measured import Measured, measured_of, told_as_flags
+from tunedprior.campaign.measured import Measurement, list_boolean_responses, parse_measurements
 from tunedprior.campaign.odd_results import warn_of_flags, warn_of_odd_results
 from tunedprior.campaign.recording import (
-    Recorded,
+    RecordReport,
     ResultSheet,
-    Undone,
-    of_campaign,
+    UndoReport,
+    drop_campaign_column,
     refuse_other_sheets,
     refuse_other_units,
 )
 from tunedprior.campaign.records import Numbers, Record
-from tunedprior.campaign.sources import MadeWith
+from tunedprior.campaign.sources import Provenance
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.campaign.telling import Run, Suggestion, Told, as_note, number_of, pending_trial, refuse_dates
-from tunedprior.checks import flag, listed, shown, warn
+from tunedprior.campaign.telling import (
+    Run,
+    RunResult,
+    Suggestion,
+    check_note,
+    get_pending_trial,
+    get_trial_number,
+    refuse_dates,
+)
+from tunedprior.checks import check_flag, format_list, format_value, warn
 from tunedprior.errors import InputError, OddResultWarning, StorageError
 from tunedprior.files import read_table
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.goals import DIRECTIONS, goal_in_words
-from tunedprior.problem.history_reading import from_table
-from tunedprior.problem.history_table import Columns, to_table
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.goals import DIRECTIONS, format_goal
+from tunedprior.problem.history_reading import parse_history
+from tunedprior.problem.history_table import HistoryColumns, make_history_table
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import History, Trial, as_given, same_setting, settings_of
+from tunedprior.problem.trials import History, Trial, collect_settings, is_same_setting, recognise_setting
 from tunedprior.studies.entry_log import ConflictError
 
-NotebookT = TypeVar("NotebookT", bound="Notebook")
+TrialRecorderT = TypeVar("TrialRecorderT", bound="TrialRecorder")
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 # How often a change is decided on anew because others changed something meanwhile.
 _MOST_CONFLICTS = 1000
 
 
-def locked(method: MethodT) -> MethodT:
+def lock_method(method: MethodT) -> MethodT:
     """Let one thread at a time into the methods of an object that has a `_lock`; a method may call others."""
 
     @wraps(method)
-    def alone(self: Any, *arguments: Any, **options: Any) -> Any:
+    def call_locked(self: Any, *arguments: Any, **options: Any) -> Any:
         with self._lock:
             return method(self, *arguments, **options)
 
-    return cast(MethodT, alone)
+    return cast(MethodT, call_locked)
 
 
-class Notebook:
+class TrialRecorder:
     """What an `Optimizer` was told. Whatever goes wrong, what was told before stays as it was."""
 
     _suggester: Suggester
     _record: Record
-    _columns: Columns
-    _made_with: MadeWith
+    _columns: HistoryColumns
+    _made_with: Provenance
     _lock: RLock
 
     @property
     def id(self) -> str:
         """What tells this campaign from all others: sheets of suggestions carry it, and copies of a file share it."""
         study = getattr(self._record, "study", None)
-        return self._made_with.id or ("" if study is None else id_of_study(study))
+        return self._made_with.id or ("" if study is None else derive_study_id(study))
 
     @property
     def _history(self) -> History:
@@ -96,11 +104,11 @@ class Notebook:
             action: What is done, as the journal has it.
             who: Who does it.
         """
-        who = _name_of(who)
+        who = _check_person(who)
         for _ in range(_MOST_CONFLICTS):
             before = self._history
             after = decide(before)
-            refuse_text((trial for _, trial in changed_trials(before, after)), who)
+            refuse_text((trial for _, trial in list_changed_trials(before, after)), who)
             try:
                 return before, after, self._record.commit(before, after, action, who)
             except ConflictError:
@@ -115,11 +123,11 @@ class Notebook:
 
     # -- telling ---------------------------------------------------------------------------------------
 
-    @locked
+    @lock_method
     def tell(
         self,
         setting: Setting | Sequence[Setting] | pd.DataFrame | pd.Series,
-        value: Told | None = None,
+        value: RunResult | None = None,
         failed: bool | Sequence[bool] = False,
         *,
         trial: int | Suggestion | Trial | None = None,
@@ -150,29 +158,30 @@ class Notebook:
                 improvement per unit of it.
             who: Who says so, for the journal.
         """
-        run = Run.of(setting, value, failed, trial, note, self._columns, self._suggester.aims, noise_std, cost)
+        run = Run.parse(setting, value, failed, trial, note, self._columns, self._suggester.goals, noise_std, cost)
 
         def decide(history: History) -> History:
             if self._record.is_shared:
                 run.refuse_told_before(history)
-            return run.told_to(history, self._suggester.space, self._suggester.own_box)
+            return run.append_to(history, self._suggester.space, self._suggester.own_box)
 
         before, after, _ = self._commit(decide, RECORD, who)
         new = after.told[len(before) :]
-        if again := run.repeats(before):
+        if again := run.find_repeats(before):
             warn(
-                f"Trial {listed(one.id for one in again)} was told already, so this is kept as another run of the same "
+                f"Trial {format_list(one.id for one in again)} was told already, so this is kept as another run "
+                "of the same "
                 "setting. If it was to be corrected, undo this and amend the trial; for a replicate, tell "
                 "dict(setting).",
                 OddResultWarning,
             )
-        warn_of_flags(after.told, told_as_flags(value, self._suggester.aims), self._suggester)
+        warn_of_flags(after.told, list_boolean_responses(value, self._suggester.goals), self._suggester)
         warn_of_odd_results(before.told, new, self._suggester)
 
-    @locked
+    @lock_method
     def record(
         self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True, who: str = ""
-    ) -> Recorded:
+    ) -> RecordReport:
         """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
 
         Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
@@ -191,24 +200,26 @@ class Notebook:
         columns = self._columns
         read = read_table(results, (columns.campaign, *columns.names), "The table of results")
         refuse_other_sheets(read, columns)
-        refuse_other_units(read, self._made_with.old)
-        read = of_campaign(read.as_shown((columns.response, *columns.others.values())), columns.campaign, self.id)
+        refuse_other_units(read, self._made_with.old_sources)
+        read = drop_campaign_column(
+            read.format_percentages((columns.response, *columns.others.values())), columns.campaign, self.id
+        )
         suggester = self._suggester
-        recorded = Recorded(())
+        recorded = RecordReport(())
 
         def decide(history: History) -> History:
             nonlocal recorded
             sheet = ResultSheet(self._columns, suggester.space, suggester.own_box, history, as_run, skip_recorded, own)
             run, recorded = sheet.read(read, self._direction)
-            return history if run is None else run.told_to(history, suggester.space, suggester.own_box)
+            return history if run is None else run.append_to(history, suggester.space, suggester.own_box)
 
         before, after, numbers = self._commit(decide, RECORD, who)
         told = tuple(replace(one, id=numbers.get(one.id, one.id)) for one in after.told[len(before) :])
         warn_of_odd_results(before.told, told, suggester)
         return replace(recorded, trials=told) if told else recorded
 
-    @locked
-    def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> Undone:
+    @lock_method
+    def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> UndoReport:
         """Take back what was done last: a result, a correction, a withdrawal or a cancellation, whoever did it.
 
         After a result is taken back its suggestion is open again, under its number; a run that nobody suggested is
@@ -225,31 +236,31 @@ class Notebook:
         def decide(history: History) -> History:
             nonlocal last, action
             if trial is not None:
-                last, action = self._told_as(trial, history), RECORD
-                return _taken_back(last, history)
-            standing = changes_standing(self._record.complete[1])
+                last, action = self._find_result(trial, history), RECORD
+                return _take_back(last, history)
+            standing = list_standing_changes(self._record.history_and_journal[1])
             if not standing:
                 raise InputError("Nothing was told yet, so there is nothing to take back.")
             last, before, action = standing[-1].after, standing[-1].before, standing[-1].action
             if action in (RECORD, ADOPT) or before is None:
                 action = RECORD
-                return _taken_back(history.told_as(last.id), history)
-            return history.restored(before)
+                return _take_back(history.get_result(last.id), history)
+            return history.restore_trial(before)
 
         _, after, _ = self._commit(decide, UNDO, who)
-        return Undone(last, action, next(one for one in after.trials if one.id == last.id))
+        return UndoReport(last, action, next(one for one in after.trials if one.id == last.id))
 
     @property
-    @locked
-    def undoable(self) -> int:
+    @lock_method
+    def undo_count(self) -> int:
         """How many times `undo` can take back what was done last."""
-        return len(changes_standing(self._record.complete[1]))
+        return len(list_standing_changes(self._record.history_and_journal[1]))
 
-    @locked
+    @lock_method
     def amend(
         self,
         trial: int | Suggestion | Trial,
-        value: Told | None = None,
+        value: RunResult | None = None,
         *,
         failed: bool = False,
         setting: Setting | None = None,
@@ -270,42 +281,42 @@ class Notebook:
         """
 
         def decide(history: History) -> History:
-            wrong = self._told_as(trial, history)
-            return history.amended(wrong, **self._corrections(wrong, value, failed, setting, note))
+            wrong = self._find_result(trial, history)
+            return history.amend_result(wrong, **self._collect_corrections(wrong, value, failed, setting, note))
 
         _, after, _ = self._commit(decide, AMEND, who)
         if value is not None:
-            right = after.told_as(number_of(trial))
-            warn_of_flags(after.told, told_as_flags(value, self._suggester.aims), self._suggester)
+            right = after.get_result(get_trial_number(trial))
+            warn_of_flags(after.told, list_boolean_responses(value, self._suggester.goals), self._suggester)
             warn_of_odd_results([one for one in after.told if one.id != right.id], [right], self._suggester)
 
-    def _corrections(
-        self, wrong: Trial, value: Told | None, failed: bool, setting: Setting | None, note: str | None
+    def _collect_corrections(
+        self, wrong: Trial, value: RunResult | None, failed: bool, setting: Setting | None, note: str | None
     ) -> dict[str, Any]:
         """The fields of a trial that are to be corrected, with what is right."""
         if value is None and not failed and setting is None and note is None:
             raise InputError("amend needs the right value, setting or note, or failed=True; got none of them.")
-        if value is not None and flag(failed, "failed"):
+        if value is not None and check_flag(failed, "failed"):
             raise InputError("A result has a value, or it failed; got both. Leave one of them out.")
-        changes: dict[str, Any] = {} if note is None else {"note": as_note(note)}
+        changes: dict[str, Any] = {} if note is None else {"note": check_note(note)}
         if value is not None or failed:
-            changes |= _corrected(wrong, value, failed, self._suggester.aims)
+            changes |= _correct_responses(wrong, value, failed, self._suggester.goals)
         if setting is not None:
             if not isinstance(setting, Mapping | pd.Series) or not len(setting):
                 raise InputError(
                     f"setting must be a dict of what was really run, such as {{{self._columns.parameters[0]!r}: …}}; "
-                    f"got {type(setting).__name__} {shown(setting)}."
+                    f"got {type(setting).__name__} {format_value(setting)}."
                 )
             run = {**wrong.setting, **dict(setting)}
             unknown = [name for name in run if name not in self._columns.parameters]
             if unknown:
-                raise InputError(f"Parameters are {listed(self._columns.parameters)}; got {listed(unknown)}.")
+                raise InputError(f"Parameters are {format_list(self._columns.parameters)}; got {format_list(unknown)}.")
             refuse_dates(pd.DataFrame([run], dtype=object), self._suggester.space)
-            codes_of_run([run], self._suggester.own_box)  # refuses what lies outside
-            changes["setting"] = as_given(run, self._suggester.space)
+            encode_run_settings([run], self._suggester.own_box)  # refuses what lies outside
+            changes["setting"] = recognise_setting(run, self._suggester.space)
         return changes
 
-    @locked
+    @lock_method
     def withdraw(self, trial: int | Suggestion | Trial, note: str = "", *, who: str = "") -> None:
         """Set a result aside: it stays in `history` with the state "withdrawn", and counts for nothing else.
 
@@ -314,23 +325,25 @@ class Notebook:
             note: Why; it replaces the note that was told.
             who: Who says so, for the journal.
         """
-        reason = as_note(note)
-        self._commit(lambda history: history.withdrawn(self._told_as(trial, history), reason), WITHDRAW, who)
+        reason = check_note(note)
+        self._commit(lambda history: history.withdraw_result(self._find_result(trial, history), reason), WITHDRAW, who)
 
-    @locked
+    @lock_method
     def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial], *, who: str = "") -> None:
         """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
 
         def decide(history: History) -> History:
             for one in setting if isinstance(setting, list | tuple) else [setting]:
-                trial = pending_trial(one, history, self._suggester.space, "Only a pending setting can be cancelled")
-                history = history.cancelled(trial)
+                trial = get_pending_trial(
+                    one, history, self._suggester.space, "Only a pending setting can be cancelled"
+                )
+                history = history.cancel_trial(trial)
             return history
 
         self._commit(decide, CANCEL, who)
 
-    @locked
-    def resume(self: NotebookT, history: pd.DataFrame | str | PathLike[str] | History) -> NotebookT:
+    @lock_method
+    def resume(self: TrialRecorderT, history: pd.DataFrame | str | PathLike[str] | History) -> TrialRecorderT:
         """Go on from a saved `history`, a table or a file, as if there had been no break; pending suggestions included.
 
         Whatever was filled in since is taken: values beside pending rows, and rows of results at the end. Whatever
@@ -339,19 +352,21 @@ class Notebook:
         if self._history != History():
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
         if isinstance(history, History):
-            codes_of_run(settings_of(history.trials), self._suggester.surrogate.box)  # refuses what lies outside
+            encode_run_settings(
+                collect_settings(history.trials), self._suggester.surrogate.box
+            )  # refuses what lies outside
         else:
             box = self._suggester.own_box
             columns = self._columns
             responses = (columns.response, *columns.others.values())
-            read = read_table(history, columns.names, "The history").as_shown(responses)
-            history = from_table(
+            read = read_table(history, columns.names, "The history").format_percentages(responses)
+            history = parse_history(
                 read.table,
                 columns,
                 self._suggester.space,
-                read.where,
+                read.format_place,
                 self._direction,
-                lambda settings: codes_of_run(settings, box),
+                lambda settings: encode_run_settings(settings, box),
             )
         _, told, _ = self._commit(lambda _: history, ADOPT, "")
         warn_of_odd_results((), told.told, self._suggester)
@@ -360,7 +375,7 @@ class Notebook:
     # -- looking ---------------------------------------------------------------------------------------
 
     @property
-    @locked
+    @lock_method
     def journal(self) -> pd.DataFrame:
         """Every change of every trial, in the order in which they were written: who changed what, when, and from what.
 
@@ -368,10 +383,10 @@ class Notebook:
         withdraw, undo, cancel, or adopt for what is known from before or from elsewhere; `trial`, its number; `before`
         and `after`: what of the trial changed, by name. Entries are never changed.
         """
-        return journal_table(self._record.journal, self._suggester.aims)
+        return build_journal_table(self._record.journal, self._suggester.goals)
 
     @property
-    @locked
+    @lock_method
     def history(self) -> pd.DataFrame:
         """Every trial in order, then what is pending, then what was set aside; `resume` goes on from a saved one.
 
@@ -380,77 +395,77 @@ class Notebook:
         `direction`. Notes, columns of your own and the settings that were asked for follow where there are any. A
         parameter may have any of these names; then the column's gets a `_` more.
         """
-        return to_table(self._history, self._columns, self._direction)
+        return make_history_table(self._history, self._columns, self._direction)
 
     @property
-    @locked
+    @lock_method
     def front(self) -> pd.DataFrame:
         """The best trade-offs so far, as rows of `history`; of one objective, the best trial.
 
         They are the trials that meet what is required, and that no other trial is better than in one objective without
         being worse in another.
         """
-        kept = self._suggester.aims.front(self._history.told)
-        return to_table(History(tuple(kept)), self._columns, self._direction)
+        kept = self._suggester.goals.find_front(self._history.told)
+        return make_history_table(History(tuple(kept)), self._columns, self._direction)
 
     @property
-    @locked
+    @lock_method
     def trials(self) -> History:
         """The history as a value: `told`, `pending` and `set_aside` trials."""
         return self._history
 
     @property
-    @locked
+    @lock_method
     def pending(self) -> list[Setting]:
         """Settings asked for and not yet told."""
         return [Suggestion(trial.setting, trial.id) for trial in self._history.pending]
 
     @property
-    @locked
+    @lock_method
     def best(self) -> Trial | None:
         """The best trial so far that meets what is required; None while there is none.
 
         Of several objectives there is a `front`, unless a preference says what a unit of each is worth.
         """
-        best = self._suggester.aims.best(self._history.told)
+        best = self._suggester.goals.find_best(self._history.told)
         return None if best is None else replace(best, setting=dict(best.setting))  # theirs to change
 
     @property
     def _direction(self) -> str:
         """What the history says was wanted, so that it is not taken for that of another campaign."""
-        aims = self._suggester.aims
-        words = [goal_in_words(one.direction, one.target) for one in aims.objectives]
+        aims = self._suggester.goals
+        words = [format_goal(one.direction, one.name) for one in aims.objectives]
         return str(aims.main.direction) if aims.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
 
-    def _told_as(self, trial: int | Suggestion | Trial, history: History) -> Trial:
-        found = history.told_as(number_of(trial))
-        if isinstance(trial, Suggestion) and not same_setting(trial.suggested, found.suggested):
+    def _find_result(self, trial: int | Suggestion | Trial, history: History) -> Trial:
+        found = history.get_result(get_trial_number(trial))
+        if isinstance(trial, Suggestion) and not is_same_setting(trial.suggested, found.suggested):
             raise InputError(f"Trial {found.id} is not what this suggestion was made for. Give the trial's number.")
         return found
 
 
-def _taken_back(result: Trial, history: History) -> History:
+def _take_back(result: Trial, history: History) -> History:
     """The history without a result: its suggestion is open again, or it is withdrawn if it was of none."""
     if result.suggested is not None:
-        return history.reopened(result)
-    return history.withdrawn(result, f"{result.note}; taken back" if result.note else "taken back")
+        return history.reopen_trial(result)
+    return history.withdraw_result(result, f"{result.note}; taken back" if result.note else "taken back")
 
 
-def _corrected(wrong: Trial, value: Any, failed: bool, aims: Aims) -> dict[str, Any]:
+def _correct_responses(wrong: Trial, value: Any, failed: bool, aims: Goals) -> dict[str, Any]:
     """The responses of a trial with some of them corrected; NaN takes one back that was told."""
     if failed or not isinstance(value, Mapping):
-        right = measured_of(value, failed, 1, aims)[0]
+        right = parse_measurements(value, failed, 1, aims)[0]
         return {"value": right.value, "more": dict(right.more)}
     taken_back = [name for name, cell in value.items() if is_missing(cell)]
     filled = {name: cell for name, cell in value.items() if name not in taken_back}
-    right = measured_of(filled, False, 1, aims)[0] if filled else Measured()
-    first = nan if aims.main.target in taken_back else wrong.value if isnan(right.value) else right.value
+    right = parse_measurements(filled, False, 1, aims)[0] if filled else Measurement()
+    first = nan if aims.main.name in taken_back else wrong.value if isnan(right.value) else right.value
     more = {**wrong.more, **right.more}
     return {"value": first, "more": {name: one for name, one in more.items() if name not in taken_back}}
 
 
-def _name_of(who: str) -> str:
+def _check_person(who: str) -> str:
     """The name of a person, if it is text."""
     if not isinstance(who, str):
-        raise InputError(f"who must be the name of a person, as text; got {type(who).__name__} {shown(who)}.")
+        raise InputError(f"who must be the name of a person, as text; got {type(who).__name__} {format_value(who)}.")
     return who.strip()

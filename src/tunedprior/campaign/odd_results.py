@@ -9,13 +9,13 @@ from numpy import ndarray
 
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign.suggester import Suggester
-from tunedprior.checks import listed, warn
+from tunedprior.checks import format_list, warn
 from tunedprior.errors import OddResultWarning
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import MINIMIZE, Requirement
 from tunedprior.problem.objective import LEAST, MOST, Objective
-from tunedprior.problem.suspicions import isolated, sentinels
+from tunedprior.problem.suspicions import find_isolated, find_sentinels
 from tunedprior.problem.trials import Trial
 
 #: From the least to the largest response of each old data set, on the model's scale, by the name of the response.
@@ -30,14 +30,14 @@ _BEYOND = 1.0  # widths of the span of old and new results: 0 to 100 leaves room
 _BELOW_ZERO = 0.01
 
 
-def spans_of_old(suggester: Suggester) -> dict[str, list[tuple[float, float]]]:
+def collect_old_spans(suggester: Suggester) -> dict[str, list[tuple[float, float]]]:
     """What old data spans, without sets that are known to run the other way."""
-    aims = suggester.aims
+    aims = suggester.goals
     models = {
-        one.target: suggester.surrogate if one.is_main else suggester.others[one.target] for one in aims.responses
+        one.name: suggester.surrogate if one.is_main else suggester.other_surrogates[one.name] for one in aims.responses
     }
     return {
-        name: [one.span for one in model.known if one.span is not None and one.sign != -one.hoped]
+        name: [one.span for one in model.sources if one.span is not None and one.sign != -one.presumed_sign]
         for name, model in models.items()
         if isinstance(model, Average)
     }
@@ -48,14 +48,14 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester
 
     That some are far worse than all others is said once, when it is first so; more of them are no slips.
     """
-    aims, box = suggester.aims, suggester.surrogate.box
-    found = aims.far_worse((*before, *new), box)
-    known = {name: trials for name, trials in found.items() if _were_any(name, before, aims, box)}
+    aims, box = suggester.goals, suggester.surrogate.box
+    found = aims.find_far_worse((*before, *new), box)
+    known = {name: trials for name, trials in found.items() if _has_far_worse(name, before, aims, box)}
     expected = {name: {trial.id for trial in trials} for name, trials in known.items()}
-    slips = slips_among(before, new, aims, spans_of_old(suggester), expected)
+    slips = describe_outliers(before, new, aims, collect_old_spans(suggester), expected)
     said = [f"{slip} If it is a slip, or was not measured, amend the trial or take it back." for slip in slips]
-    said += [far_worse_in_words(aims.named(name), trials) for name, trials in found.items() if name not in known]
-    said += _beyond_numbers(before, new, aims) + _beyond_limits(new, aims)
+    said += [describe_far_worse(aims.get_response(name), trials) for name, trials in found.items() if name not in known]
+    said += _describe_extreme_values(before, new, aims) + _describe_limit_violations(new, aims)
     if said:
         warn(" ".join(said), OddResultWarning)
 
@@ -65,73 +65,75 @@ def warn_of_flags(told: Sequence[Trial], flags: Sequence[Objective], suggester: 
 
     A campaign of nothing but passed and failed runs may well be told in flags.
     """
-    spans = spans_of_old(suggester)
+    spans = collect_old_spans(suggester)
     for one in flags:
-        known = [one.value_of(trial) for trial in one.told(told)]
-        known += [end for span in spans.get(one.target, ()) for end in span]
+        known = [one.get_value(trial) for trial in one.select_measured(told)]
+        known += [end for span in spans.get(one.name, ()) for end in span]
         if not set(known) <= {0.0, 1.0}:
             warn(
-                f"{one.target} is a number, and True or False was told: it is kept as 1 or 0. If it is a slip, amend "
+                f"{one.name} is a number, and True or False was told: it is kept as 1 or 0. If it is a slip, amend "
                 "the trial or take it back; a run that gave nothing is told with failed=True.",
                 OddResultWarning,
             )
 
 
-def _were_any(response: str, trials: Sequence[Trial], aims: Aims, box: Box) -> bool:
+def _has_far_worse(response: str, trials: Sequence[Trial], aims: Goals, box: Box) -> bool:
     """Whether results of a response were far worse than all others after any of these trials."""
-    return any(response in aims.far_worse(trials[:count], box) for count in range(len(trials), 0, -1))
+    return any(response in aims.find_far_worse(trials[:count], box) for count in range(len(trials), 0, -1))
 
 
-def far_worse_in_words(response: Objective, trials: Sequence[Trial], remedy: str = "amend it as failed") -> str:
+def describe_far_worse(response: Objective, trials: Sequence[Trial], remedy: str = "amend it as failed") -> str:
     """That models take these results as merely worse, and what to do if a run gave no result."""
-    values = listed(f"{response.value_of(one):g} (trial {one.id})" for one in trials)
+    values = format_list(f"{response.get_value(one):g} (trial {one.id})" for one in trials)
     return (
-        f"{response.target} is so much worse than in all other trials that models could tell nothing else apart: "
+        f"{response.name} is so much worse than in all other trials that models could tell nothing else apart: "
         f"{values}. They take such results as merely worse than the others, now and later; the history keeps the "
         f"values. If a run gave no result, {remedy}."
     )
 
 
-def _beyond_numbers(before: Sequence[Trial], new: Sequence[Trial], aims: Aims) -> list[str]:
+def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], aims: Goals) -> list[str]:
     """A sentence for each response that is, for the first time, too large or too small to compute with."""
     said = []
     for one in aims.responses:
-        earlier, later = ({one.value_of(trial) for trial in one.told(some)} for some in (before, (*before, *new)))
+        earlier, later = (
+            {one.get_value(trial) for trial in one.select_measured(some)} for some in (before, (*before, *new))
+        )
         sizes, known = ([abs(value) for value in some] for some in (later, earlier))
         if one.log or not sizes:
             continue
         if max(sizes) > MOST and not max(known, default=0.0) > MOST:
             said.append(
-                f"{one.target} is beyond ±{MOST:g} in some results, which is too large to compute with: models take "
+                f"{one.name} is beyond ±{MOST:g} in some results, which is too large to compute with: models take "
                 f"them as ±{MOST:g}. Tell them in another unit, or their logarithms."
             )
         if max(sizes) < LEAST and len(later) > 1 and len(earlier) < 2:
             said.append(
-                f"{one.target} is within ±{LEAST:.2g} in every result, which is too small to compute with: models take "
+                f"{one.name} is within ±{LEAST:.2g} in every result, which is too small to compute with: models take "
                 "them as equal, or nearly so. Tell them in another unit, or their logarithms."
             )
     return said
 
 
-def _beyond_limits(new: Sequence[Trial], aims: Aims) -> list[str]:
+def _describe_limit_violations(new: Sequence[Trial], aims: Goals) -> list[str]:
     """A sentence for each response that is beyond the limits that were given."""
     said = []
     for one in aims.objectives:
-        within = Requirement(one.target, *one.limits)
-        beyond = [trial for trial in one.told(new) if not within.is_met(one.value_of(trial))]
+        within = Requirement(one.name, *one.limits)
+        beyond = [trial for trial in one.select_measured(new) if not within.is_met(one.get_value(trial))]
         if beyond:
-            values = listed(f"{one.value_of(trial):g} (trial {trial.id})" for trial in beyond)
+            values = format_list(f"{one.get_value(trial):g} (trial {trial.id})" for trial in beyond)
             said.append(
-                f"{one.target} is beyond its limits ({within}): {values}. It is taken as measured. If it is "
+                f"{one.name} is beyond its limits ({within}): {values}. It is taken as measured. If it is "
                 "a slip, amend the trial or take it back."
             )
     return said
 
 
-def slips_among(
+def describe_outliers(
     before: Sequence[Trial],
     new: Sequence[Trial],
-    aims: Aims,
+    aims: Goals,
     old: Spans | None = None,
     expected: Mapping[str, Collection[int]] | None = None,
 ) -> list[str]:
@@ -147,42 +149,44 @@ def slips_among(
     said = []
     for one in aims.responses:
         if not one.labels:
-            others = [trial for trial in new if trial.id not in (expected or {}).get(one.target, ())]
-            said.append(_odd_in(one, before, others, (old or {}).get(one.target, ())))
+            others = [trial for trial in new if trial.id not in (expected or {}).get(one.name, ())]
+            said.append(_describe_response_outliers(one, before, others, (old or {}).get(one.name, ())))
     return list(filter(None, said))
 
 
-def _odd_in(
+def _describe_response_outliers(
     response: Objective, before: Sequence[Trial], new: Sequence[Trial], old: Sequence[tuple[float, float]]
 ) -> str:
-    complete, fresh = response.told((*before, *new)), {trial.id for trial in new}
-    if not complete or not response.told(new):
+    complete, fresh = response.select_measured((*before, *new)), {trial.id for trial in new}
+    if not complete or not response.select_measured(new):
         return ""
-    values = np.array([response.value_of(trial) for trial in complete], dtype=np.float64)
+    values = np.array([response.get_value(trial) for trial in complete], dtype=np.float64)
     is_new = np.array([trial.id in fresh for trial in complete])
     scaled = np.log(values) if response.log else values
     # Rows of one sheet may all have the same slip, so they are judged by what was there before, if that is enough.
     others = scaled[~is_new] if (~is_new).sum() >= _FIRST else None
     judged = scaled if others is None else others
-    comparable = [] if len(values) <= _FIRST else [span for span in old if _holds(span, judged)]
+    comparable = [] if len(values) <= _FIRST else [span for span in old if _is_comparable(span, judged)]
     apart, hint, below = "all others", "", np.zeros(len(values), dtype=bool)
     if not comparable:
         far = _is_isolated(values)
     else:
         low, high = min(span[0] for span in comparable), max(span[1] for span in comparable)
-        far, below = _beyond_and_below_zero(scaled, low, high, others)
+        far, below = _find_beyond_span(scaled, low, high, others)
         if response.log or response.direction == MINIMIZE:
             below[:] = False
         ends = (np.exp(low), np.exp(high)) if response.log else (low, high)
         apart = f"all others and from old data ({ends[0]:.4g} to {ends[1]:.4g})"
         hint = " Did a decimal point slip, or is it another unit?"
-    far |= sentinels(np.append(values, [np.exp(end) if response.log else end for end in chain(*old)]))[: len(values)]
+    far |= find_sentinels(np.append(values, [np.exp(end) if response.log else end for end in chain(*old)]))[
+        : len(values)
+    ]
     said = {
         f"A result is far from {apart}: {{}}.{hint}": far,
         "A result is below 0, where neither old data nor another result is: {}.": below & ~far,
     }
     return " ".join(
-        text.format(listed(f"{values[k]:g} (trial {complete[k].id})" for k in np.flatnonzero(is_new & odd)))
+        text.format(format_list(f"{values[k]:g} (trial {complete[k].id})" for k in np.flatnonzero(is_new & odd)))
         for text, odd in said.items()
         if (is_new & odd).any()
     )
@@ -190,16 +194,16 @@ def _odd_in(
 
 def _is_isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     size = float(np.abs(values).max()) or 1.0  # divided by for a start: neither 1e-300 nor 1e300 is squared or summed
-    return isolated(values / size, _FAR) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
+    return find_isolated(values / size, _FAR) if len(values) > _ENOUGH else np.zeros(len(values), dtype=bool)
 
 
-def _holds(span: tuple[float, float], values: Float64[ndarray, " n"]) -> bool:
+def _is_comparable(span: tuple[float, float], values: Float64[ndarray, " n"]) -> bool:
     """Whether the span holds most of the results: of another quantity it would tell nothing."""
     inside = int(((span[0] <= values) & (values <= span[1])).sum())
     return inside >= max(_FIRST, _WITHIN * (len(values) - 1))  # one of them may be the slip
 
 
-def _beyond_and_below_zero(
+def _find_beyond_span(
     values: Float64[ndarray, " n"], low: float, high: float, others: Float64[ndarray, " m"] | None
 ) -> tuple[Bool[ndarray, " n"], Bool[ndarray, " n"]]:
     """Which results are far beyond the span of old data and of these others, and which alone are below 0.

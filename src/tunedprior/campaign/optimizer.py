@@ -14,44 +14,51 @@ from optuna.study import Study
 
 from tunedprior.acquisition.evaluation import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.old_sets import UNKNOWN, OldData, named, read_all, relations_of, report_of
+from tunedprior.average.old_sets import UNKNOWN, OldData, make_report, name_sources, parse_relations, read_sources
 from tunedprior.average.surrogate import Average
 from tunedprior.campaign import loaded
 from tunedprior.campaign.design import OLD_DATA, check_design
-from tunedprior.campaign.fitted import Cost, Fitted
-from tunedprior.campaign.identity import id_of_file, new_id
-from tunedprior.campaign.journal import SUGGEST, JournalEntry, Ledger, loaded_journal
-from tunedprior.campaign.kept_campaign import UNNAMED, KeptCampaign, kept_in, load, without_old_data
-from tunedprior.campaign.known_file import KnownFile
-from tunedprior.campaign.notebook import locked
+from tunedprior.campaign.fitted import Cost, FittedModels
+from tunedprior.campaign.identity import derive_file_id, draw_id
+from tunedprior.campaign.journal import SUGGEST, JournalEntry, Ledger, load_journal
+from tunedprior.campaign.kept_campaign import UNNAMED, StoredCampaign, drop_old_data, load_campaign, open_record
+from tunedprior.campaign.known_file import FileGuard
+from tunedprior.campaign.notebook import lock_method
 from tunedprior.campaign.pool import Pool
-from tunedprior.campaign.priors import AVERAGE, UNINFORMED, surrogates_for
-from tunedprior.campaign.records import InMemory, Record
-from tunedprior.campaign.saved import encoded
-from tunedprior.campaign.shadow import Shadow, shadow_of
-from tunedprior.campaign.sources import MadeWith, given, sources_of
+from tunedprior.campaign.priors import AVERAGE, UNINFORMED, make_surrogates
+from tunedprior.campaign.records import InMemoryRecord, Record
+from tunedprior.campaign.saved import encode_campaign_file
+from tunedprior.campaign.shadow import BaselineSuggestion, suggest_baseline
+from tunedprior.campaign.sources import Provenance, list_given_names, make_sources
 from tunedprior.campaign.study_record import StudyRecord
 from tunedprior.campaign.suggester import LEARNT, Suggester
-from tunedprior.campaign.summary import as_html, as_text, summarised
-from tunedprior.campaign.telling import Suggestion, pending_trial
+from tunedprior.campaign.summary import render_summary_html, render_summary_text, summarise_campaign
+from tunedprior.campaign.telling import Suggestion, get_pending_trial
 from tunedprior.campaign.viewer import Viewer
-from tunedprior.checks import flag, refuse_other_types, renamed, seeded, shown, whole
+from tunedprior.checks import (
+    check_flag,
+    check_positive_integer,
+    check_seed,
+    deprecate_argument,
+    format_value,
+    refuse_other_types,
+)
 from tunedprior.errors import InputError, StorageError
-from tunedprior.files import turn_to_write, write_atomically
-from tunedprior.insight.trust import TrustSoFar
+from tunedprior.files import lock_for_writing, write_atomically
+from tunedprior.insight.trust import TrustHistory
 from tunedprior.kernels import FreeKernel
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.aims import aims_of, refuse_names_of_parameters
+from tunedprior.problem.aims import make_goals, refuse_names_of_parameters
 from tunedprior.problem.goals import Goal
-from tunedprior.problem.history_table import Columns
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.history_table import HistoryColumns
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.old_data_report import OldDataReport
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, settings_of
-from tunedprior.studies.access import storage_of
+from tunedprior.problem.trials import History, collect_settings
+from tunedprior.studies.access import get_storage
 from tunedprior.studies.entry_log import ConflictError
-from tunedprior.studies.opening import opened
+from tunedprior.studies.opening import open_storage
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 # How often a suggestion is made again because somebody else was given the same at the same moment.
@@ -125,7 +132,7 @@ class Optimizer(Viewer):
     0.71
     """
 
-    @renamed("auxiliary", "old_data")
+    @deprecate_argument("auxiliary", "old_data")
     def __init__(
         self,
         space: Mapping[str, Description] | Space,
@@ -155,66 +162,66 @@ class Optimizer(Viewer):
         storage: str | BaseStorage | None = None,
         name: str = UNNAMED,
     ) -> None:
-        seed, ard = seeded(seed), flag(ard, "ard")
+        seed, ard = check_seed(seed), check_flag(ard, "ard")
         check_design(design)
-        space = Space.parse(space).constrained(constraints)
-        aims = aims_of(target, direction, objectives, requirements, preference, noise_std, log, limits)
+        space = Space.parse(space).add_constraints(constraints)
+        aims = make_goals(target, direction, objectives, requirements, preference, noise_std, log, limits)
         refuse_names_of_parameters(aims, space)
-        sets, objects = named(old_data), given(kernel=kernel, model=model, cost=cost)
-        relations = relations_of(relation, sets)
+        sets, objects = name_sources(old_data), list_given_names(kernel=kernel, model=model, cost=cost)
+        relations = parse_relations(relation, sets)
         if any(one != UNKNOWN for one in relations.values()) and prior != AVERAGE:
-            raise InputError(f"A relation to old data is for prior='average' alone; got prior={shown(prior)}.")
-        old = read_all(sets, space, aims)
+            raise InputError(f"A relation to old data is for prior='average' alone; got prior={format_value(prior)}.")
+        old = read_sources(sets, space, aims)
         others: dict[str, Surrogate] = {}
-        storage = None if storage is None else opened(storage)  # once: it looks at the whole schema
-        kept = None if storage is None else KeptCampaign.find(storage, name)
+        storage = None if storage is None else open_storage(storage)  # once: it looks at the whole schema
+        kept = None if storage is None else StoredCampaign.find(storage, name)
         if kept is not None:
             kept.refuse_other(space, aims)
-        learnt = kept.surrogates(space, aims) if kept is not None and not sets and model is None else None
+        learnt = kept.load_surrogates(space, aims) if kept is not None and not sets and model is None else None
         if model is None:
-            others = learnt or surrogates_for(
+            others = learnt or make_surrogates(
                 aims, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations
             )
-            model = others.pop(aims.main.target)
+            model = others.pop(aims.main.name)
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
                 "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
-                f"observations, such as TunedPrior(prior); got {type(model).__name__} {shown(model)}."
+                f"observations, such as TunedPrior(prior); got {type(model).__name__} {format_value(model)}."
             )
         elif sets or (prior, kernel, ard) != (AVERAGE, None, False):
             raise InputError(
                 "Give either a model, or old data with prior, kernel and ard: a model brings what it learnt with it."
             )
-        campaign_id = new_id() if kept is None else kept.saved.id
-        made_with = MadeWith(prior, ard, sources_of(sets, old), objects, relations, campaign_id)
+        campaign_id = draw_id() if kept is None else kept.saved.id
+        made_with = Provenance(prior, ard, make_sources(sets, old), objects, relations, campaign_id)
         if kept is not None and learnt is not None:
             made_with = kept.made_with
         suggester = Suggester(space, model, aims, acquisition, beta, initial, design, others, failures, cost)
         self._start(suggester, seed, made_with)
         if storage is not None:
-            self._record = kept_in(storage, name, suggester, seed, made_with, again=bool(sets))
-        self._report = report_of(old.values())
+            self._record = open_record(storage, name, suggester, seed, made_with, again=bool(sets))
+        self._report = make_report(old.values())
         if prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
             models = [one for one in (model, *others.values()) if isinstance(one, Average)]
-            used = {known.name for one in models for known in one.known}
-            self._report = self._report.with_unused(set(sets) - used if models else set())
+            used = {known.name for one in models for known in one.sources}
+            self._report = self._report.mark_unused(set(sets) - used if models else set())
 
     @classmethod
-    def of(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
+    def from_suggester(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
         """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
         refuse_other_types(suggester, Suggester, "suggester", "a Suggester, such as opt.suggester")
         made = cls.__new__(cls)
-        made._start(suggester, seeded(seed), MadeWith(AVERAGE, objects=("suggester",), id=new_id()))
+        made._start(suggester, check_seed(seed), Provenance(AVERAGE, objects=("suggester",), id=draw_id()))
         return made
 
-    def _start(self, suggester: Suggester, seed: int, made_with: MadeWith) -> None:
+    def _start(self, suggester: Suggester, seed: int, made_with: Provenance) -> None:
         self._suggester, self._seed, self._made_with = suggester, seed, made_with
-        self._record: Record = InMemory()
+        self._record: Record = InMemoryRecord()
         self._lock = RLock()
         self._report = OldDataReport()
-        self._columns, self._file = Columns.of(suggester.space, suggester.aims), KnownFile()
-        self._fitted: Fitted | None = None
-        self._trust: dict[str, TrustSoFar] = {}
+        self._columns, self._file = HistoryColumns.from_space(suggester.space, suggester.goals), FileGuard()
+        self._fitted: FittedModels | None = None
+        self._trust: dict[str, TrustHistory] = {}
 
     @property
     def study(self) -> Study | None:
@@ -223,7 +230,7 @@ class Optimizer(Viewer):
 
     # -- asking ----------------------------------------------------------------------------------------
 
-    @locked
+    @lock_method
     def ask(self, n: int | None = None, candidates: Any = None) -> Any:
         """The next setting to try, or with `n` a list of n to try side by side.
 
@@ -236,34 +243,36 @@ class Optimizer(Viewer):
         """
         if isinstance(n, pd.DataFrame | list):
             raise InputError("n is how many settings to give. Write ask(candidates=…) to pick from a list.")
-        n = None if n is None else whole(n, "n")
-        pool = None if candidates is None else self._suggester.pool(candidates)
+        n = None if n is None else check_positive_integer(n, "n")
+        pool = None if candidates is None else self._suggester.parse_candidates(candidates)
         if pool is not None and n is not None and n > len(pool):
             raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
         before = self._history
         settings: list[Setting] = []
         for _ in range(1 if n is None else n):
-            settings.append(self._suggest(_with_asked(before, settings), pool))
+            settings.append(self._suggest(_append_pending(before, settings), pool))
         for round_ in count():
-            after = _with_asked(before, settings)
+            after = _append_pending(before, settings)
             try:
                 numbers = self._record.commit(before, after, SUGGEST)  # all or nothing
                 break
             except ConflictError:
                 known, before = before, self._history
                 if round_ < _MOST_ROUNDS:
-                    settings = self._apart(settings, known, before, pool)
+                    settings = self._replace_taken(settings, known, before, pool)
         new = after.pending[len(before.pending) :]
         asked = [Suggestion(one.setting, numbers.get(one.id, one.id)) for one in new]
         return asked if n is not None else asked[0]
 
     def _suggest(self, history: History, pool: Pool | None) -> Setting:
         """The next setting to try after this history, which is what was told by now with more that is pending."""
-        under_way = settings_of(history.pending)
-        fitted = None if self._suggester.is_designing(history, under_way) else self._model()
+        under_way = collect_settings(history.pending)
+        fitted = None if self._suggester.is_designing(history, under_way) else self._fit_model()
         return self._suggester.suggest(history, under_way, self._seed, pool, fitted)
 
-    def _apart(self, settings: Sequence[Setting], known: History, now: History, pool: Pool | None) -> list[Setting]:
+    def _replace_taken(
+        self, settings: Sequence[Setting], known: History, now: History, pool: Pool | None
+    ) -> list[Setting]:
         """These settings, with others for those that somebody else was given nearly, or tried, meanwhile.
 
         Args:
@@ -273,39 +282,39 @@ class Optimizer(Viewer):
             pool: The candidates, if there are any.
         """
         box, before = self._suggester.surrogate.box, {one.id for one in known.trials}
-        new = settings_of([one for one in now.trials if one.id not in before])
+        new = collect_settings([one for one in now.trials if one.id not in before])
         found: list[Setting] = []
         for setting in settings:
-            at, taken = box.codes([dict(setting)]), [*new, *found]
-            again = bool(taken) and bool(is_near(at, codes_of_run(taken, box), self._suggester.lattice)[0])
-            found.append(self._suggest(_with_asked(now, found), pool) if again else setting)
+            at, taken = box.encode([dict(setting)]), [*new, *found]
+            again = bool(taken) and bool(is_near(at, encode_run_settings(taken, box), self._suggester.encoded_space)[0])
+            found.append(self._suggest(_append_pending(now, found), pool) if again else setting)
         return found
 
-    @locked
-    def shadow(self, setting: Setting, candidates: Any = None) -> Shadow:
+    @lock_method
+    def shadow(self, setting: Setting, candidates: Any = None) -> BaselineSuggestion:
         """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
 
         It is asked with all that was told by now, the same acquisition function, and what was already pending when
         this was asked for.
         """
-        trial = pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
-        return shadow_of(self._suggester, self._history, trial, self._seed, candidates)
+        trial = get_pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
+        return suggest_baseline(self._suggester, self._history, trial, self._seed, candidates)
 
     @property
-    @locked
+    @lock_method
     def summary(self) -> dict[str, str]:
         """Where it stands in a few words, by what they are about."""
-        return summarised(self._suggester, self._history, self._made_with)
+        return summarise_campaign(self._suggester, self._history, self._made_with)
 
     def __repr__(self) -> str:
-        return as_text(type(self).__name__, self.summary)
+        return render_summary_text(type(self).__name__, self.summary)
 
     def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, self.summary)
+        return render_summary_html(type(self).__name__, self.summary)
 
     # -- a whole campaign in one file ------------------------------------------------------------------
 
-    @locked
+    @lock_method
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
 
@@ -315,17 +324,17 @@ class Optimizer(Viewer):
         A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
         results may be in it. That is an `InputError`, unless `overwrite` is true.
         """
-        history, entries = self._record.complete
-        journal = Ledger(self.space, repr(str(path))).entries_for(entries)
-        content = encoded(self._suggester, self._seed, self._made_with, history, journal, path)
-        saved = KnownFile.of(path, content)
-        with turn_to_write(path):
+        history, entries = self._record.history_and_journal
+        journal = Ledger(self.space, repr(str(path))).encode_entries(entries)
+        content = encode_campaign_file(self._suggester, self._seed, self._made_with, history, journal, path)
+        saved = FileGuard.from_path(path, content)
+        with lock_for_writing(path):
             self._file.refuse_unknown(path, overwrite)
             try:
                 write_atomically(path, content)
             except OSError as error:
                 with suppress(OSError):
-                    self._file = saved if KnownFile.of(path) == saved else self._file
+                    self._file = saved if FileGuard.from_path(path) == saved else self._file
                 raise StorageError(
                     f"Saving {str(path)!r} failed ({error.strerror or error}). The file holds what it held before, or "
                     "all of it; nothing in memory was changed. Save it again, or to another place."
@@ -351,29 +360,29 @@ class Optimizer(Viewer):
                 that are functions (others go on, and more can be given); other arguments that are to be changed.
         """
         if isinstance(path, str) and "://" in path:
-            kept = load(path, options.pop("name", None))
-            saved = kept.saved if old_data is not None else without_old_data(kept.saved)
-            arguments = loaded.arguments_of(saved, path, old_data, options)
-            return cls(**arguments, storage=storage_of(kept.study), name=kept.study.study_name)
-        saved, known = loaded.read(path), KnownFile.of(path)
-        arguments = loaded.arguments_of(saved, path, old_data, options)
-        history, journal = loaded_journal(saved, path)
+            kept = load_campaign(path, options.pop("name", None))
+            saved = kept.saved if old_data is not None else drop_old_data(kept.saved)
+            arguments = loaded.build_arguments(saved, path, old_data, options)
+            return cls(**arguments, storage=get_storage(kept.study), name=kept.study.study_name)
+        saved, known = loaded.read_campaign(path), FileGuard.from_path(path)
+        arguments = loaded.build_arguments(saved, path, old_data, options)
+        history, journal = load_journal(saved, path)
         loaded.refuse_changed(saved, path)
         suggester = arguments.pop("suggester", None)
-        made = cls(**arguments) if suggester is None else cls.of(suggester, arguments["seed"])
+        made = cls(**arguments) if suggester is None else cls.from_suggester(suggester, arguments["seed"])
         loaded.warn_of_changes(saved, made.old_sources)
-        made._go_on(known, history, journal, saved.id or id_of_file(saved))
+        made._restore_state(known, history, journal, saved.id or derive_file_id(saved))
         return made
 
-    def _go_on(self, file: KnownFile, history: History, journal: list[JournalEntry], campaign_id: str) -> None:
+    def _restore_state(self, file: FileGuard, history: History, journal: list[JournalEntry], campaign_id: str) -> None:
         """Go on with what was in a file."""
         self._made_with = replace(self._made_with, id=campaign_id)
         self.resume(history)
-        self._file, self._record = file, InMemory(history, journal)
+        self._file, self._record = file, InMemoryRecord(history, journal)
 
 
-def _with_asked(history: History, settings: Sequence[Setting]) -> History:
+def _append_pending(history: History, settings: Sequence[Setting]) -> History:
     """The history with these settings pending."""
     for setting in settings:
-        history = history.asked(setting)
+        history = history.append_pending(setting)
     return history

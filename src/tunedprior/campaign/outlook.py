@@ -11,22 +11,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.posterior import moments
+from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.campaign.advice import EVEN, recommended, refuse_front
-from tunedprior.campaign.composing import probability_met
-from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.advice import EVEN, recommend_setting, refuse_front
+from tunedprior.campaign.composing import compute_feasibility_probability
+from tunedprior.campaign.fitted import FittedModels
 from tunedprior.campaign.pool import Pool
-from tunedprior.campaign.samples import in_units, sampled
+from tunedprior.campaign.samples import convert_to_utilities, sample_posterior
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
-from tunedprior.files.names import name_and_unit
-from tunedprior.numerics.isolation import LARGE, child_seed, computing
-from tunedprior.problem.aims import Aims
+from tunedprior.files.names import split_name_and_unit
+from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.goals import NO_LIMITS, Target
-from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.objective import Objective, encode_run_settings
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import in_words, settings_of
+from tunedprior.problem.trials import collect_settings, format_setting
 
 _EVERYWHERE = 384  # settings all over the space, among which the best may be
 _QUANTILE = 0.95
@@ -39,7 +39,7 @@ _SUGGESTED = frozenset(
 
 
 @dataclass(frozen=True)
-class Remaining:
+class RemainingGain:
     """What may still be gained on the recommended setting, in units of the response.
 
     Attributes:
@@ -85,33 +85,35 @@ class Replication:
 
     def __str__(self) -> str:
         verdict = "Repeat" if self.worthwhile else "Try something new rather than repeat"
-        return f"{verdict} {in_words(self.setting)} (gain {self.gain:.3g}, against {self.exploring:.3g})."
+        return f"{verdict} {format_setting(self.setting)} (gain {self.gain:.3g}, against {self.exploring:.3g})."
 
 
-def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float, pool: Pool | None = None) -> Remaining:
+def estimate_remaining(
+    suggester: Suggester, fitted: FittedModels, seed: int, more_than: float, pool: Pool | None = None
+) -> RemainingGain:
     """max_x u(f(x)) - u(f(recommended)), from samples of f at settings all over the space (or of all candidates)."""
-    aims = suggester.aims
+    aims = suggester.goals
     refuse_front(aims, "remaining")
     if aims.weights or not isinstance(fitted.model, MixtureOfProcesses):
         raise InputError("remaining is for a single objective, with prior='average'. Use recommend.")
-    if aims.requirements and aims.best(suggester.usable(fitted.history.told)) is None:
+    if aims.requirements and aims.find_best(suggester.keep_usable(fitted.history.told)) is None:
         raise InputError("Nothing that was tried meets what is required yet, so whatever does is a gain. Go on.")
-    best = recommended(suggester, fitted, seed, pool)
-    tried = settings_of(suggester.usable(fitted.history.told))
-    offered = suggester.space.sobol(_EVERYWHERE, child_seed(seed, len(fitted.history), 7))
+    best = recommend_setting(suggester, fitted, seed, pool)
+    tried = collect_settings(suggester.keep_usable(fitted.history.told))
+    offered = suggester.space.sobol(_EVERYWHERE, derive_seed(seed, len(fitted.history), 7))
     if pool is not None:
         offered = list(pool.settings)
-    settings = [best.setting, *_different([*tried[-_EVERYWHERE:], *offered], best.setting)]
-    with computing(len(fitted.history) >= LARGE), torch.no_grad():
-        codes = codes_of_run(settings, fitted.box)
+    settings = [best.setting, *_drop_duplicates([*tried[-_EVERYWHERE:], *offered], best.setting)]
+    with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
+        codes = encode_run_settings(settings, fitted.box)
         if pool is None and not suggester.space.constraints:
-            codes = torch.cat([codes, _around(codes[0], suggester.lattice.bounds, seed)])
-        met = probability_met(fitted, aims, codes) >= EVEN
+            codes = torch.cat([codes, _draw_around(codes[0], suggester.encoded_space.bounds, seed)])
+        met = compute_feasibility_probability(fitted, aims, codes) >= EVEN
         met[0] = True
         codes = codes[met]
-        samples = sampled(fitted.model, _thinned(fitted, aims, codes), seed)
-    utilities = in_units(aims.main, fitted.parts[fitted.main], samples)
-    limit, is_declared = _limit(aims.main, fitted)
+        samples = sample_posterior(fitted.model, _keep_promising(fitted, aims, codes), seed)
+    utilities = convert_to_utilities(aims.main, fitted.parts[fitted.main], samples)
+    limit, is_declared = _find_limit(aims.main, fitted)
     most = limit * aims.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
     # Nor more than lies between what is expected of the recommended setting and the limit.
@@ -122,11 +124,11 @@ def remaining(suggester: Suggester, fitted: Fitted, seed: int, more_than: float,
         gains, bound = within, bound_within
     elif bound_within < bound:
         way = "above" if aims.main.sign > 0 else "below"
-        caveat = f"at most {bound_within:.3g} if {aims.main.target} cannot be {way} {limit:g}"
-    return Remaining(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
+        caveat = f"at most {bound_within:.3g} if {aims.main.name} cannot be {way} {limit:g}"
+    return RemainingGain(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
 
 
-def _limit(response: Objective, fitted: Fitted) -> tuple[float, bool]:
+def _find_limit(response: Objective, fitted: FittedModels) -> tuple[float, bool]:
     """The best that a response can be, and whether that was given or declared by its name; infinite without a limit.
 
     A yield between 0 and 100 may be one in grams, so that a name without a unit suggests a limit and declares none.
@@ -134,34 +136,34 @@ def _limit(response: Objective, fitted: Fitted) -> tuple[float, bool]:
     none = response.sign * inf
     if isinstance(response.direction, Target):
         return none, False
-    low, high = fitted.parts[response.target].limits
+    low, high = fitted.parts[response.name].limits
     if (low, high) != NO_LIMITS:
         return (high if response.sign > 0 else low), True
-    told = np.array([response.value_of(trial) for trial in response.told(fitted.history.told)])
-    words = set(_WORD.findall(name_and_unit(response.target)[0].casefold()))
+    told = np.array([response.get_value(trial) for trial in response.select_measured(fitted.history.told)])
+    words = set(_WORD.findall(split_name_and_unit(response.name)[0].casefold()))
     if not words & _SUGGESTED or not ((told >= 0) & (told <= _PERCENT)).all():
         return none, False
     most = _PERCENT if told.max(initial=0.0) > 1 else 1.0
     return (most if response.sign > 0 else 0.0), False
 
 
-def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Replication:
+def evaluate_replication(suggester: Suggester, fitted: FittedModels, next_one: Setting) -> Replication:
     """The knowledge gradient of repeating each setting, and of trying the next new one.
 
     KG(x) = E[max_i E[f(x_i) | y at x]] - max_i E[f(x_i)], over the settings that were tried and the new one.
     """
     model = fitted.model
-    if not suggester.aims.is_plain or not isinstance(model, MixtureOfProcesses):
+    if not suggester.goals.is_plain or not isinstance(model, MixtureOfProcesses):
         raise InputError("replicate is for one response to be maximised or minimised, with prior='average'.")
-    tried = _different(settings_of(suggester.usable(fitted.history.told)), None)
+    tried = _drop_duplicates(collect_settings(suggester.keep_usable(fitted.history.told)), None)
     if not tried:
         raise InputError("replicate needs a result to repeat, and there is none of use so far. Ask for a new setting.")
-    with computing(len(fitted.history) >= LARGE), torch.no_grad():
-        codes = codes_of_run([*tried, next_one], fitted.box)
-        x, processes = model.box.inputs(codes), model.processes
-        explained = model.explained_by(x)
+    with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
+        codes = encode_run_settings([*tried, next_one], fitted.box)
+        x, processes = model.box.to_kernel_inputs(codes), model.processes
+        explained = model.whiten_cross_covariance(x)
         means = (explained.mT @ model.whitened).squeeze(-1)
-        covariance = (processes.covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
+        covariance = (processes.compute_covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
         noise = model.amplitude * processes.noise
         variance = covariance.diagonal(dim1=-2, dim2=-1) + noise[:, None]
         steps = covariance / variance.clamp_min(1e-12).sqrt()[:, None, :]  # s i x: what x teaches of i
@@ -175,26 +177,26 @@ def replication(suggester: Suggester, fitted: Fitted, next_one: Setting) -> Repl
     return Replication(dict(tried[chosen]), float(gains[chosen]), float(gains[-1]))
 
 
-def _around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: int) -> Float[Tensor, "n k"]:
+def _draw_around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: int) -> Float[Tensor, "n k"]:
     """Codes near one, where the maximum of a sample is most likely missed by settings all over the space."""
     steps = torch.randn(64, len(code), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     widths = torch.logspace(-2, -0.5, 64, dtype=torch.float64)[:, None]
     return (code + widths * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
 
 
-def _thinned(fitted: Fitted, aims: Aims, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
+def _keep_promising(fitted: FittedModels, aims: Goals, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
     """The first of the settings and, of many, those that may be best: with the largest mean and three deviations."""
     most = 2 * _EVERYWHERE
     if len(codes) <= most:
         return codes
-    mean, variance = moments(fitted.model, codes)
-    low, high = aims.main.target_in(fitted.observations)
+    mean, variance = predict_moments(fitted.model, codes)
+    low, high = aims.main.scale_target(fitted.observations)
     hope = mean if low == torch.inf else -(mean - (low + high) / 2).abs()
     best = (hope + 3 * variance.sqrt())[1:].topk(most).indices + 1
     return codes[torch.cat([torch.zeros(1, dtype=torch.int64), best])]
 
 
-def _different(settings: Sequence[Setting], but: Setting | None) -> list[Setting]:
+def _drop_duplicates(settings: Sequence[Setting], but: Setting | None) -> list[Setting]:
     seen: dict[Any, Setting] = {repr(sorted(one.items())): one for one in settings}
     if but is not None:
         seen.pop(repr(sorted(but.items())), None)

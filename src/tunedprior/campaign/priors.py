@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 
-from tunedprior.algorithm1.pretraining import pretrain_or_warn, usable_or_warn
+from tunedprior.algorithm1.pretraining import check_weight_prior, pretrain_or_warn
 from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import Read, common_box, learn, turned_round
+from tunedprior.average.old_sets import LoadedSource, find_reversed_sources, fit_sources, make_common_box
 from tunedprior.average.surrogate import Average
-from tunedprior.beliefs import UninformedBelief, beliefs
+from tunedprior.beliefs import UninformedBelief, list_beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import Goal
 from tunedprior.problem.space import Space
@@ -24,14 +24,14 @@ AVERAGE, UNINFORMED = "average", UninformedBelief.name
 AS_PRINTED = "as printed"
 
 
-def prior_names() -> tuple[str, ...]:
+def list_prior_names() -> tuple[str, ...]:
     """What `Optimizer(prior=…)` takes."""
-    return (AVERAGE, *(one.name for one in beliefs() if one.stands_alone), AS_PRINTED)
+    return (AVERAGE, *(one.name for one in list_beliefs() if one.stands_alone), AS_PRINTED)
 
 
-def surrogate_for(
+def make_surrogate(
     prior: str,
-    old: Mapping[str, Read],
+    old: Mapping[str, LoadedSource],
     space: Space,
     *,
     kernel: FreeKernel | None = None,
@@ -44,29 +44,29 @@ def surrogate_for(
     """The model that the prior stands for; the plain process where there is no old data, or none that says anything.
 
     Args:
-        prior: One of `prior_names()`.
-        old: Old data sets by name, as `read_all` gives them.
+        prior: One of `list_prior_names()`.
+        old: Old data sets by name, as `read_sources` gives them.
         space: What may be set on the new device.
         kernel: The free kernel that learns; None: `SquaredExponential`, for the average at several length-scales.
         ard: Whether the kernel of "reweighted" (or "as printed") has one length-scale per input. The average always
             tries both.
         seed: Of random choices of rows.
-        relations: What the user knows of each old data set (see `relations_of`).
+        relations: What the user knows of each old data set (see `parse_relations`).
         direction: Which way is better, or a target.
         within: The box of the model; the one around the space and this old data, when left out.
     """
-    if not isinstance(prior, str) or prior not in prior_names():
-        raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
+    if not isinstance(prior, str) or prior not in list_prior_names():
+        raise InputError(f"prior must be one of {', '.join(list_prior_names())}; got {format_value(prior)}.")
     if kernel is not None:
         refuse_other_kernels(kernel)
-    plain = Average.plain(space) if within is None else Average(within, (), axes=within.kernel_axes(space))
+    plain = Average.make_plain(space) if within is None else Average(within, (), axes=within.make_kernel_axes(space))
     if not old or prior == UNINFORMED:
         return plain
-    as_printed, turned = prior == AS_PRINTED, turned_round(old, direction)
+    as_printed, turned = prior == AS_PRINTED, find_reversed_sources(old, direction)
     if as_printed or prior == ReweightedBelief.name or kernel is not None:
-        one = _the_only(old, prior, kernel is not None)
+        one = _get_only_set(old, prior, kernel is not None)
         if isinstance(one, WeightPrior):
-            learnt = usable_or_warn(one, space)
+            learnt = check_weight_prior(one, space)
         else:
             learnt = pretrain_or_warn(one, space, kernel=kernel, ard=ard, as_printed=as_printed, seed=seed)
         if learnt is None:
@@ -74,17 +74,17 @@ def surrogate_for(
         if as_printed or prior == ReweightedBelief.name:
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
-    box, known = learn(old, space, seed, relations, direction, within, turned)
+    box, known = fit_sources(old, space, seed, relations, direction, within, turned)
     if not known:
         return plain
-    axes = box.kernel_axes(space)
+    axes = box.make_kernel_axes(space)
     return Average(box, known, axes=axes) if prior == AVERAGE else Average(box, known, (prior,), True, axes)
 
 
-def surrogates_for(
-    aims: Aims,
+def make_surrogates(
+    aims: Goals,
     prior: str,
-    old: Mapping[str, Mapping[str, Read]],
+    old: Mapping[str, Mapping[str, LoadedSource]],
     space: Space,
     *,
     kernel: FreeKernel | None = None,
@@ -93,13 +93,13 @@ def surrogates_for(
     relations: Mapping[str, str] | None = None,
     within: Box | None = None,
 ) -> dict[str, Surrogate]:
-    """A model for each response, by name; several of them share one box (see `surrogate_for`)."""
+    """A model for each response, by name; several of them share one box (see `make_surrogate`)."""
     if within is None and len(aims.responses) > 1:
-        within = common_box(old.values(), space)
+        within = make_common_box(old.values(), space)
     return {
-        one.target: surrogate_for(
+        one.name: make_surrogate(
             prior,
-            old[one.target],
+            old[one.name],
             space,
             kernel=kernel,
             ard=ard,
@@ -112,11 +112,11 @@ def surrogates_for(
     }
 
 
-def _the_only(old: Mapping[str, Read], prior: str, own_kernel: bool) -> Read:
+def _get_only_set(old: Mapping[str, LoadedSource], prior: str, own_kernel: bool) -> LoadedSource:
     if len(old) > 1:
         what = "A kernel of your own" if own_kernel else f"prior={prior!r}"
         raise InputError(
-            f"{what} learns from one old data set; got {len(old)} ({listed(old)}). "
+            f"{what} learns from one old data set; got {len(old)} ({format_list(old)}). "
             "Join them into one table, or use prior='average' without kernel=."
         )
     return next(iter(old.values()))

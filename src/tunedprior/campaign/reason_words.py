@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tunedprior.insight.reasons import DESIGN, MODEL, NOBODY, OLD_DATA
-from tunedprior.lessons.shown import percent, short
-from tunedprior.problem.aims import Aims
+from tunedprior.lessons.shown import format_percent, format_value
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.goals import Target
 from tunedprior.problem.old_data import UNNAMED
-from tunedprior.problem.trials import Trial, in_words
+from tunedprior.problem.trials import Trial, format_setting
 
 if TYPE_CHECKING:
-    from tunedprior.campaign.explaining import Asked
+    from tunedprior.campaign.explaining import SettingExplainer
 
 # Shares of settings from which one is among the first of them, or among the last.
 _MUCH, _LITTLE = 0.8, 0.2
@@ -43,42 +43,46 @@ _OWNERS = {
 _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 
 
-def in_sentences(
-    asked: "Asked", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
+def describe_reasons(
+    asked: "SettingExplainer", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
 ) -> list[str]:
     """All there is to say, most important first."""
     return [
-        *in_brief(asked, expected),
-        *_beliefs(asked, beliefs),
-        *_old(old),
-        *_plain(asked),
-        *_nearest(asked, nearest),
+        *summarise_reasons(asked, expected),
+        *_describe_beliefs(asked, beliefs),
+        *_describe_old_data(old),
+        *_describe_baseline(asked),
+        *_describe_nearest(asked, nearest),
     ]
 
 
-def in_brief(asked: "Asked", expected: pd.DataFrame) -> list[str]:
+def summarise_reasons(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
     """What people want to know first: what chose the setting, what is expected, what it may gain, how sure that is."""
     return [
-        *_origin(asked),
-        *_expectation(asked, expected),
-        *_gain(asked),
-        *_why(asked),
-        *_requirements(asked),
+        *_describe_origin(asked),
+        *_describe_expectation(asked, expected),
+        *_describe_gain(asked),
+        *_describe_rank(asked),
+        *_describe_requirements(asked),
     ]
 
 
-def _origin(asked: "Asked") -> list[str]:
-    trial, at = asked.trial, in_words(asked.setting)
+def _describe_origin(asked: "SettingExplainer") -> list[str]:
+    trial, at = asked.trial, format_setting(asked.setting)
     if trial is None:
-        off = asked.suggester.space.violated(asked.setting) if asked.suggester.space.offers(asked.setting) else ()
+        off = (
+            asked.suggester.space.find_violated(asked.setting)
+            if asked.suggester.space.is_in_domain(asked.setting)
+            else ()
+        )
         broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
         return [f"{at} was not suggested.{broken}"]
     said = f"Trial {trial.id} ({at})"
     if not trial.is_pending:
         results = [
-            f"{one.target} = {short(one.value_of(trial))}"
-            for one in asked.suggester.aims.responses
-            if not isnan(one.value_of(trial))
+            f"{one.name} = {format_value(one.get_value(trial))}"
+            for one in asked.suggester.goals.responses
+            if not isnan(one.get_value(trial))
         ]
         said += f", of which came {', '.join(results)}," if results else ", which failed,"
     if asked.origin == OLD_DATA:
@@ -99,23 +103,25 @@ def _origin(asked: "Asked") -> list[str]:
     return [f"{said} was not suggested."]
 
 
-def _expectation(asked: "Asked", expected: pd.DataFrame) -> list[str]:
+def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
     if not len(expected):
         if not len(asked.history):
             return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
         return ["No response was measured yet, so nothing can be expected of it."]
     return [
-        f"Expected is {row['response']} = {short(row['mean'])} (95 % between {short(row['low'])} and "
-        f"{short(row['high'])}; a measurement between {short(row['measured_low'])} and {short(row['measured_high'])})."
+        f"Expected is {row['response']} = {format_value(row['mean'])} (95 % between {format_value(row['low'])} and "
+        f"{format_value(row['high'])}; a measurement between {format_value(row['measured_low'])} and "
+        f"{format_value(row['measured_high'])})."
         for row in expected.to_dict("records")
     ]
 
 
-def _gain(asked: "Asked") -> list[str]:
-    chances, aims = asked.chances, asked.suggester.aims
-    if not isnan(chances.better) and chances.best is None:
+def _describe_gain(asked: "SettingExplainer") -> list[str]:
+    chances, aims = asked.improvement, asked.suggester.goals
+    if not isnan(chances.probability_better) and chances.best is None:
         return [
-            f"With probability {percent(chances.better)} it is a new trade-off: no result so far is at least as good "
+            f"With probability {format_percent(chances.probability_better)} it is a new trade-off: no result so "
+            "far is at least as good "
             "in every objective."
         ]
     if chances.best is None:
@@ -126,53 +132,58 @@ def _gain(asked: "Asked") -> list[str]:
     best = f"trial {chances.best.id}"
     if aims.weights:
         return [
-            f"By the preference it is better than the best so far ({best}) with probability {percent(chances.better)}; "
-            f"the expected gain is {short(chances.gain)}."
+            f"By the preference it is better than the best so far ({best}) with probability "
+            f"{format_percent(chances.probability_better)}; "
+            f"the expected gain is {format_value(chances.gain)}."
         ]
-    value, wanted = aims.main.value_of(chances.best), aims.main.direction
+    value, wanted = aims.main.get_value(chances.best), aims.main.direction
     if isinstance(wanted, Target):
         return [
-            f"The closest so far is {short(value)} ({best}), {short(-wanted.utility(value))} from what is wanted "
-            f"({wanted}). It comes closer with probability {percent(chances.better)}; expected is "
-            f"{short(chances.gain)} closer."
+            f"The closest so far is {format_value(value)} ({best}), "
+            f"{format_value(-wanted.compute_utility(value))} from what is wanted "
+            f"({wanted}). It comes closer with probability {format_percent(chances.probability_better)}; expected is "
+            f"{format_value(chances.gain)} closer."
         ]
     return [
-        f"The best so far is {short(value)} ({best}). It is better than that with probability "
-        f"{percent(chances.better)}; the expected gain is {short(chances.gain)}."
+        f"The best so far is {format_value(value)} ({best}). It is better than that with probability "
+        f"{format_percent(chances.probability_better)}; the expected gain is {format_value(chances.gain)}."
     ]
 
 
-def _why(asked: "Asked") -> list[str]:
+def _describe_rank(asked: "SettingExplainer") -> list[str]:
     if asked.ranks is None:
         return []
     hope, doubt = asked.ranks
-    promising = _among(hope, "among the most promising", "among the least promising", "promising")
-    certain = _among(1 - doubt, "among the most certain", "among the least certain", "certain")
+    promising = _format_rank(hope, "among the most promising", "among the least promising", "promising")
+    certain = _format_rank(1 - doubt, "among the most certain", "among the least certain", "certain")
     return [f"Of all settings it is {promising}, and its outcome is {certain}."]
 
 
-def _among(share: float, most: str, least: str, kind: str) -> str:
+def _format_rank(share: float, most: str, least: str, kind: str) -> str:
     """Where a setting stands, by the share of settings that it surpasses."""
     if share >= _MUCH:
         return most
     return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
 
 
-def _requirements(asked: "Asked") -> list[str]:
-    if asked.fitted is None or not (asked.suggester.aims.requirements or asked.fitted.works is not None):
+def _describe_requirements(asked: "SettingExplainer") -> list[str]:
+    if asked.fitted is None or not (asked.suggester.goals.requirements or asked.fitted.success_model is not None):
         return []
-    required = ", ".join(map(str, asked.suggester.aims.requirements))
-    works = "works" if asked.fitted.works is not None else ""
+    required = ", ".join(map(str, asked.suggester.goals.requirements))
+    works = "works" if asked.fitted.success_model is not None else ""
     meets = f"meets what is required ({required})" if required else ""
-    return [f"A run there {' and '.join(filter(None, (works, meets)))} with probability {percent(asked.probability)}."]
+    return [
+        f"A run there {' and '.join(filter(None, (works, meets)))} with probability "
+        f"{format_percent(asked.probability)}."
+    ]
 
 
-def _beliefs(asked: "Asked", beliefs: pd.DataFrame) -> list[str]:
+def _describe_beliefs(asked: "SettingExplainer", beliefs: pd.DataFrame) -> list[str]:
     said = []
-    several = len(asked.suggester.aims.responses) > 1
+    several = len(asked.suggester.goals.responses) > 1
     for response, trust in asked.trust.items():
         rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
-        named = [_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
+        named = [_format_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
         of = f" of {response}" if several else ""
         told = "rests on" if len(asked.history) else "will begin with"
         said.append(
@@ -185,98 +196,101 @@ def _beliefs(asked: "Asked", beliefs: pd.DataFrame) -> list[str]:
     return said
 
 
-def _belief(row: Mapping[Any, Any]) -> str:
+def _format_belief(row: Mapping[Any, Any]) -> str:
     of = f" of {row['old data']}" if row["old data"] else ""
     meaning = _MEANINGS.get(row["belief"], "")
-    return f"{percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
+    return f"{format_percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
 
 
-def origins_in_words(results: Mapping[str, Sequence[Trial]], aims: Aims) -> str:
+def describe_origins(results: Mapping[str, Sequence[Trial]], aims: Goals) -> str:
     """How many results old data alone, the design and the model gave, the best of each, and how these compare.
 
     Empty if none was at a setting that old data chose alone: then it acts through the model, and trust says how much.
     """
     if not results.get(OLD_DATA):
         return ""
-    total, best = sum(map(len, results.values())), {name: _best_of(trials, aims) for name, trials in results.items()}
+    total, best = sum(map(len, results.values())), {name: _find_best(trials, aims) for name, trials in results.items()}
     each = [
         f"{chose} {len(results[name])}{f' of {total}' if name == OLD_DATA else ''}"
-        f"{'' if aims.has_front else f' ({_best_in_words(best[name], aims)})'}"
+        f"{'' if aims.has_front else f' ({_format_best(best[name], aims)})'}"
         for name, chose in _CHOSE.items()
         if name in results
     ]
     said = f"{'; '.join(each)}."
     if aims.has_front:
-        front = {one.id for one in aims.front([trial for trials in results.values() for trial in trials])}
+        front = {one.id for one in aims.find_front([trial for trials in results.values() for trial in trials])}
         own = sum(one.id in front for one in results[OLD_DATA])
         return f"{said} Old data alone chose {own} of the {len(front)} best trade-offs."
-    return f"{said} {_compared_origins(best, aims)}".strip()
+    return f"{said} {_compare_origins(best, aims)}".strip()
 
 
-def _best_of(trials: Sequence[Trial], aims: Aims) -> Trial | None:
-    return None if aims.has_front else aims.best(trials)
+def _find_best(trials: Sequence[Trial], aims: Goals) -> Trial | None:
+    return None if aims.has_front else aims.find_best(trials)
 
 
-def _best_in_words(best: Trial | None, aims: Aims) -> str:
-    return "none that counts" if best is None else f"best {short(aims.main.value_of(best))}, trial {best.id}"
+def _format_best(best: Trial | None, aims: Goals) -> str:
+    return "none that counts" if best is None else f"best {format_value(aims.main.get_value(best))}, trial {best.id}"
 
 
-def _compared_origins(best: Mapping[str, Trial | None], aims: Aims) -> str:
+def _compare_origins(best: Mapping[str, Trial | None], aims: Goals) -> str:
     """What gave the best so far, and how what old data chose compares with the design."""
-    found = {name: aims.worth(one) for name, one in best.items() if one is not None}
+    found = {name: aims.compute_worth(one) for name, one in best.items() if one is not None}
     if not found:
         return ""
     first = max(found, key=lambda name: found[name])
     said = f"The best so far is {_OWNERS[first]}."
     if OLD_DATA in found and DESIGN in found:
         by = found[OLD_DATA] - found[DESIGN]
-        how = "as good as" if by == 0 else f"{short(abs(by))} {'better' if by > 0 else 'worse'} than"
+        how = "as good as" if by == 0 else f"{format_value(abs(by))} {'better' if by > 0 else 'worse'} than"
         said += f" What old data chose alone is {how} the best of the design."
     return said
 
 
-def _old(old: pd.DataFrame) -> list[str]:
+def _describe_old_data(old: pd.DataFrame) -> list[str]:
     said = []
     several = old["response"].nunique() > 1
     for row in old.to_dict("records"):
         name = str(row["old data"])
         about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
         of = f" of {row['response']}" if several else ""
-        compared = f"{_compared(row['share below'])} of all settings"
+        compared = f"{_format_share(row['share below'])} of all settings"
         if isnan(row["expected"]):
             said.append(
                 f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
             )  # pass and fail: no number
         else:
-            said.append(f"{about} expects {short(row['expected'])}{of} there, in its own units; that is {compared}.")
+            said.append(
+                f"{about} expects {format_value(row['expected'])}{of} there, in its own units; that is {compared}."
+            )
     return said
 
 
-def _compared(below: float) -> str:
+def _format_share(below: float) -> str:
     if below >= _HIGHEST or below <= _LOWEST:
         return f"among the {'highest' if below >= _HIGHEST else 'lowest'}"
-    return f"more than at {percent(below)}" if below >= 0.5 else f"less than at {percent(1 - below)}"
+    return f"more than at {format_percent(below)}" if below >= 0.5 else f"less than at {format_percent(1 - below)}"
 
 
-def _plain(asked: "Asked") -> list[str]:
+def _describe_baseline(asked: "SettingExplainer") -> list[str]:
     shadow = asked.shadow
     if shadow is None:
         return []
     if shadow.distance < 1e-9:
         return ["Plain optimisation, without old data, would have suggested the same."]
     return [
-        f"Plain optimisation, without old data, would have suggested {in_words(shadow.setting)} instead, "
-        f"{percent(shadow.distance)} of the way across the space."
+        f"Plain optimisation, without old data, would have suggested {format_setting(shadow.setting)} instead, "
+        f"{format_percent(shadow.distance)} of the way across the space."
     ]
 
 
-def _nearest(asked: "Asked", nearest: pd.DataFrame) -> list[str]:
+def _describe_nearest(asked: "SettingExplainer", nearest: pd.DataFrame) -> list[str]:
     if not len(nearest):
         return []
     row = nearest.iloc[0]
-    names = [one.target for one in asked.suggester.aims.responses if not isnan(row[one.target])]
-    came = ", ".join(f"{name} = {short(float(row[name]))}" for name in names) or "failed"
+    names = [one.name for one in asked.suggester.goals.responses if not isnan(row[one.name])]
+    came = ", ".join(f"{name} = {format_value(float(row[name]))}" for name in names) or "failed"
     return [
-        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), {percent(row['distance'])} of the way "
+        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), "
+        f"{format_percent(row['distance'])} of the way "
         "across the space."
     ]

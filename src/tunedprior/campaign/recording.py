@@ -11,21 +11,21 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.campaign.identity import id_in
-from tunedprior.campaign.measured import Measured
+from tunedprior.campaign.identity import parse_id
+from tunedprior.campaign.measured import Measurement
 from tunedprior.campaign.sources import OldSource
 from tunedprior.campaign.telling import Run, Suggestion
-from tunedprior.checks import MOST_COLUMNS, listed
+from tunedprior.checks import MOST_COLUMNS, format_list
 from tunedprior.errors import InputError
-from tunedprior.files import ReadTable, is_blank
-from tunedprior.files.units import contradict
+from tunedprior.files import ReadTable, is_unmeasured
+from tunedprior.files.units import are_different_units
 from tunedprior.problem.box import Box
-from tunedprior.problem.history_reading import trials_by_row
-from tunedprior.problem.history_table import Columns
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.history_reading import parse_trials
+from tunedprior.problem.history_table import HistoryColumns
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.parameters import Numeric, Parameter, is_missing
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import CANCELLED, History, Trial, in_words, same_setting
+from tunedprior.problem.trials import CANCELLED, History, Trial, format_setting, is_same_setting
 
 _SAY_AS_RUN = " (--as-run)"
 _WHAT = "The table of results"
@@ -36,7 +36,7 @@ _ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordReport:
     """What became of a table of results.
 
     Attributes:
@@ -51,7 +51,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoReport:
     """What was taken back.
 
     Attributes:
@@ -65,7 +65,7 @@ class Undone:
     now: Trial
 
     @property
-    def again(self) -> Suggestion | None:
+    def reopened_suggestion(self) -> Suggestion | None:
         """Its suggestion, if it is pending again under its number."""
         return Suggestion(self.now.setting, self.now.id) if self.now.is_pending else None
 
@@ -85,7 +85,7 @@ class ResultSheet:
         own: Whether rows without a trial's number are taken, as runs that nobody suggested.
     """
 
-    columns: Columns
+    columns: HistoryColumns
     space: Space
     box: Box
     history: History
@@ -93,48 +93,48 @@ class ResultSheet:
     skip_recorded: bool = False
     own: bool = True
 
-    def read(self, given: ReadTable, direction: str) -> tuple[Run | None, Recorded]:
+    def read(self, given: ReadTable, direction: str) -> tuple[Run | None, RecordReport]:
         """What is to be told (None if nothing is new), and what is not; an `InputError` names rows that are wrong."""
         self._refuse_other_files(given)
-        table = self._completed(given.table)
-        rows = trials_by_row(table, self.columns, self.space, given.where, direction, self._wrong, _WHAT)
-        rows = {number: trial for number, trial in rows.items() if not self._stays_cancelled(trial)}
+        table = self._fill_columns(given.table)
+        rows = parse_trials(table, self.columns, self.space, given.format_place, direction, self._find_problems, _WHAT)
+        rows = {number: trial for number, trial in rows.items() if not self._is_still_cancelled(trial)}
         told = {number: trial for number, trial in rows.items() if not trial.is_pending}
-        new = [trial for trial in told.values() if self._recorded_as(trial) is None]
-        skipped = [found.id for trial in told.values() if (found := self._recorded_as(trial)) is not None]
+        new = [trial for trial in told.values() if self._find_same_result(trial) is None]
+        skipped = [found.id for trial in told.values() if (found := self._find_same_result(trial)) is not None]
         still_open = [trial.id for trial in rows.values() if trial.is_pending]
         if not told:
-            responses = listed((self.columns.response, *self.columns.others.values()))
+            responses = format_list((self.columns.response, *self.columns.others.values()))
             raise InputError(
                 f"{_WHAT} ({given.origin}) has no result yet. Fill in {responses}, or write failed there; leave rows "
                 "that are still to be run as they are."
             )
-        return (_run(new) if new else None), Recorded(tuple(new), tuple(still_open), tuple(skipped))
+        return (_make_run(new) if new else None), RecordReport(tuple(new), tuple(still_open), tuple(skipped))
 
     def _refuse_other_files(self, given: ReadTable) -> None:
         """An `InputError` for a file that is no table of results at all, such as notes."""
         if not set(map(str, given.table.columns)) & set(self.columns.names):
             columns = self.columns
-            wanted = listed((columns.trial, *columns.parameters, columns.response), MOST_COLUMNS)
-            there = listed(map(repr, given.table.columns), MOST_COLUMNS) or "none"
+            wanted = format_list((columns.trial, *columns.parameters, columns.response), MOST_COLUMNS)
+            there = format_list(map(repr, given.table.columns), MOST_COLUMNS) or "none"
             raise InputError(
                 f"{_WHAT} ({given.origin}) has none of the columns {wanted}; it has {there}. Is it the right file? A "
                 "sheet to fill in is written by: tunedprior suggest CAMPAIGN -o next.xlsx"
             )
 
-    def _completed(self, table: pd.DataFrame) -> pd.DataFrame:
+    def _fill_columns(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with the columns that follow from others: settings of known trials, whether it was asked for."""
         columns, table = self.columns, table.copy()
         unknown_first = sorted(map(str, table.columns), key=lambda name: name in columns.names)
-        there = listed(unknown_first, MOST_COLUMNS)  # what is missing may be there under another name
+        there = format_list(unknown_first, MOST_COLUMNS)  # what is missing may be there under another name
         if columns.trial not in table.columns:
             table[columns.trial] = None
         missing = [name for name in columns.parameters if name not in table.columns]
         pending = {trial.id: trial for trial in self.history.awaited}
-        numbers = [_whole(cell) for cell in table[columns.trial]]
+        numbers = [_parse_number(cell) for cell in table[columns.trial]]
         if missing and not all(number in pending for number in numbers):
             for cell, number in zip(table[columns.trial], numbers, strict=True):
-                if number is None and not is_blank(cell):
+                if number is None and not is_unmeasured(cell):
                     raise InputError(
                         f"{_WHAT}: {columns.trial} is {cell!r}, which is no trial's number: remove the row if it is a "
                         "total."
@@ -143,17 +143,20 @@ class ResultSheet:
             told = [str(one.id) for one in self.history.told if str(one.id) in unknown]
             if told:
                 raise InputError(
-                    f"Trial {listed(told)} is recorded already. To correct it, amend it; to record another run of it, "
-                    f"give {listed(missing)} too, and no number."
+                    f"Trial {format_list(told)} is recorded already. To correct it, amend it; to record another "
+                    "run of it, "
+                    f"give {format_list(missing)} too, and no number."
                 )
             if unknown:
                 raise InputError(
-                    f"No open suggestion has the number {listed(unknown)}; there are {listed(self._open) or 'none'}. "
-                    f"For a run of your own give {listed(missing)} too, and no number."
+                    f"No open suggestion has the number {format_list(unknown)}; there are "
+                    f"{format_list(self._open_numbers) or 'none'}. "
+                    f"For a run of your own give {format_list(missing)} too, and no number."
                 )
             raise InputError(
-                f"{_WHAT} needs the columns {listed(columns.parameters)}, or the number of an open suggestion in the "
-                f"column {columns.trial!r}; {listed(missing)} is missing (there are {there})."
+                f"{_WHAT} needs the columns {format_list(columns.parameters)}, or the number of an open "
+                "suggestion in the "
+                f"column {columns.trial!r}; {format_list(missing)} is missing (there are {there})."
             )
         for name in missing:
             table[name] = [None if number is None else pending[number].setting[name] for number in numbers]
@@ -163,112 +166,115 @@ class ResultSheet:
         absent = [name for name in responses if name not in table.columns]
         says_failed = [str(cell).strip().casefold() in ("failed", "fail") for cell in table[columns.state]]
         if len(absent) == len(responses) and not all(says_failed):
-            raise InputError(f"{_WHAT} needs a column for {listed(responses)}; there are {there}.")
+            raise InputError(f"{_WHAT} needs a column for {format_list(responses)}; there are {there}.")
         for name in absent:
             table[name] = None
         if columns.asked not in table.columns:
             table[columns.asked] = [number is not None for number in numbers]
         return table
 
-    def _wrong(self, found: Mapping[int, Trial]) -> dict[int, str]:
+    def _find_problems(self, found: Mapping[int, Trial]) -> dict[int, str]:
         problems: dict[int, str] = {}
         for row, trial in found.items():
             wrong = (
-                self._not_suggested(trial)
-                or self._not_open(trial)
-                or self._of_another(trial)
-                or self._recorded_before(trial)
-                or self._not_offered(trial)
-                or self._far_from_suggested(trial)
+                self._check_number_given(trial)
+                or self._check_number_open(trial)
+                or self._check_number_matches(trial)
+                or self._check_not_recorded(trial)
+                or self._check_offered(trial)
+                or self._check_near_suggestion(trial)
             )
             if wrong:
                 problems[row] = wrong
         return problems
 
     @property
-    def _known(self) -> dict[int, Trial]:
+    def _known_trials(self) -> dict[int, Trial]:
         """The trials that a row may be of, by number."""
         return {one.id: one for one in (*self.history.awaited, *self.history.told)}
 
     @property
-    def _open(self) -> list[int]:
+    def _open_numbers(self) -> list[int]:
         """The numbers of open suggestions."""
         return [trial.id for trial in self.history.pending]
 
-    def _stays_cancelled(self, trial: Trial) -> bool:
+    def _is_still_cancelled(self, trial: Trial) -> bool:
         """Whether the row is of a suggestion that was cancelled, and says nothing new of it."""
         nothing = trial.is_pending or trial.set_aside == CANCELLED
-        return nothing and any(one.id == trial.id for one in self.history.cancelled_ones)
+        return nothing and any(one.id == trial.id for one in self.history.cancelled_trials)
 
-    def _not_suggested(self, trial: Trial) -> str:
+    def _check_number_given(self, trial: Trial) -> str:
         if trial.id or self.own:
             return ""
         return "has no trial's number. Give it that of its suggestion, or say that these are runs of your own (--own)"
 
-    def _of_another(self, trial: Trial) -> str:
+    def _check_number_matches(self, trial: Trial) -> str:
         """Whether the row has the number of one trial and the settings of another, as when one column was sorted."""
-        named = self._known.get(trial.id)
-        if named is None or any(same_setting(one, trial.setting) for one in (named.setting, named.suggested)):
+        named = self._known_trials.get(trial.id)
+        if named is None or any(is_same_setting(one, trial.setting) for one in (named.setting, named.suggested)):
             return ""
         for one in self.history.pending:
-            if same_setting(one.setting, trial.setting):
+            if is_same_setting(one.setting, trial.setting):
                 return f"has the number of trial {trial.id} and the settings of trial {one.id}. Correct one of the two"
         return ""
 
-    def _far_from_suggested(self, trial: Trial) -> str:
+    def _check_near_suggestion(self, trial: Trial) -> str:
         """Whether the row is hardly a run of its suggestion: it may be of another campaign, which counts from 1 too."""
-        named = self._known.get(trial.id)
+        named = self._known_trials.get(trial.id)
         if self.as_run or named is None or named.suggested is None:
             return ""
         near = (named.suggested, named.setting)  # what is recorded may have been run far away, and been said to be
-        far = [self._far_apart(trial.setting, one) for one in near]
+        far = [self._list_far_parameters(trial.setting, one) for one in near]
         if not all(far):
             return ""
         return (
-            f"has {in_words(trial.setting)}, and trial {trial.id} was suggested with {in_words(named.suggested)}, "
-            f"which is far from it in {listed(far[0])}. Is it the sheet of another campaign? Record it there. If not, "
+            f"has {format_setting(trial.setting)}, and trial {trial.id} was suggested with "
+            f"{format_setting(named.suggested)}, "
+            f"which is far from it in {format_list(far[0])}. Is it the sheet of another campaign? Record it "
+            "there. If not, "
             f"correct it, or say that it was run like that{_SAY_AS_RUN}"
         )
 
-    def _far_apart(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    def _list_far_parameters(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
         known = [parameter for parameter in self.space.parameters if parameter.name in other]
         return [each.name for each in known if _are_far(each, one[each.name], other[each.name])]
 
-    def _not_open(self, trial: Trial) -> str:
+    def _check_number_open(self, trial: Trial) -> str:
         """Why nothing can be told of the trial's number."""
-        if trial.set_aside == CANCELLED and not self._stays_cancelled(trial):
+        if trial.set_aside == CANCELLED and not self._is_still_cancelled(trial):
             return f"says {CANCELLED}, and trial {trial.id} is not. Cancel it by its number, and remove the row"
-        if not trial.id or trial.id in self._known:
+        if not trial.id or trial.id in self._known_trials:
             return ""
         aside = next((one for one in self.history.set_aside if one.id == trial.id), None)
         if aside is not None:
             return f"trial {trial.id} is {aside.state}. Clear its number to record it as a run of your own"
-        return f"there is no trial {trial.id} in this campaign; open are {listed(self._open) or 'none'}"
+        return f"there is no trial {trial.id} in this campaign; open are {format_list(self._open_numbers) or 'none'}"
 
-    def _recorded_before(self, trial: Trial) -> str:
+    def _check_not_recorded(self, trial: Trial) -> str:
         if trial.is_pending:
             return ""
-        there = self._told_as(trial)
-        if there is None or (self.skip_recorded and _same_result(there, trial)):
+        there = self._find_recorded(trial)
+        if there is None or (self.skip_recorded and _is_same_result(there, trial)):
             return ""
-        if _same_result(there, trial):
+        if _is_same_result(there, trial):
             return (
                 f"trial {there.id} is recorded already, with the same result. Remove the row, or pass over what is "
                 "recorded (--skip-recorded). Another run that gave the same needs a note of its own "
                 f"(in the column {self.columns.note!r}, or with --note)"
             )
-        if not same_setting(there.setting, trial.setting):
-            return f"trial {there.id} is recorded already, at {in_words(there.setting)}. Is the number right?"
+        if not is_same_setting(there.setting, trial.setting):
+            return f"trial {there.id} is recorded already, at {format_setting(there.setting)}. Is the number right?"
         return (
-            f"trial {there.id} is recorded already, with another result ({_told(there)}). Amend trial {there.id} if "
+            f"trial {there.id} is recorded already, with another result ({_format_result(there)}). Amend trial "
+            f"{there.id} if "
             "that is wrong"
         )
 
-    def _recorded_as(self, trial: Trial) -> Trial | None:
-        there = self._told_as(trial)
-        return there if there is not None and _same_result(there, trial) else None
+    def _find_same_result(self, trial: Trial) -> Trial | None:
+        there = self._find_recorded(trial)
+        return there if there is not None and _is_same_result(there, trial) else None
 
-    def _told_as(self, trial: Trial) -> Trial | None:
+    def _find_recorded(self, trial: Trial) -> Trial | None:
         """The result that was recorded of this row: that of its number, or an equal one if it has none.
 
         An equal one may have been suggested: a row without a number that is near a suggestion is taken as a run of it.
@@ -276,11 +282,11 @@ class ResultSheet:
         if trial.id:
             return next((one for one in self.history.told if one.id == trial.id), None)
         alike = (one for one in self.history.told if trial.note in ("", one.note))
-        return next((one for one in alike if _same_result(one, trial)), None)
+        return next((one for one in alike if _is_same_result(one, trial)), None)
 
-    def _not_offered(self, trial: Trial) -> str:
+    def _check_offered(self, trial: Trial) -> str:
         try:
-            codes_of_run([trial.setting], self.box)
+            encode_run_settings([trial.setting], self.box)
         except InputError as error:
             return str(error).rstrip(".")
         if self.as_run:
@@ -288,28 +294,31 @@ class ResultSheet:
         for parameter in self.space.parameters:
             value = trial.setting[parameter.name]
             if not parameter.allows(value) and not _is_rounded(value, parameter):
-                nearest = f"; {parameter.nearest(value):g} is nearest" if isinstance(parameter, Numeric) else ""
+                nearest = (
+                    f"; {parameter.find_nearest_value(value):g} is nearest" if isinstance(parameter, Numeric) else ""
+                )
                 return (
                     f"{parameter.name} is {value}, which the space does not offer{nearest}. Correct it, or say that it "
                     f"was run like that{_SAY_AS_RUN}"
                 )
-        violated = self.space.violated(trial.setting)
+        violated = self.space.find_violated(trial.setting)
         remedy = f"Correct the setting, or say that it was run like that{_SAY_AS_RUN}"
         return f"{violated[0]} does not hold. {remedy}" if violated else ""
 
 
-def refuse_other_sheets(given: ReadTable, columns: Columns) -> None:
+def refuse_other_sheets(given: ReadTable, columns: HistoryColumns) -> None:
     """An `InputError` if a sheet of the workbook that was not read has results too, of trials or of settings."""
     responses = {columns.response, *columns.others.values()}
     others = [
         sheet
-        for sheet, filled in given.unread.items()
+        for sheet, filled in given.unread_sheets.items()
         if responses & set(filled) and (columns.trial in filled or set(columns.parameters) <= set(filled))
     ]
     if others:
         raise InputError(
             f"{_WHAT} ({given.origin}) has several sheets for results, and there are some in "
-            f"{listed(map(repr, others))}, beside the sheet that is read. Nothing was recorded. Save the sheet that is "
+            f"{format_list(map(repr, others))}, beside the sheet that is read. Nothing was recorded. Save the "
+            "sheet that is "
             "meant as a file of its own."
         )
 
@@ -318,15 +327,16 @@ def refuse_other_units(given: ReadTable, old: Sequence[OldSource]) -> None:
     """An `InputError` for a header with another unit than the same column has in all old data that names one."""
     for name, unit in given.units.items():
         known = dict.fromkeys(one.units[name] for one in old if name in one.units)
-        if known and all(contradict(unit, one) for one in known):
+        if known and all(are_different_units(unit, one) for one in known):
             raise InputError(
                 f"{_WHAT} ({given.origin}) has {name!r} in {unit}, and old data of this campaign has it in "
-                f"{listed(known)}. Nothing was recorded. Write the numbers in {listed(known)}, and so the header; or "
+                f"{format_list(known)}. Nothing was recorded. Write the numbers in {format_list(known)}, and so "
+                "the header; or "
                 "the name alone, if they are."
             )
 
 
-def of_campaign(given: ReadTable, name: str, own_id: str) -> ReadTable:
+def drop_campaign_column(given: ReadTable, name: str, own_id: str) -> ReadTable:
     """The table without the column of this name, which says which campaign it was written for.
 
     An `InputError` if that is another one. Rows without an id may be of any, and a column that holds something else is
@@ -334,15 +344,16 @@ def of_campaign(given: ReadTable, name: str, own_id: str) -> ReadTable:
     """
     if name not in given.table.columns:
         return given
-    ids = {row: id_in(cell) for row, cell in enumerate(given.table[name]) if not is_blank(cell)}
+    ids = {row: parse_id(cell) for row, cell in enumerate(given.table[name]) if not is_unmeasured(cell)}
     if not all(ids.values()):
         return given
     others = [row for row, one in ids.items() if one != own_id]
     if others:
-        which = f" in {listed(map(given.where, others))}" if len(others) < len(ids) else ""
+        which = f" in {format_list(map(given.format_place, others))}" if len(others) < len(ids) else ""
         raise InputError(
             f"{_WHAT} ({given.origin}) is the sheet of another campaign{which}: the column {name!r} says "
-            f"{listed(dict.fromkeys(ids[row] for row in others))}, and this campaign is {own_id}. Record it there; "
+            f"{format_list(dict.fromkeys(ids[row] for row in others))}, and this campaign is {own_id}. Record "
+            "it there; "
             f"nothing was recorded here. If these runs do belong here, clear the column {name!r}."
         )
     return replace(given, table=given.table.drop(columns=name))
@@ -352,13 +363,13 @@ def _is_rounded(value: Any, parameter: Parameter) -> bool:
     """Whether a number is a little beyond the end of a range, where any number is allowed."""
     if not isinstance(parameter, Numeric) or parameter.count is not None:
         return False
-    return bool(abs(value - parameter.nearest(value)) <= _ROUNDING * (parameter.high - parameter.low))
+    return bool(abs(value - parameter.find_nearest_value(value)) <= _ROUNDING * (parameter.high - parameter.low))
 
 
-def _run(trials: list[Trial]) -> Run:
+def _make_run(trials: list[Trial]) -> Run:
     return Run(
         pd.DataFrame([trial.setting for trial in trials], dtype=object),
-        [Measured(trial.value, trial.more) for trial in trials],
+        [Measurement(trial.value, trial.more) for trial in trials],
         [None] * len(trials),
         [trial.id or None for trial in trials],
         False,
@@ -372,27 +383,27 @@ def _run(trials: list[Trial]) -> Run:
 def _are_far(parameter: Parameter, one: Any, other: Any) -> bool:
     """Whether they are different choices, or numbers that are a good part of the range apart, on its scale."""
     if not isinstance(parameter, Numeric):
-        return not same_setting({"": parameter.recognise(one)}, {"": parameter.recognise(other)})
+        return not is_same_setting({"": parameter.recognise(one)}, {"": parameter.recognise(other)})
     if is_missing(one) or is_missing(other):
         return is_missing(one) != is_missing(other)
     width = parameter.scale(parameter.high) - parameter.scale(parameter.low)
     return abs(parameter.scale(one) - parameter.scale(other)) > _NEAR * width * (1 + 1e-9)
 
 
-def _same_result(one: Trial, other: Trial) -> bool:
-    return same_setting(
+def _is_same_result(one: Trial, other: Trial) -> bool:
+    return is_same_setting(
         {"": one.value, **one.more, "setting": one.setting}, {"": other.value, **other.more, "setting": other.setting}
     )
 
 
-def _told(trial: Trial) -> str:
+def _format_result(trial: Trial) -> str:
     values = {**({} if trial.value != trial.value else {"": trial.value}), **trial.more}
-    return in_words(values).lstrip("=") if values else "failed"
+    return format_setting(values).lstrip("=") if values else "failed"
 
 
-def _whole(cell: Any) -> int | None:
+def _parse_number(cell: Any) -> int | None:
     """The number in a cell; None for one that is blank, or that holds something else, which is complained of later."""
     try:
-        return None if is_blank(cell) else int(float(cell))
+        return None if is_unmeasured(cell) else int(float(cell))
     except (TypeError, ValueError, OverflowError):
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Protocol
 
-from tunedprior.campaign.journal import JournalEntry, changed_trials, utc_now
+from tunedprior.campaign.journal import JournalEntry, get_utc_now, list_changed_trials
 from tunedprior.problem.trials import History
 
 #: Numbers that trials were given, by those that they were to have.
@@ -32,7 +32,7 @@ class Record(Protocol):
         ...
 
     @property
-    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+    def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
         """The history, and a journal from which all of it follows, of the same moment."""
         ...
 
@@ -52,7 +52,7 @@ class Record(Protocol):
 
 
 @dataclass
-class InMemory:
+class InMemoryRecord:
     """Keeps a history for as long as the program runs; nobody else can write it."""
 
     history: History = field(default_factory=History)
@@ -60,14 +60,14 @@ class InMemory:
     is_shared = False
 
     @property
-    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+    def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
         """The history and its journal."""
         return self.history, self.journal
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
         """Keep this history; no number has to be changed."""
-        now, act = utc_now(), token_hex(8)
-        for old, trial in changed_trials(before, after):
+        now, act = get_utc_now(), token_hex(8)
+        for old, trial in list_changed_trials(before, after):
             self.journal.append(JournalEntry(len(self.journal) + 1, now, who, action, old, trial, act))
         self.history = after
         return {}

@@ -20,28 +20,28 @@ from tunedprior.campaign.saved_form import (
     FORMAT,
     VERSION,
     Cell,
-    SavedAims,
     SavedArguments,
     SavedCampaign,
     SavedCategorical,
     SavedEntry,
     SavedFunction,
+    SavedGoals,
     SavedLinear,
     SavedNumeric,
     SavedObjective,
-    SavedOld,
+    SavedOldSource,
     SavedOnlyWhen,
     SavedRequirement,
     SavedTarget,
     SavedTrial,
-    saved_cell,
+    encode_cell,
 )
-from tunedprior.campaign.sources import MadeWith
+from tunedprior.campaign.sources import Provenance
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
-from tunedprior.files import name_of_file
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
+from tunedprior.files import check_file_name
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
 from tunedprior.problem.goals import NO_LIMITS, Target
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Categorical, Parameter
@@ -49,23 +49,23 @@ from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
 
 
-def encoded(
+def encode_campaign_file(
     suggester: Suggester,
     seed: int,
-    made: MadeWith,
+    made: Provenance,
     history: History,
     journal: Sequence[SavedEntry],
     path: str | PathLike[str],
 ) -> bytes:
     """The content of the file at `path`; an `InputError` names the category that cannot be saved."""
-    folder = Path(name_of_file(path)).resolve().parent
-    return msgspec.json.format(encoded_campaign(suggester, seed, made, history, journal, folder), indent=1)
+    folder = Path(check_file_name(path)).resolve().parent
+    return msgspec.json.format(encode_campaign(suggester, seed, made, history, journal, folder), indent=1)
 
 
-def encoded_campaign(
+def encode_campaign(
     suggester: Suggester,
     seed: int,
-    made: MadeWith,
+    made: Provenance,
     history: History,
     journal: Sequence[SavedEntry],
     folder: Path | None,
@@ -74,13 +74,13 @@ def encoded_campaign(
     import tunedprior
 
     objective, acquisition = suggester.objective, suggester.acquisition
-    plain = suggester.aims.is_plain and not objective.log and objective.limits == NO_LIMITS
+    plain = suggester.goals.is_plain and not objective.log and objective.limits == NO_LIMITS
     arguments = SavedArguments(
-        space=[_saved_parameter(parameter) for parameter in suggester.space.parameters],
+        space=[_encode_parameter(parameter) for parameter in suggester.space.parameters],
         direction=objective.direction if plain else "maximize",  # type: ignore[arg-type]  # one of the two
         acquisition=acquisition if isinstance(acquisition, str) else None,
         seed=seed,
-        target=objective.target,
+        target=objective.name,
         beta=suggester.beta if isinstance(suggester.beta, str) else float(suggester.beta),
         noise_std=None if objective.noise_std is None else float(objective.noise_std),
         initial=suggester.initial,
@@ -88,28 +88,31 @@ def encoded_campaign(
         ard=made.ard,
         design=suggester.design,
         relations=dict(made.relations),
-        aims=None if plain else _saved_aims(suggester.aims),
+        aims=None if plain else _encode_goals(suggester.goals),
         failures=suggester.failures,
-        constraints=[_saved_constraint(constraint) for constraint in suggester.space.constraints],
-        objects=[*made.objects, *([] if "suggester" in made.objects else _further_objects(suggester))],
+        constraints=[_encode_constraint(constraint) for constraint in suggester.space.constraints],
+        objects=[*made.objects, *([] if "suggester" in made.objects else _list_further_objects(suggester))],
     )
     versions = {"tunedprior": tunedprior.__version__, "torch": torch.__version__, "botorch": botorch.__version__}
     versions = {name: str(version) for name, version in versions.items()}  # torch has a class of its own
-    old = [SavedOld(one.name, _seen_from(folder, one.path), one.fingerprint, dict(one.units)) for one in made.old]
-    trials = [saved_trial(trial, suggester.space) for trial in history.trials]
+    old = [
+        SavedOldSource(one.name, _convert_path(folder, one.path), one.fingerprint, dict(one.units))
+        for one in made.old_sources
+    ]
+    trials = [encode_trial(trial, suggester.space) for trial in history.trials]
     content = SavedCampaign(FORMAT, VERSION, versions, arguments, old, trials, list(journal), made.id, len(journal))
     try:
-        return msgspec.json.encode(sealed(content))
+        return msgspec.json.encode(add_checksum(content))
     except UnicodeError as error:
         raise InputError(f"The campaign has text that is no Unicode, so it cannot be saved: {error}.") from error
 
 
-def sealed(content: SavedCampaign) -> SavedCampaign:
+def add_checksum(content: SavedCampaign) -> SavedCampaign:
     """The campaign with the checksum of what defines it."""
-    return msgspec.structs.replace(content, checksum=checksum_of(content))
+    return msgspec.structs.replace(content, checksum=compute_checksum(content))
 
 
-def checksum_of(content: SavedCampaign) -> str:
+def compute_checksum(content: SavedCampaign) -> str:
     """A checksum over the arguments, what old data was, the id, and the number of entries and the last of them.
 
     Trials follow from the journal, whose entries have checksums of their own. Where old data lies, and versions of
@@ -123,77 +126,80 @@ def checksum_of(content: SavedCampaign) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _further_objects(suggester: Suggester) -> list[str]:
+def _list_further_objects(suggester: Suggester) -> list[str]:
     """Objects among the arguments that the suggester tells of."""
-    has_function = any(isinstance(constraint, Rule) for constraint in suggester.space.constraints)
+    has_function = any(isinstance(constraint, FunctionConstraint) for constraint in suggester.space.constraints)
     by_name = isinstance(suggester.acquisition, str)
     return [*([] if by_name else ["acquisition"]), *(["constraints"] if has_function else [])]
 
 
-def _seen_from(folder: Path | None, path: str | None) -> str | None:
+def _convert_path(folder: Path | None, path: str | None) -> str | None:
     if path is None or folder is None:
         return path
     inside = Path(path).is_relative_to(folder)
     return (Path(path).relative_to(folder) if inside else Path(path)).as_posix()
 
 
-def _saved_parameter(parameter: Parameter) -> SavedNumeric | SavedCategorical:
+def _encode_parameter(parameter: Parameter) -> SavedNumeric | SavedCategorical:
     if isinstance(parameter, Categorical):
-        return SavedCategorical(parameter.name, [saved_cell(choice, parameter.name) for choice in parameter.choices])
+        return SavedCategorical(parameter.name, [encode_cell(choice, parameter.name) for choice in parameter.choices])
     fields = {name: getattr(parameter, name) for name in SavedNumeric.__struct_fields__}
     return SavedNumeric(**fields | {"levels": None if parameter.levels is None else list(parameter.levels)})
 
 
-def _saved_aims(aims: Aims) -> SavedAims:
-    def goal(one: Objective) -> Any:
+def _encode_goals(aims: Goals) -> SavedGoals:
+    def encode_goal(one: Objective) -> Any:
         wanted = one.direction
         return SavedTarget(float(wanted.low), float(wanted.upper)) if isinstance(wanted, Target) else wanted
 
-    return SavedAims(
+    return SavedGoals(
         [
             SavedObjective(
-                one.target,
-                goal(one),
+                one.name,
+                encode_goal(one),
                 one.noise_std,
                 one.log,
-                None if one.limits == NO_LIMITS else (_end(one.limits[0]), _end(one.limits[1])),
+                None if one.limits == NO_LIMITS else (_encode_bound(one.limits[0]), _encode_bound(one.limits[1])),
             )
             for one in aims.objectives
         ],
-        [SavedRequirement(one.response, _end(one.low), _end(one.high), one.labels) for one in aims.requirements],
+        [
+            SavedRequirement(one.response, _encode_bound(one.low), _encode_bound(one.high), one.labels)
+            for one in aims.requirements
+        ],
         dict(aims.weights),
         dict(aims.bounds),
     )
 
 
-def _end(number: float) -> float | None:
+def _encode_bound(number: float) -> float | None:
     """An end of a range; None if it is open, for which JSON has no number."""
     return number if isfinite(number) else None
 
 
-def _saved_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | SavedFunction:
-    if isinstance(constraint, Linear):
-        return SavedLinear(dict(constraint.coefficients), _end(constraint.low), _end(constraint.high))
+def _encode_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | SavedFunction:
+    if isinstance(constraint, LinearConstraint):
+        return SavedLinear(dict(constraint.coefficients), _encode_bound(constraint.low), _encode_bound(constraint.high))
     if isinstance(constraint, OnlyWhen):
-        when = {name: [saved_cell(one, name) for one in values] for name, values in constraint.when.items()}
-        return SavedOnlyWhen(constraint.parameter, when, saved_cell(constraint.otherwise, constraint.parameter))
+        when = {name: [encode_cell(one, name) for one in values] for name, values in constraint.when.items()}
+        return SavedOnlyWhen(constraint.parameter, when, encode_cell(constraint.otherwise, constraint.parameter))
     return SavedFunction(str(constraint))
 
 
-def saved_trial(trial: Trial, space: Space) -> SavedTrial:
+def encode_trial(trial: Trial, space: Space) -> SavedTrial:
     """A trial in the form of the file."""
 
-    def row(setting: Mapping[str, Any]) -> list[Cell]:
-        return [saved_cell(setting[name], name) for name in space.names]
+    def encode_row(setting: Mapping[str, Any]) -> list[Cell]:
+        return [encode_cell(setting[name], name) for name in space.names]
 
     return SavedTrial(
         trial.id,
         trial.state,  # type: ignore[arg-type]  # one of the five
         None if isnan(trial.value) else trial.value,
-        row(trial.setting),
-        None if trial.suggested is None else row(trial.suggested),
+        encode_row(trial.setting),
+        None if trial.suggested is None else encode_row(trial.suggested),
         trial.note,
-        {name: saved_cell(cell) for name, cell in trial.extra.items()},
+        {name: encode_cell(cell) for name, cell in trial.extra.items()},
         dict(trial.more),
         dict(trial.noise),
         None if isnan(trial.cost) else trial.cost,

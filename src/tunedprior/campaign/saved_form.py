@@ -75,8 +75,8 @@ class SavedRequirement(_Struct, frozen=True):
     labels: bool
 
 
-class SavedAims(_Struct, frozen=True):
-    """`Aims`."""
+class SavedGoals(_Struct, frozen=True):
+    """`Goals`."""
 
     objectives: Annotated[list[SavedObjective], msgspec.Meta(min_length=1)]
     requirements: list[SavedRequirement]
@@ -125,12 +125,12 @@ class SavedArguments(_Struct, frozen=True):
     design: str = "sobol"
     relations: dict[str, str] = {}
     # None where there is one response to be maximised or minimised, which the fields above say.
-    aims: SavedAims | None = None
+    aims: SavedGoals | None = None
     failures: str = "worst"  # as in files of before it was there
     constraints: list[SavedLinear | SavedOnlyWhen | SavedFunction] = []
 
 
-class SavedOld(_Struct, frozen=True, omit_defaults=True):
+class SavedOldSource(_Struct, frozen=True, omit_defaults=True):
     """An `OldSource`; a path without a root is meant from the folder of this file."""
 
     name: str
@@ -176,7 +176,7 @@ class SavedCampaign(_Struct, frozen=True):
     version: int
     versions: dict[str, str]
     arguments: SavedArguments
-    old_data: list[SavedOld]
+    old_data: list[SavedOldSource]
     trials: list[SavedTrial]
     journal: list[SavedEntry] = []
     id: str = ""  # as in files of before it was there
@@ -185,20 +185,20 @@ class SavedCampaign(_Struct, frozen=True):
     checksum: str = ""
 
 
-class Header(msgspec.Struct):
+class CampaignHeader(msgspec.Struct):
     """What is read first; everything else may be of another version."""
 
     format: str = ""
     version: int = 0
 
 
-def saved_cell(value: Any, parameter: str | None = None) -> Cell:
+def encode_cell(value: Any, parameter: str | None = None) -> Cell:
     """A category or a number; for cells of the user's own columns, which no model sees, text of whatever else it is."""
     value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
     if isinstance(value, float) and not isfinite(value):
         return FloatCell(str(value))  # type: ignore[arg-type]  # one of the three
     if isinstance(value, tuple):
-        return TupleCell([saved_cell(one, parameter) for one in value])
+        return TupleCell([encode_cell(one, parameter) for one in value])
     if value is None or type(value) in (bool, int, float, str):
         return value  # type: ignore[no-any-return]
     if parameter is not None:
@@ -209,8 +209,8 @@ def saved_cell(value: Any, parameter: str | None = None) -> Cell:
     return str(value)
 
 
-def restored_cell(cell: Cell) -> Any:
-    """The value that `saved_cell` wrote."""
+def decode_cell(cell: Cell) -> Any:
+    """The value that `encode_cell` wrote."""
     if isinstance(cell, FloatCell):
         return {"nan": nan, "inf": inf, "-inf": -inf}[cell.text]
-    return tuple(map(restored_cell, cell.items)) if isinstance(cell, TupleCell) else cell
+    return tuple(map(decode_cell, cell.items)) if isinstance(cell, TupleCell) else cell

@@ -6,11 +6,11 @@ from typing import Any
 
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import History, Trial, settings_of
+from tunedprior.problem.trials import History, Trial, collect_settings
 
 
 @dataclass(frozen=True)
-class Shadow:
+class BaselineSuggestion:
     """What plain optimisation would have suggested instead.
 
     Attributes:
@@ -22,16 +22,16 @@ class Shadow:
     distance: float
 
 
-def shadow_of(
+def suggest_baseline(
     suggester: Suggester,
     history: History,
     trial: Trial,
     seed: int,
     candidates: Any = None,
-) -> Shadow:
+) -> BaselineSuggestion:
     """The shadow of a pending trial: with all that was told, and what was already pending when it was asked for."""
     before = history.pending[: history.pending.index(trial)]
-    instead = suggester.plain().suggest(history, settings_of(before), seed, candidates)
+    instead = suggester.drop_old_data().suggest(history, collect_settings(before), seed, candidates)
     box = suggester.own_box
-    here, there = box.inputs(box.codes([trial.setting, instead]))
-    return Shadow(instead, float((here - there).norm() / (2 * sqrt(len(here)))))
+    here, there = box.to_kernel_inputs(box.encode([trial.setting, instead]))
+    return BaselineSuggestion(instead, float((here - there).norm() / (2 * sqrt(len(here)))))

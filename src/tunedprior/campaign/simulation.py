@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import refuse_other_types, shown, whole
+from tunedprior.checks import check_positive_integer, format_value, refuse_other_types
 from tunedprior.errors import InputError
-from tunedprior.problem.box import as_table
+from tunedprior.problem.box import to_settings_table
 from tunedprior.problem.space import Setting
 
 
@@ -39,16 +39,20 @@ def simulate(
     refuse_if_not_callable(respond, "respond")
     if after is not None:
         refuse_if_not_callable(after, "after")
-    n_trials = whole(n_trials, "n_trials")
-    first = as_table(first, optimizer.space.names).to_dict("records") if isinstance(first, pd.DataFrame) else first
+    n_trials = check_positive_integer(n_trials, "n_trials")
+    first = (
+        to_settings_table(first, optimizer.space.names).to_dict("records") if isinstance(first, pd.DataFrame) else first
+    )
     if not isinstance(first, list | tuple) or not all(isinstance(one, Mapping) for one in first):
-        raise InputError(f"first must be a list of settings, each a dict; got {type(first).__name__} {shown(first)}.")
-    pool = None if candidates is None else optimizer.suggester.pool(candidates)
+        raise InputError(
+            f"first must be a list of settings, each a dict; got {type(first).__name__} {format_value(first)}."
+        )
+    pool = None if candidates is None else optimizer.suggester.parse_candidates(candidates)
     curve = []
     for step in range(n_trials):
         setting = first[step] if step < len(first) else optimizer.ask(candidates=pool)
         optimizer.tell(setting, respond(dict(setting)))
-        best = None if optimizer.suggester.aims.has_front else optimizer.best
+        best = None if optimizer.suggester.goals.has_front else optimizer.best
         curve.append(float("nan") if best is None else best.value)
         if after is not None:
             after(optimizer)
@@ -59,5 +63,6 @@ def refuse_if_not_callable(function: Any, name: str) -> None:
     """An `InputError` for what cannot be called."""
     if not callable(function):
         raise InputError(
-            f"{name} must be a function, such as lambda setting: …; got {type(function).__name__} {shown(function)}."
+            f"{name} must be a function, such as lambda setting: …; got {type(function).__name__} "
+            f"{format_value(function)}."
         )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import OldData, Read
+from tunedprior.average.old_sets import LoadedSource, OldData
 from tunedprior.machines.streamed import FeatureFit
 from tunedprior.problem.old_data import OldTable
 
@@ -30,7 +30,7 @@ class OldSource:
 
 
 @dataclass(frozen=True)
-class MadeWith:
+class Provenance:
     """The arguments of an `Optimizer` that its suggester does not tell.
 
     Attributes:
@@ -44,24 +44,24 @@ class MadeWith:
 
     prior: str
     ard: bool = False
-    old: tuple[OldSource, ...] = ()
+    old_sources: tuple[OldSource, ...] = ()
     objects: tuple[str, ...] = ()
     relations: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
 
 
-def given(**objects: object) -> tuple[str, ...]:
+def list_given_names(**objects: object) -> tuple[str, ...]:
     """The names of those that are not None."""
     return tuple(name for name, one in objects.items() if one is not None)
 
 
-def sources_of(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, Read]]) -> tuple[OldSource, ...]:
+def make_sources(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, LoadedSource]]) -> tuple[OldSource, ...]:
     """Of old data sets by name, as they were given and as they were read for each response."""
     return tuple(
         OldSource(
             name,
             str(Path(data).absolute()) if isinstance(data, str | os.PathLike) else None,
-            _fingerprint([sets[name] for sets in read.values() if name in sets]),
+            _hash_old_data([sets[name] for sets in read.values() if name in sets]),
             {
                 column: unit
                 for sets in read.values()
@@ -73,15 +73,15 @@ def sources_of(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, Rea
     )
 
 
-def _fingerprint(read: Sequence[Read]) -> str:
+def _hash_old_data(read: Sequence[LoadedSource]) -> str:
     """Of what was read of one old data set: for each of the responses that it has."""
-    each = [one.fingerprint if isinstance(one, OldTable) else _learnt(one) for one in read]
+    each = [one.fingerprint if isinstance(one, OldTable) else _hash_weight_prior(one) for one in read]
     return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
 
 
-def _learnt(prior: WeightPrior) -> str:
+def _hash_weight_prior(prior: WeightPrior) -> str:
     arrays = {"anchors": prior.anchors, "alpha": prior.alpha}
-    arrays |= prior.fit.arrays() if isinstance(prior.fit, FeatureFit) else {}
+    arrays |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
     axes = [asdict(axis) for axis in prior.box.axes]
     plain = (type(prior.base).__name__, prior.lam, prior.reach, prior.response_shift, prior.response_scale, axes)
     found = hashlib.sha256(repr(plain).encode())

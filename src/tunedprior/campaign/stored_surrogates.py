@@ -12,22 +12,22 @@ from tunedprior.average import archived
 from tunedprior.average.surrogate import Average
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.space import Space
 
 _AVERAGE, _TUNED, _AS_PRINTED = "average", "reweighted", "as printed"
 
 
-def encoded(surrogates: Mapping[str, Surrogate]) -> bytes:
+def encode_surrogates(surrogates: Mapping[str, Surrogate]) -> bytes:
     """Surrogates by response, for `decoded`; an `InputError` for one of the user's own."""
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
         kinds = {}
         for number, (name, one) in enumerate(surrogates.items()):
             if isinstance(one, Average):
-                kinds[name], data = _AVERAGE, archived.encoded(one)
+                kinds[name], data = _AVERAGE, archived.encode_average(one)
             elif isinstance(one, TunedPrior):
-                kinds[name], data = _AS_PRINTED if one.as_printed else _TUNED, storage.encoded(one.prior)
+                kinds[name], data = _AS_PRINTED if one.as_printed else _TUNED, storage.encode_prior(one.prior)
             else:
                 raise InputError(f"A model of your own, {type(one).__name__}, cannot be stored. Give it each time.")
             archive.writestr(str(number), data)
@@ -35,7 +35,7 @@ def encoded(surrogates: Mapping[str, Surrogate]) -> bytes:
     return buffer.getvalue()
 
 
-def decoded(data: bytes) -> dict[str, Surrogate]:
+def decode_surrogates(data: bytes) -> dict[str, Surrogate]:
     """The surrogates that `encoded` wrote; a `FileFormatError` if they are damaged."""
     try:
         with ZipFile(BytesIO(data)) as archive:
@@ -43,21 +43,21 @@ def decoded(data: bytes) -> dict[str, Surrogate]:
             parts = [archive.read(str(number)) for number in range(len(kinds))]
     except (BadZipFile, KeyError, ValueError, TypeError) as error:
         raise FileFormatError(f"What is stored of old data is damaged: {error}.") from error
-    return {name: _surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
+    return {name: _decode_surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
 
 
-def fit_to(surrogates: Mapping[str, Surrogate], space: Space, aims: Aims) -> bool:
+def are_compatible(surrogates: Mapping[str, Surrogate], space: Space, aims: Goals) -> bool:
     """Whether there is one for each response, in a box that holds the space."""
-    responses = {one.target for one in aims.responses}
+    responses = {one.name for one in aims.responses}
     return set(surrogates) == responses and all(one.box.covers(space) for one in surrogates.values())
 
 
-def _surrogate(kind: str, data: bytes) -> Surrogate:
+def _decode_surrogate(kind: str, data: bytes) -> Surrogate:
     if kind == _AVERAGE:
-        return archived.decoded(data)
+        return archived.decode_average(data)
     if kind in (_TUNED, _AS_PRINTED):
         try:
-            return TunedPrior(WeightPrior(**storage.decoded(data)), as_printed=kind == _AS_PRINTED)
+            return TunedPrior(WeightPrior(**storage.decode_prior(data)), as_printed=kind == _AS_PRINTED)
         except FileFormatError as error:
             raise FileFormatError(f"What is stored of old data {error}.") from error
     raise FileFormatError(f"What is stored of old data is of an unknown kind, {kind[:40]!r}. Update tunedprior.")

@@ -21,27 +21,27 @@ from tunedprior.campaign.journal import (
     ADOPT,
     JournalEntry,
     Ledger,
-    changed_trials,
     decode_entry,
-    missing_entries,
-    utc_now,
+    describe_missing_entries,
+    get_utc_now,
+    list_changed_trials,
 )
 from tunedprior.campaign.records import Numbers
 from tunedprior.campaign.study_trials import (
     RESERVED,
-    attributes_of,
-    parameters_of,
-    reservation,
-    state_of,
-    told_at,
-    trial_in,
-    values_of,
+    from_optuna_trial,
+    get_completion_key,
+    make_reservation,
+    to_optuna_attributes,
+    to_optuna_parameters,
+    to_optuna_state,
+    to_optuna_values,
 )
 from tunedprior.errors import FileFormatError, StorageError
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import History, Trial
-from tunedprior.studies.access import id_of, storage_of
+from tunedprior.studies.access import get_storage, get_storage_id
 from tunedprior.studies.entry_log import (
     ConflictError,
     DamagedError,
@@ -49,7 +49,7 @@ from tunedprior.studies.entry_log import (
     ReorderedError,
     ReplacedError,
     TruncatedError,
-    log_of,
+    make_entry_log,
 )
 
 # How a campaign of before the journal kept corrections: as attributes of the study.
@@ -73,17 +73,17 @@ class StudyRecord:
 
     is_shared = True
 
-    def __init__(self, study: Study, space: Space, aims: Aims, mark: Callable[[], None] | None = None) -> None:
+    def __init__(self, study: Study, space: Space, aims: Goals, mark: Callable[[], None] | None = None) -> None:
         self.study, self._space, self._aims, self._mark = study, space, aims, mark
-        self._log = log_of(study)
-        self._ledger = self._empty()
+        self._log = make_entry_log(study)
+        self._ledger = self._make_ledger()
         self._last = History()
         self._read_as: object = None
         self._known: dict[tuple[object, ...], Trial | None] = {}
         #: Numbers that were reserved for trials and not used.
         self._reserved: list[int] = []
 
-    def _empty(self) -> Ledger:
+    def _make_ledger(self) -> Ledger:
         return Ledger(self._space, self._where, may_tie=not isinstance(self._log, DatabaseLog))
 
     @property
@@ -98,7 +98,7 @@ class StudyRecord:
         try:
             return self._read()
         except _FAILURES as error:
-            raise StorageError(f"{failure_in_words(error)} It could not be read; try again.") from error
+            raise StorageError(f"{describe_failure(error)} It could not be read; try again.") from error
 
     @property
     def journal(self) -> Sequence[JournalEntry]:
@@ -107,20 +107,20 @@ class StudyRecord:
         return tuple(self._ledger.entries)
 
     @property
-    def complete(self) -> tuple[History, Sequence[JournalEntry]]:
+    def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
         """The history, and the journal with entries of what is known by Optuna alone, as they would be written."""
         history, entries = self.history, list(self._ledger.entries)
-        others = [*self._without_entry(), *(one for one in history.pending if one.id not in self._ledger)]
+        others = [*self._list_unjournaled(), *(one for one in history.pending if one.id not in self._ledger)]
         entries += [
-            JournalEntry(number, None, "", ADOPT, self._ledger.trial(one.id), one)
+            JournalEntry(number, None, "", ADOPT, self._ledger.get_trial(one.id), one)
             for number, one in enumerate(others, len(entries) + 1)
         ]
         return history, entries
 
-    def _without_entry(self) -> list[Trial]:
+    def _list_unjournaled(self) -> list[Trial]:
         """Results that came with Optuna's own means, or from before there was a journal, and have no entry yet."""
         told = (*self._last.told, *self._last.set_aside)
-        return [one for one in told if (known := self._ledger.trial(one.id)) is None or known.is_pending]
+        return [one for one in told if (known := self._ledger.get_trial(one.id)) is None or known.is_pending]
 
     def _read(self) -> History:
         try:
@@ -130,32 +130,32 @@ class StudyRecord:
                 f"The campaign {self.study.study_name!r} is no longer in its storage: somebody deleted it."
             ) from error
         self._read_entries()  # after the trials: of what is in both, entries are the newer
-        others = [one for one in frozen if self._is_known_by_optuna_alone(one)]
-        corrections = self._corrections() if any(one.state.is_finished() for one in others) else {}
-        read_as = (self._ledger.sequence, tuple(_version(one, corrections) for one in others))
+        others = [one for one in frozen if self._is_only_in_optuna(one)]
+        corrections = self._read_corrections() if any(one.state.is_finished() for one in others) else {}
+        read_as = (self._ledger.sequence, tuple(_make_version_key(one, corrections) for one in others))
         if read_as != self._read_as:
-            found = [self._trial(one, corrections) for one in sorted(others, key=told_at)]
-            now = self._ledger.history(one for one in found if one is not None)
-            self._last, self._read_as = _kept(self._last, now), read_as
+            found = [self._get_trial(one, corrections) for one in sorted(others, key=get_completion_key)]
+            now = self._ledger.build_history(one for one in found if one is not None)
+            self._last, self._read_as = _keep_results(self._last, now), read_as
         return self._last
 
     def _read_entries(self) -> None:
-        with self._truncation_in_words():
+        with self._convert_log_errors():
             try:
                 new = self._log.read(self._ledger.sequence)
             except ReorderedError:
-                self._ledger = self._empty()
+                self._ledger = self._make_ledger()
                 new = self._log.read(0)
         for _, text in new:
             self._ledger.apply(decode_entry(text, self._where))
 
     @contextmanager
-    def _truncation_in_words(self) -> Iterator[None]:
+    def _convert_log_errors(self) -> Iterator[None]:
         """A `FileFormatError` for a journal whose end is not what was written."""
         try:
             yield
         except TruncatedError as error:
-            raise FileFormatError(missing_entries(self._where, error.first, error.last)) from error
+            raise FileFormatError(describe_missing_entries(self._where, error.first, error.last)) from error
         except ReplacedError as error:
             raise FileFormatError(
                 f"The journal of {self._where} is damaged at entry {error.args[0]}: it is not the one that was written "
@@ -166,7 +166,7 @@ class StudyRecord:
                 f"The journal of {self._where} is damaged: {error}. Go on from a copy of before."
             ) from error
 
-    def _is_known_by_optuna_alone(self, frozen: FrozenTrial) -> bool:
+    def _is_only_in_optuna(self, frozen: FrozenTrial) -> bool:
         """Whether a trial has no entry, or was suggested here and told with Optuna's own means."""
         number = frozen.number + 1
         if number not in self._ledger and RESERVED in frozen.system_attrs:
@@ -178,9 +178,9 @@ class StudyRecord:
             return False
         if number not in self._ledger:
             return True
-        return frozen.state.is_finished() and self._ledger.was_only_suggested(number)
+        return frozen.state.is_finished() and self._ledger.is_only_suggested(number)
 
-    def _corrections(self) -> dict[int, str]:
+    def _read_corrections(self) -> dict[int, str]:
         found = self.study.user_attrs
         return {
             int(name.removeprefix(_CORRECTION)): str(text)
@@ -188,18 +188,20 @@ class StudyRecord:
             if name.startswith(_CORRECTION)
         }
 
-    def _trial(self, frozen: FrozenTrial, corrections: dict[int, str]) -> Trial | None:
+    def _get_trial(self, frozen: FrozenTrial, corrections: dict[int, str]) -> Trial | None:
         """As it was read before, if it has not changed since."""
-        version = _version(frozen, corrections)
+        version = _make_version_key(frozen, corrections)
         if version not in self._known:
-            self._known[version] = trial_in(frozen, self._space, self._aims, corrections.get(frozen.number + 1))
+            self._known[version] = from_optuna_trial(
+                frozen, self._space, self._aims, corrections.get(frozen.number + 1)
+            )
         return self._known[version]
 
     # -- writing ---------------------------------------------------------------------------------------
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
         """Append what turns one history into another to the journal; all of it or nothing."""
-        changes = changed_trials(before, after)
+        changes = list_changed_trials(before, after)
         if before is not self._last:
             raise ConflictError
         if not changes:
@@ -210,7 +212,7 @@ class StudyRecord:
                 self._mark = None
             numbers = self._reserve([trial for old, trial in changes if old is None], action == ADOPT)
         except _FAILURES as error:
-            raise _not_recorded(error) from error
+            raise _make_storage_error(error) from error
         changed = [trial if old else replace(trial, id=numbers[trial.id]) for old, trial in changes]
         try:
             self._append(changed, action, who)
@@ -222,11 +224,13 @@ class StudyRecord:
 
     def _reserve(self, trials: Sequence[Trial], as_they_are: bool) -> Numbers:
         """Numbers for new trials, which nobody sees before there is an entry of them; their own, if that can be."""
-        storage, numbers = storage_of(self.study), dict[int, int]()
+        storage, numbers = get_storage(self.study), dict[int, int]()
         for trial in sorted(trials, key=lambda one: one.id):
             number = self._reserved.pop(0) if self._reserved else 0
             while not number:
-                made = storage.create_new_trial(id_of(self.study), reservation(trial, self._space, self._aims))
+                made = storage.create_new_trial(
+                    get_storage_id(self.study), make_reservation(trial, self._space, self._aims)
+                )
                 number = storage.get_trial(made).number + 1
                 if as_they_are and number < trial.id <= number + _MOST_SKIPPED:
                     storage.set_trial_state_values(made, TrialState.FAIL)
@@ -237,31 +241,31 @@ class StudyRecord:
     def _append(self, changed: Sequence[Trial], action: str, who: str) -> None:
         """Append entries of these trials, after some of those that are known by Optuna alone, in one transaction."""
         ledger, act = self._ledger, token_hex(8)
-        now = utc_now()
-        new = [JournalEntry(0, None, "", ADOPT, None, one, act) for one in self._without_entry()]
+        now = get_utc_now()
+        new = [JournalEntry(0, None, "", ADOPT, None, one, act) for one in self._list_unjournaled()]
         new += [JournalEntry(0, now, who, action, None, one, act) for one in changed]
-        entries = ledger.entries_for(replace(one, sequence=ledger.sequence + k) for k, one in enumerate(new, 1))
+        entries = ledger.encode_entries(replace(one, sequence=ledger.sequence + k) for k, one in enumerate(new, 1))
         try:
-            with self._truncation_in_words():
+            with self._convert_log_errors():
                 self._log.append(ledger.sequence, [msgspec.json.encode(one).decode() for one in entries])
         except _FAILURES as error:
-            if not self._is_there(act, error):
-                raise _not_recorded(error) from error
+            if not self._is_appended(act, error):
+                raise _make_storage_error(error) from error
         with suppress(*_FAILURES):  # they are there; whoever reads next reads them
             self._read_entries()
         if ledger.has_refused(act):
             raise ConflictError
 
-    def _is_there(self, act: str, error: Exception) -> bool:
+    def _is_appended(self, act: str, error: Exception) -> bool:
         """Whether entries were appended though the storage said that they were not."""
         try:
             self._read_entries()
         except _FAILURES:
             raise StorageError(
-                f"{failure_in_words(error)} Whether it was recorded could not be found out, as the storage does not "
+                f"{describe_failure(error)} Whether it was recorded could not be found out, as the storage does not "
                 "answer. Look at the history before you send it again."
             ) from error
-        return self._ledger.has(act)
+        return self._ledger.has_act(act)
 
     def _update_optuna(self) -> None:
         """Have Optuna's trials say what the journal does, as far as they run; for its pictures and dashboards.
@@ -270,45 +274,45 @@ class StudyRecord:
         """
         with suppress(*_FAILURES):
             for frozen in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING, TrialState.WAITING)):
-                trial = self._ledger.trial(frozen.number + 1)
+                trial = self._ledger.get_trial(frozen.number + 1)
                 if trial is not None:
                     with suppress(UpdateFinishedTrialError):  # another program was faster to do the same
                         self._write(trial, frozen)
 
     def _write(self, trial: Trial, frozen: FrozenTrial) -> None:
-        storage, at = storage_of(self.study), id_of(frozen)
-        user, system = attributes_of(trial, self._space, self._aims)
+        storage, at = get_storage(self.study), get_storage_id(frozen)
+        user, system = to_optuna_attributes(trial, self._space, self._aims)
         if any(frozen.system_attrs.get(name) != value for name, value in system.items()):
-            params, distributions = parameters_of(trial.setting, self._space)
+            params, distributions = to_optuna_parameters(trial.setting, self._space)
             for name, value in params.items():
                 storage.set_trial_param(at, name, distributions[name].to_internal_repr(value), distributions[name])
             for name, value in system.items():
                 storage.set_trial_system_attr(at, name, value)
             for name, value in user.items():
                 storage.set_trial_user_attr(at, name, value)
-        state = state_of(trial, self._aims)
+        state = to_optuna_state(trial, self._aims)
         if state != TrialState.RUNNING:
-            values = values_of(trial, self._aims) if state == TrialState.COMPLETE else None
+            values = to_optuna_values(trial, self._aims) if state == TrialState.COMPLETE else None
             storage.set_trial_state_values(at, state, values)
 
 
-def _version(frozen: FrozenTrial, corrections: dict[int, str]) -> tuple[object, ...]:
+def _make_version_key(frozen: FrozenTrial, corrections: dict[int, str]) -> tuple[object, ...]:
     """What changes whenever a trial does."""
     running = "" if frozen.state.is_finished() else repr((frozen.params, frozen.system_attrs))
     return frozen.number, frozen.state, running, corrections.get(frozen.number + 1)
 
 
-def _kept(last: History, now: History) -> History:
+def _keep_results(last: History, now: History) -> History:
     """The history as it is now, with the results of before if they are the same: models are made for those."""
     same = len(last.told) == len(now.told) and all(map(is_, last.told, now.told))
     return replace(now, told=last.told) if same else now
 
 
-def _not_recorded(error: Exception) -> StorageError:
-    return StorageError(f"{failure_in_words(error)} Nothing was recorded or changed; send it again.")
+def _make_storage_error(error: Exception) -> StorageError:
+    return StorageError(f"{describe_failure(error)} Nothing was recorded or changed; send it again.")
 
 
-def failure_in_words(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
     """What the database said, in a sentence."""
     cause = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
     first = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]

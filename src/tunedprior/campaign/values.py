@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from tunedprior.checks import shown, warn
+from tunedprior.checks import format_value, warn
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.files.cells import is_infinite
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting
 
 
-def settings_given(given: Any) -> pd.DataFrame | list[Setting]:
+def parse_settings(given: Any) -> pd.DataFrame | list[Setting]:
     """A table, or a list of settings; a single setting becomes a list of one, a row a table of one."""
     if isinstance(given, pd.DataFrame):
         return given
@@ -27,41 +27,43 @@ def settings_given(given: Any) -> pd.DataFrame | list[Setting]:
     if not isinstance(each, Sequence) or isinstance(each, str | bytes):
         raise InputError(
             "A setting is a dict of names and values, as ask returns it; several are a list of them or a table; got "
-            f"{type(given).__name__} {shown(given)}."
+            f"{type(given).__name__} {format_value(given)}."
         )
     for one in each:
         if not isinstance(one, Mapping | pd.Series):
-            raise InputError(f"Each setting must be a dict of names and values; got {type(one).__name__} {shown(one)}.")
+            raise InputError(
+                f"Each setting must be a dict of names and values; got {type(one).__name__} {format_value(one)}."
+            )
     return [one if isinstance(one, dict) else dict(one) for one in each]
 
 
-def told_values(value: Any, failed: Any, count: int) -> list[float]:
+def parse_outcomes(value: Any, failed: Any, count: int) -> list[float]:
     """One number for each of `count` settings, NaN for failed runs."""
-    flags = flags_of(failed, count)
+    flags = parse_failed_flags(failed, count)
     if value is None and all(flags):
         return [nan] * count
     if value is None:
         raise InputError("tell needs a value for each setting, or failed=True.")
-    told = [as_result(cell) for cell in column_of(value, "Values")]
+    told = [parse_outcome(cell) for cell in list_cells(value, "Values")]
     if len(told) != count:
         raise InputError(f"tell needs one value for each of the {count} settings; got {len(told)}.")
     return [nan if flag else number for number, flag in zip(told, flags, strict=True)]
 
 
-def as_result(cell: Any) -> float:
-    """What came of a run: as `as_response`, and an infinity as NaN, which is a failed run, with a warning.
+def parse_outcome(cell: Any) -> float:
+    """What came of a run: as `parse_finite_or_nan`, and an infinity as NaN, which is a failed run, with a warning.
 
     A loss that diverged is told so. To refuse it would lose the run.
     """
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0 and cell is not np.ma.masked:
         cell = cell.item()
     if not is_infinite(cell) or isinstance(cell, str):
-        return as_response(cell)
+        return parse_finite_or_nan(cell)
     warn(f"A value of {float(cell)} is no measurement: it is kept as a failed run.", OddResultWarning)
     return nan
 
 
-def as_response(cell: Any) -> float:
+def parse_finite_or_nan(cell: Any) -> float:
     """A finite number as it is, NaN and None as NaN; an `InputError` for all else, text and dates among it."""
     if is_missing(cell) or cell is np.ma.masked or (isinstance(cell, Decimal) and cell.is_nan()):
         return nan
@@ -74,7 +76,9 @@ def as_response(cell: Any) -> float:
     # A flag is 0 or 1. np.timedelta64 counts itself among the whole numbers.
     real = isinstance(cell, numbers.Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64)
     if not real:
-        raise InputError(f"Values must be numbers, or NaN for a failed run; got {type(cell).__name__} {shown(cell)}.")
+        raise InputError(
+            f"Values must be numbers, or NaN for a failed run; got {type(cell).__name__} {format_value(cell)}."
+        )
     try:
         number = float(cell)
     except OverflowError:
@@ -84,7 +88,7 @@ def as_response(cell: Any) -> float:
     return number
 
 
-def column_of(given: Any, what: str) -> list[Any]:
+def list_cells(given: Any, what: str) -> list[Any]:
     """The cells of one number, a list, an array, a tensor, a Series, or a table with one column."""
     if isinstance(given, Tensor):
         given = given.detach().cpu()
@@ -109,9 +113,9 @@ def _is_column(one: Any) -> bool:
     return (isinstance(one, list | tuple) or (isinstance(one, np.ndarray | Tensor) and one.ndim == 1)) and len(one) == 1
 
 
-def flags_of(failed: Any, count: int) -> list[bool]:
+def parse_failed_flags(failed: Any, count: int) -> list[bool]:
     """Whether each of `count` runs failed."""
-    cells = column_of(failed, "failed")
+    cells = list_cells(failed, "failed")
     for cell in cells:
         if not isinstance(cell, numbers.Real | np.bool_) or cell not in (0, 1):
             raise InputError(f"failed must be True or False; got {type(cell).__name__} {cell!r}.")

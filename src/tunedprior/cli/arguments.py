@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-def _login_name(who: str) -> str:
+def _fill_login_name(who: str) -> str:
     """Who it is said to be, or else the name that this person has on this computer; empty if there is none."""
     try:
         return who or getpass.getuser()
@@ -38,7 +38,7 @@ Who = Annotated[
     typer.Option(
         "--who",
         envvar="TUNEDPRIOR_WHO",
-        callback=_login_name,
+        callback=_fill_login_name,
         help="Who says so, for the journal; your name on this computer, when left out.",
     ),
 ]

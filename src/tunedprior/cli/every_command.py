@@ -1,5 +1,6 @@
 """All commands as one application, and what becomes of their errors."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,47 +8,47 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tunedprior.cli.commands.auditing import audit
-from tunedprior.cli.commands.beginning import new
-from tunedprior.cli.commands.drafting import space
-from tunedprior.cli.commands.exchanging import export, import_
+from tunedprior.cli.commands.beginning import begin_campaign
+from tunedprior.cli.commands.drafting import write_space_draft
+from tunedprior.cli.commands.exchanging import export, import_history
 from tunedprior.cli.commands.explaining import explain
-from tunedprior.cli.commands.looking import best, front, journal, status, trust
+from tunedprior.cli.commands.looking import show_best, show_front, show_journal, show_status, show_trust
 from tunedprior.cli.commands.recording import amend, record, undo
 from tunedprior.cli.commands.reporting import report
 from tunedprior.cli.commands.running import run
 from tunedprior.cli.commands.serving import serve
 from tunedprior.cli.commands.suggesting import cancel, suggest
-from tunedprior.cli.output import Code, complain, notes_for_people
-from tunedprior.cli.stopping import raising_when_stopped
+from tunedprior.cli.output import ExitCode, complain, show_warnings_as_notes
+from tunedprior.cli.stopping import raise_when_stopped
 from tunedprior.errors import InputError, TunedPriorError
 
 
-class _Commands(TyperGroup):
+class _CommandGroup(TyperGroup):
     """Turns our own errors into a message and an exit code; anything else is a fault of ours, and is shown in full."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with notes_for_people():
+        with show_warnings_as_notes():
             try:
-                with raising_when_stopped():
+                with raise_when_stopped():
                     return super().invoke(ctx)
             except TunedPriorError as error:
-                typed = error.typed if isinstance(error, InputError) else ""
+                typed = error.cli_message if isinstance(error, InputError) else ""
                 complain(typed or str(error), type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
+                raise typer.Exit(ExitCode.REFUSED) from error
             except OSError as error:
                 said = f"{error.filename!r}: {error.strerror}" if error.filename else str(error)
                 complain(f"{said}. Is the place there, and may you write to it?", type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
+                raise typer.Exit(ExitCode.REFUSED) from error
             except KeyboardInterrupt as stop:
                 complain("Stopped. What was recorded before stays; see: tunedprior status CAMPAIGN", "Interrupted")
-                raise typer.Exit(Code.STOPPED) from stop
+                raise typer.Exit(ExitCode.STOPPED) from stop
             except Exception as error:
                 if type(error).__name__ != "StorageInternalError":  # Optuna's, which is not to be imported for this
                     raise
                 reason = str(error.__cause__ or error).splitlines()[0]
                 complain(f"The campaign's database cannot be read or written now: {reason}", type(error).__name__)
-                raise typer.Exit(Code.REFUSED) from error
+                raise typer.Exit(ExitCode.REFUSED) from error
 
 
 class _Command(TyperCommand):
@@ -65,7 +66,7 @@ class _Command(TyperCommand):
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=_CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Find the best settings of something expensive to try, with help from old data that is related.",
@@ -81,7 +82,7 @@ def _say_version(is_asked: bool) -> None:
 
 
 @app.callback()
-def tunedprior(
+def set_global_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
     ] = False,
@@ -89,12 +90,27 @@ def tunedprior(
     """Find the best settings of something expensive to try, with help from old data that is related."""
 
 
-_BEGIN, _WORK, _SEE, _FILES = "Begin", "Day by day", "See", "Files and programs"
-for panel, commands in {
-    _BEGIN: (space, audit, new),
-    _WORK: (suggest, record, undo, amend, cancel, serve),
-    _SEE: (status, best, front, trust, explain, journal, report),
-    _FILES: (export, import_, run),
-}.items():
-    for command in commands:
-        app.command(command.__name__.rstrip("_"), cls=_Command, rich_help_panel=panel)(command)
+_COMMANDS: dict[str, dict[str, Callable[..., Any]]] = {
+    "Begin": {"space": write_space_draft, "audit": audit, "new": begin_campaign},
+    "Day by day": {
+        "suggest": suggest,
+        "record": record,
+        "undo": undo,
+        "amend": amend,
+        "cancel": cancel,
+        "serve": serve,
+    },
+    "See": {
+        "status": show_status,
+        "best": show_best,
+        "front": show_front,
+        "trust": show_trust,
+        "explain": explain,
+        "journal": show_journal,
+        "report": report,
+    },
+    "Files and programs": {"export": export, "import": import_history, "run": run},
+}
+for _panel, _commands in _COMMANDS.items():
+    for _name, _function in _commands.items():
+        app.command(_name, cls=_Command, rich_help_panel=_panel)(_function)

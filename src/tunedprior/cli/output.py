@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from tunedprior.cli.stopping import STOPPED
-from tunedprior.desk.shell_words import printable
+from tunedprior.desk.shell_words import escape_unprintable
 
 # What steers terminals, or turns what is read around, beyond what JSON writes out by itself.
 _STEERING = re.compile("[\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
@@ -24,18 +24,19 @@ _STEERING = re.compile("[\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u
 _speaking = {"json": False}
 
 
-def _choose(value: bool) -> bool:
+def _set_json_output(value: bool) -> bool:
     _speaking["json"] = value
     return value
 
 
 #: The option `--json`, which every command has; `say` and `complain` know of it.
 AsJson = Annotated[
-    bool, typer.Option("--json", callback=_choose, is_eager=True, help="Print the result as JSON, for programs.")
+    bool,
+    typer.Option("--json", callback=_set_json_output, is_eager=True, help="Print the result as JSON, for programs."),
 ]
 
 
-class Code(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes, for scripts."""
 
     FINE = 0
@@ -52,7 +53,7 @@ class Code(IntEnum):
 class PlainConsole(Console):
     """A terminal to which categories, names, notes and files' names are text, and nothing else.
 
-    Signs that would steer it are written out (`printable`), and brackets are no markup.
+    Signs that would steer it are written out (`escape_unprintable`), and brackets are no markup.
     """
 
     def __init__(self, stderr: bool = False) -> None:
@@ -61,7 +62,7 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """As it is drawn, with what is text in it made harmless; what is drawn around it stays."""
         for one in super().render(renderable, options):
-            yield one if one.control else Segment(printable(one.text), one.style)
+            yield one if one.control else Segment(escape_unprintable(one.text), one.style)
 
 
 def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:
@@ -70,9 +71,9 @@ def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> N
     Without `wrap`, long lines stay as they are: what is printed may be the text of a file.
     """
     if _speaking["json"]:
-        from tunedprior.lessons.shown import plain  # with pandas, which help and completion do without
+        from tunedprior.lessons.shown import to_json_value  # with pandas, which help and completion do without
 
-        _write_json(plain(data))
+        _write_json(to_json_value(data))
         return
     console = PlainConsole()
     for one in shown:
@@ -95,7 +96,7 @@ def complain(message: str, kind: str) -> None:
 
 
 @contextmanager
-def notes_for_people() -> Iterator[None]:
+def show_warnings_as_notes() -> Iterator[None]:
     """Show our own warnings as notes on stderr, without lines of code, and no one else's."""
     said: set[str] = set()
 
@@ -115,17 +116,17 @@ def notes_for_people() -> Iterator[None]:
 
 
 @contextmanager
-def warned_of(looked_for: type[Warning]) -> Iterator[list[str]]:
+def collect_warnings(looked_for: type[Warning]) -> Iterator[list[str]]:
     """The warnings of this kind that came meanwhile, which are shown as all others are."""
     found: list[str] = []
     show = warnings.showwarning
 
-    def noted(message: Warning | str, category: type[Warning], *rest: Any, **options: Any) -> None:
+    def collect_and_show(message: Warning | str, category: type[Warning], *rest: Any, **options: Any) -> None:
         if issubclass(category, looked_for):
             found.append(str(message))
         show(message, category, *rest, **options)
 
-    warnings.showwarning = noted
+    warnings.showwarning = collect_and_show
     try:
         yield found
     finally:

@@ -20,7 +20,7 @@ def end_when_stopped() -> None:
 
 
 @contextmanager
-def raising_when_stopped() -> Iterator[None]:
+def raise_when_stopped() -> Iterator[None]:
     """In here Ctrl-C is a `KeyboardInterrupt`, for what has to be put away; afterwards it is what it was."""
     before = signal.getsignal(signal.SIGINT)
     if before is _end:

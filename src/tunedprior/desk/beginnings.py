@@ -7,24 +7,24 @@ from typing import Any
 
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.priors import UNINFORMED
-from tunedprior.checks import listed
-from tunedprior.desk.space_file import goal_from_text, limits_from_text
+from tunedprior.checks import format_list
+from tunedprior.desk.space_file import parse_goal_text, parse_limits_text
 from tunedprior.errors import InputError
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Goal
 from tunedprior.problem.parameters import Description
 
 
-def goals_of(
+def collect_goals(
     written: Mapping[str, Goal], maximize: Sequence[str], minimize: Sequence[str], targets: Sequence[str]
 ) -> dict[str, Goal]:
     """What is wanted of each response: as the space file has it, then as typed; an `InputError` if that is nothing.
 
-    >>> goals_of({}, ["yield"], [], ["length=480..520"])
+    >>> collect_goals({}, ["yield"], [], ["length=480..520"])
     {'yield': 'maximize', 'length': Target(low=480.0, high=520.0)}
     """
     typed = [(name, MAXIMIZE) for name in maximize] + [(name, MINIMIZE) for name in minimize]
     found: dict[str, Goal] = dict(written)
-    for name, goal in [*typed, *map(_target, targets)]:
+    for name, goal in [*typed, *map(_parse_target_option, targets)]:
         if name in found and found[name] != goal:
             raise InputError(f"{name!r} has two goals, {found[name]} and {goal}. Keep one.")
         found[name] = goal
@@ -36,10 +36,10 @@ def goals_of(
     return found
 
 
-def requirements_of(texts: Sequence[str]) -> dict[str, str]:
+def parse_requirement_options(texts: Sequence[str]) -> dict[str, str]:
     """What is required of each response.
 
-    >>> requirements_of(["purity >= 0.95", "quality pass"])
+    >>> parse_requirement_options(["purity >= 0.95", "quality pass"])
     {'purity': '>= 0.95', 'quality': 'pass'}
     """
     found = {}
@@ -53,10 +53,10 @@ def requirements_of(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def limits_of(texts: Sequence[str]) -> dict[str, Any]:
+def parse_limit_options(texts: Sequence[str]) -> dict[str, Any]:
     """What each response cannot be beyond.
 
-    >>> limits_of(["yield=0..100", "time >= 0"])
+    >>> parse_limit_options(["yield=0..100", "time >= 0"])
     {'yield': (0.0, 100.0), 'time': '>= 0'}
     """
     found = {}
@@ -66,23 +66,23 @@ def limits_of(texts: Sequence[str]) -> dict[str, Any]:
         if not name:
             raise InputError(f"Limits are written yield=0..100 or 'time >= 0'; got {text!r}.")
         written = ends[1:].replace("..", " to ") if ends.startswith("=") else ends
-        found[name] = limits_from_text(written, name)
+        found[name] = parse_limits_text(written, name)
     return found
 
 
-def old_data_of(given: Sequence[str]) -> dict[str, str] | None:
+def parse_old_data_options(given: Sequence[str]) -> dict[str, str] | None:
     """Files of old data by name: the name that was typed before it, or the file's own."""
     found: dict[str, str] = {}
     for one in given:
         before, equals, after = one.partition("=")
         name, path = (before, after) if equals and not Path(one).exists() else (Path(one).stem, one)
         if name in found:
-            raise InputError(f"There are two old data sets called {name!r} ({listed(given)}). Write NAME=FILE.")
+            raise InputError(f"There are two old data sets called {name!r} ({format_list(given)}). Write NAME=FILE.")
         found[name] = path
     return found or None
 
 
-def refuse_useless(
+def refuse_useless_old_data(
     sets: Mapping[str, str],
     parameters: Mapping[str, Description],
     constraints: Sequence[str],
@@ -108,9 +108,9 @@ def refuse_useless(
             )
 
 
-def _target(text: str) -> tuple[str, Goal]:
+def _parse_target_option(text: str) -> tuple[str, Goal]:
     name, _, value = text.rpartition("=")
-    goal = goal_from_text(f"target {value.replace('..', ' to ')}")
+    goal = parse_goal_text(f"target {value.replace('..', ' to ')}")
     if not name or goal is None:
         raise InputError(
             f"A target is written length=500 or length=480..520; got {text!r}. If it is the column of the response, "

@@ -13,18 +13,18 @@ from typing import Any
 import optuna
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import shown
-from tunedprior.desk.places import reached
-from tunedprior.desk.shell_words import printable
+from tunedprior.checks import format_value
+from tunedprior.desk.places import open_campaign
+from tunedprior.desk.shell_words import escape_unprintable
 from tunedprior.errors import InputError
-from tunedprior.problem.trials import in_words
+from tunedprior.problem.trials import format_setting
 
 _LOOK = 0.5  # seconds between two looks at what was done
 
 Function = Callable[[dict[str, Any]], Any]
 
 
-def function_at(place: str) -> Function:
+def import_function(place: str) -> Function:
     """The function at `module:function`, where the module may lie in the present folder."""
     module, colon, name = place.partition(":")
     if not colon or not module or not name:
@@ -68,16 +68,16 @@ def run_campaign(
         open_too: Whether suggestions that are open are run first; leave them if people are at work on them.
         errors_fail: Whether an exception of the function is a failed run; else it ends the worker.
     """
-    opt, function = reached(where, name), function_at(place)
+    opt, function = open_campaign(where, name), import_function(place)
     left = [trial.id for trial in opt.trials.pending] if open_too else []
     if workers == 1:
-        for _ in _trials(opt, function, total, left, errors_fail):
+        for _ in _run_trials(opt, function, total, left, errors_fail):
             yield len(opt.trials)
         return
     context = multiprocessing.get_context("spawn")  # a fork would take PyTorch's threads along, stopped
     shares = [left[number::workers] for number in range(workers)]
     running = [
-        context.Process(target=_work, args=(where, name, place, total, share, errors_fail), daemon=True)
+        context.Process(target=_run_worker, args=(where, name, place, total, share, errors_fail), daemon=True)
         for share in shares
     ]
     for one in running:
@@ -95,31 +95,33 @@ def run_campaign(
         raise InputError(f"A worker ended with the error above; {len(opt.trials)} results are in the campaign.")
 
 
-def _work(where: str, name: str | None, place: str, total: int, first: Sequence[int], errors_fail: bool) -> None:
+def _run_worker(where: str, name: str | None, place: str, total: int, first: Sequence[int], errors_fail: bool) -> None:
     """One worker of several, in a process of its own."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        for _ in _trials(reached(where, name), function_at(place), total, first, errors_fail):
+        for _ in _run_trials(open_campaign(where, name), import_function(place), total, first, errors_fail):
             pass
     except KeyboardInterrupt:
         pass
     except InputError as error:
-        sys.exit(printable(f"Error: {error}"))
+        sys.exit(escape_unprintable(f"Error: {error}"))
 
 
-def _trials(opt: Optimizer, function: Function, total: int, first: Sequence[int], errors_fail: bool) -> Iterator[int]:
+def _run_trials(
+    opt: Optimizer, function: Function, total: int, first: Sequence[int], errors_fail: bool
+) -> Iterator[int]:
     """Run the suggestions with these numbers, then new ones, until there are enough; the number of each."""
     for number in first:
         yield _run_one(opt, function, number, errors_fail)
-    while len(_counted(opt)) < total:
+    while len(_list_trial_numbers(opt)) < total:
         number = opt.ask().trial
-        if _counted(opt).index(number) >= total:  # others asked at the same moment, but first
+        if _list_trial_numbers(opt).index(number) >= total:  # others asked at the same moment, but first
             opt.cancel(number)
             break
         yield _run_one(opt, function, number, errors_fail)
 
 
-def _counted(opt: Optimizer) -> list[int]:
+def _list_trial_numbers(opt: Optimizer) -> list[int]:
     """The numbers of trials that are results, or will be, in the order in which the journal took them.
 
     Their numbers are not in that order: two programs may take theirs in one order, and write in the other.
@@ -140,7 +142,8 @@ def _run_one(opt: Optimizer, function: Function, number: int, errors_fail: bool)
         if not errors_fail:
             opt.cancel(number)
             raise InputError(
-                f"The function raised {what} ({_line(error)}) at {in_words(setting)}. Mend it and run again, or count "
+                f"The function raised {what} ({_format_error_place(error)}) at {format_setting(setting)}. Mend "
+                "it and run again, or count "
                 "errors as failed runs with --errors-fail."
             ) from error
         answer, note = nan, what
@@ -151,10 +154,10 @@ def _run_one(opt: Optimizer, function: Function, number: int, errors_fail: bool)
         opt.tell(setting, answer, trial=number, note=note)
     except InputError as error:
         opt.cancel(number)
-        raise InputError(f"The function returned {shown(answer)}: {error}") from error
+        raise InputError(f"The function returned {format_value(answer)}: {error}") from error
     return number
 
 
-def _line(error: BaseException) -> str:
+def _format_error_place(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(last.filename).name}, line {last.lineno}"

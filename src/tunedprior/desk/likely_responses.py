@@ -9,9 +9,9 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.cells import is_unmeasured, parse_numbers
 from tunedprior.files.content import ReadTable
-from tunedprior.files.names import name_and_unit
+from tunedprior.files.names import split_name_and_unit
 from tunedprior.problem.cells import NOT_PASSED, PASSED
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
 
@@ -35,32 +35,32 @@ _TURNED = frozenset(
 _FEW_ROWS = 8
 
 
-def likely_direction(name: str) -> str:
+def guess_direction(name: str) -> str:
     """Whether more of it is better, or less.
 
-    >>> [likely_direction(name) for name in ("yield", "val_loss", "Cost [EUR]", "survival time", "glossiness")]
+    >>> [guess_direction(name) for name in ("yield", "val_loss", "Cost [EUR]", "survival time", "glossiness")]
     ['maximize', 'minimize', 'minimize', 'maximize', 'maximize']
     """
-    words = _words(name_and_unit(name)[0])
+    words = _split_words(split_name_and_unit(name)[0])
     return MINIMIZE if _UNWANTED & words and not _TURNED & words else MAXIMIZE
 
 
-def likely_response(read: ReadTable) -> tuple[str, str]:
+def guess_response(read: ReadTable) -> tuple[str, str]:
     """The column that is most likely the response, and why; never one of remarks, dates or next to nothing.
 
     An `InputError` if a column has the name of one and is blank: another one, in its place, would be wrong.
     """
     columns = [str(name) for name in read.table.columns]
     able = [name for name in columns if _can_be_response(read.table[name])]
-    bare = {name: name_and_unit(name)[0].casefold() for name in columns}
+    bare = {name: split_name_and_unit(name)[0].casefold() for name in columns}
     by_name = [[name for name in columns if bare[name] == wanted] for wanted in _RESPONSES]
-    by_name.append([name for name in columns if _WORDS_OF_RESPONSES & _words(bare[name])])
+    by_name.append([name for name in columns if _WORDS_OF_RESPONSES & _split_words(bare[name])])
     for named in by_name:
         found = [name for name in named if name in able]
         if len(found) == 1:
             return found[0], "of its name"
     for name in dict.fromkeys(name for named in by_name for name in named):
-        blank = sum(map(is_blank, read.table[name]))
+        blank = sum(map(is_unmeasured, read.table[name]))
         if 2 * blank > len(read):
             rows = "every row" if blank == len(read) else f"{blank:,} of {len(read):,} rows"
             raise InputError(
@@ -72,12 +72,12 @@ def likely_response(read: ReadTable) -> tuple[str, str]:
             f"{read.origin} has no column that is likely to be the response: all are text, or blank in most rows. Name "
             "it with --target."
         )
-    last = [name for name in able if not counts_rows(numbers(read.table[name])[0])] or able
+    last = [name for name in able if not are_row_numbers(parse_numbers(read.table[name])[0])] or able
     after = [str(name) for name in read.table.columns][list(read.table.columns).index(last[-1]) + 1 :]
     return last[-1], f"it is the last{' column of numbers' if after else ''}"
 
 
-def counts_rows(values: Float64[ndarray, " n"]) -> bool:
+def are_row_numbers(values: Float64[ndarray, " n"]) -> bool:
     """Whether it is 1, 2, 3, … or 0, 1, 2, …, in more than a few rows."""
     steps = np.diff(values)
     return len(values) > _FEW_ROWS and bool((steps == 1).all()) and values[0] in (0.0, 1.0)
@@ -85,12 +85,12 @@ def counts_rows(values: Float64[ndarray, " n"]) -> bool:
 
 def _can_be_response(column: "pd.Series[Any]") -> bool:
     """Whether it is filled in, in half of the rows at least, mostly with numbers, or with pass and fail."""
-    values, wrong = numbers(column)
+    values, wrong = parse_numbers(column)
     measured = int(np.isfinite(values).sum())
     measured += sum(str(column.iloc[row]).strip().casefold() in PASSED | NOT_PASSED for row in wrong)
-    filled = len(column) - sum(map(is_blank, column))
+    filled = len(column) - sum(map(is_unmeasured, column))
     return 2 * filled >= len(column) and 2 * measured > filled
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     return set(_WORD.findall(name.casefold()))

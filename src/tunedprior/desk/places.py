@@ -9,21 +9,21 @@ from urllib.parse import quote
 from sqlalchemy import make_url
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.desk.shell_words import quoted
+from tunedprior.desk.shell_words import quote_word
 from tunedprior.errors import InputError
-from tunedprior.studies.read_only import locked_part, refusal
+from tunedprior.studies.read_only import find_locked_part, make_refusal
 from tunedprior.studies.sqlite_files import refuse_unsound
 
 # Seconds to wait for somebody who is writing.
 _PATIENCE = 60.0
 
 
-def url_of(where: str) -> str:
+def resolve_database_url(where: str) -> str:
     """The URL of a campaign's database; that of a file names its whole path, and leads to that file and no other.
 
-    >>> url_of("postgresql://lab@server/campaigns")
+    >>> resolve_database_url("postgresql://lab@server/campaigns")
     'postgresql://lab@server/campaigns'
-    >>> url_of("campaign.db").startswith("sqlite:////")
+    >>> resolve_database_url("campaign.db").startswith("sqlite:////")
     True
     """
     if "://" in where:
@@ -39,7 +39,7 @@ def url_of(where: str) -> str:
     )
 
 
-def reached(where: str, name: str | None = None, *, only_look: bool = False) -> Optimizer:
+def open_campaign(where: str, name: str | None = None, *, only_look: bool = False) -> Optimizer:
     """The campaign that lies there; an `InputError` if there is none, and nothing is made then.
 
     Args:
@@ -49,15 +49,19 @@ def reached(where: str, name: str | None = None, *, only_look: bool = False) -> 
     """
     if "://" not in where and not Path(where).exists():
         raise InputError(
-            f"There is no campaign {where!r}. Begin one with: tunedprior new {quoted(where)} --space space.yaml"
+            f"There is no campaign {where!r}. Begin one with: tunedprior new {quote_word(where)} --space space.yaml"
         )
-    refuse_other_files(where)
+    check_campaign_file(where)
     if not only_look:
         _refuse_read_only(where)
-    return Optimizer.load(url_of(where)) if name is None else Optimizer.load(url_of(where), name=name)
+    return (
+        Optimizer.load(resolve_database_url(where))
+        if name is None
+        else Optimizer.load(resolve_database_url(where), name=name)
+    )
 
 
-def refuse_other_files(where: str, is_new: bool = False) -> None:
+def check_campaign_file(where: str, is_new: bool = False) -> None:
     """An `InputError` for a file that is there and holds no campaigns, or cannot be made where it is to be.
 
     Args:
@@ -78,14 +82,14 @@ def refuse_other_files(where: str, is_new: bool = False) -> None:
         return
     if path.stat().st_size == 0:
         raise InputError(f"{where!r} is empty, so it is no campaign. Was it cut off when it was copied?")
-    refuse_unsound(path, _PATIENCE, not locked_part(path))
-    if not _holds_studies(path):
+    refuse_unsound(path, _PATIENCE, not find_locked_part(path))
+    if not _has_study_tables(path):
         raise InputError(f"{where!r} is a database of another program, and holds no campaign.")
 
 
 def _refuse_read_only(where: str) -> None:
-    if "://" not in where and locked_part(Path(where)):
-        raise refusal(Path(where))
+    if "://" not in where and find_locked_part(Path(where)):
+        raise make_refusal(Path(where))
 
 
 def _refuse_folder(path: Path) -> None:
@@ -101,7 +105,7 @@ def _refuse_folder(path: Path) -> None:
         )
 
 
-def _holds_studies(path: Path) -> bool:
+def _has_study_tables(path: Path) -> bool:
     """Whether there are Optuna's tables; looking changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as database:

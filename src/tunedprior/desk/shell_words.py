@@ -9,47 +9,47 @@ from unicodedata import category
 _WITHIN_WORDS = "\u200c\u200d"
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     r"""The text with every sign that would steer a terminal, or turn what is read around, written out; lines stay.
 
-    >>> printable("argon\x1b[2J"), printable("Fe\u202ecba"), printable("two\nlines")
+    >>> escape_unprintable("argon\x1b[2J"), escape_unprintable("Fe\u202ecba"), escape_unprintable("two\nlines")
     ('argon\\x1b[2J', 'Fe\\u202ecba', 'two\nlines')
     """
-    return text if text.isprintable() else "".join(map(_written_out, text))
+    return text if text.isprintable() else "".join(map(_escape_letter, text))
 
 
-def _written_out(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     if letter.isprintable() or letter in _WITHIN_WORDS or letter == "\n" or category(letter) == "Zs":
         return letter
     return letter.encode("unicode_escape").decode()
 
 
-def quoted(word: str) -> str:
+def quote_word(word: str) -> str:
     """A word as this system's shell takes it for one: Windows knows double quotes alone.
 
-    >>> quoted("campaign.db")
+    >>> quote_word("campaign.db")
     'campaign.db'
     """
     return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
 
 
-def campaign_words(campaign: str, name: str | None) -> str:
+def format_campaign_arguments(campaign: str, name: str | None) -> str:
     """A campaign as it is named in a command: its place, without a password, and its name if it was given.
 
-    >>> campaign_words("campaign.db", "second")
+    >>> format_campaign_arguments("campaign.db", "second")
     'campaign.db --name second'
     """
-    return quoted(shown_place(campaign)) + (f" --name {quoted(name)}" if name else "")
+    return quote_word(format_campaign_place(campaign)) + (f" --name {quote_word(name)}" if name else "")
 
 
-def shown_place(campaign: str) -> str:
+def format_campaign_place(campaign: str) -> str:
     """A campaign's place as it may be shown: that of a database without the password.
 
-    >>> shown_place("postgresql://lab:secret@server/campaigns")
+    >>> format_campaign_place("postgresql://lab:secret@server/campaigns")
     'postgresql://lab:***@server/campaigns'
     """
     if "://" not in campaign:
         return campaign
-    from tunedprior.checks import without_password  # which takes a moment to import
+    from tunedprior.checks import hide_password  # which takes a moment to import
 
-    return without_password(campaign)
+    return hide_password(campaign)

@@ -12,17 +12,17 @@ import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
-from tunedprior.checks import listed, shown
-from tunedprior.desk.likely_responses import counts_rows, likely_direction, likely_response
+from tunedprior.checks import format_list, format_value
+from tunedprior.desk.likely_responses import are_row_numbers, guess_direction, guess_response
 from tunedprior.errors import InputError
-from tunedprior.files.cells import DATE, is_blank, numbers
-from tunedprior.files.names import is_another, name_and_unit
+from tunedprior.files.cells import DATE, is_unmeasured, parse_numbers
+from tunedprior.files.names import is_variant_name, split_name_and_unit
 from tunedprior.files.tables import read_table
-from tunedprior.files.units import is_number, number_and_unit
+from tunedprior.files.units import is_number, split_number_and_unit
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE
 from tunedprior.problem.old_data_report import Finding
-from tunedprior.problem.suspicions import sentinels, slips
-from tunedprior.problem.unit_mixtures import far_from_others, in_other_units, mixed_units
+from tunedprior.problem.suspicions import find_sentinels, find_slips
+from tunedprior.problem.unit_mixtures import describe_isolated_values, describe_mixed_units, find_mixed_units
 
 _WHAT = "Old data"
 _REMARKS = frozenset(
@@ -115,14 +115,14 @@ class _Line:
     @property
     def text(self) -> str:
         if not self.description:
-            return f"  # {_one_line(self.name)}: left out: {_one_line(self.comment)}"
-        key = in_yaml(self.name)
+            return f"  # {_clean_line(self.name)}: left out: {_clean_line(self.comment)}"
+        key = quote_yaml(self.name)
         start = f"  ? {key}\n  : " if len(key) > _LONGEST_KEY else f"  {key}: "
-        line = f"{start}{self.description}".ljust(_COMMENT_AT) + f"  # {_one_line(self.comment)}"
-        return "\n".join([*(f"  # Look this up: {_one_line(one.text)}" for one in self.doubtful), line])
+        line = f"{start}{self.description}".ljust(_COMMENT_AT) + f"  # {_clean_line(self.comment)}"
+        return "\n".join([*(f"  # Look this up: {_clean_line(one.text)}" for one in self.doubtful), line])
 
 
-def drafted(data: Any, target: str | None = None) -> Draft:
+def draft_space_file(data: Any, target: str | None = None) -> Draft:
     r"""Draft a space file that `read_space_file` takes, whatever the columns are called.
 
     Args:
@@ -131,7 +131,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
             last that can be one.
 
     >>> old = {"heat [°C]": [20, 40, 60], "gas": ["air", "argon", "air"], "y": [0.1, 0.3, 0.2]}
-    >>> print(drafted(old).text.split("significant digits\n")[1])
+    >>> print(draft_space_file(old).text.split("significant digits\n")[1])
     parameters:
       heat: 20 to 60 step 20                      # °C; 3 values in old data
       gas: [air, argon]                           # 2 choices in old data
@@ -153,7 +153,7 @@ def drafted(data: Any, target: str | None = None) -> Draft:
     columns = [str(name) for name in first.table.columns]
     if target is not None and target not in columns:
         raise InputError(
-            f"There is no column {shown(target)} for the response; there are {listed(map(repr, columns))}."
+            f"There is no column {format_value(target)} for the response; there are {format_list(map(repr, columns))}."
         )
     if len(columns) > 1 and len(first) == 0:
         raise InputError(
@@ -167,34 +167,34 @@ def drafted(data: Any, target: str | None = None) -> Draft:
         )
     # Once more with all names, so that decimal commas are understood. What is no file can be read a second time too.
     read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
-    chosen, why = (target, "") if target is not None else likely_response(read)
-    names = _without_units(columns)
+    chosen, why = (target, "") if target is not None else guess_response(read)
+    names = _split_units(columns)
     lines = [
         _Line(names[name][0], "", "looks like a second response; not used")
-        if is_another(name, chosen)
-        else _line(*names[name], read.table[name], read.where)
+        if is_variant_name(name, chosen)
+        else _draft_line(*names[name], read.table[name], read.format_place)
         for name in columns
         if name != chosen
     ]
     kept = tuple(one.name for one in lines if one.description)
     if not kept:
-        reasons = listed(f"{one.name!r} ({one.comment})" for one in lines)
+        reasons = format_list(f"{one.name!r} ({one.comment})" for one in lines)
         raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
     goal, unit = names[chosen]
-    direction = likely_direction(goal)
+    direction = guess_direction(goal)
     comment = f"{unit}; " * bool(unit) + f"or {MINIMIZE if direction == MAXIMIZE else MAXIMIZE}, or target 500"
     if why:
-        why = f"{_one_line(goal)!r} is taken as the response because {why}; name another with --target."
-    because = f"  # {_one_line(why)}\n" if why else ""
+        why = f"{_clean_line(goal)!r} is taken as the response because {why}; name another with --target."
+    because = f"  # {_clean_line(why)}\n" if why else ""
     goals = f"\ngoals:\n{because}{_Line(goal, direction, comment).text}\n"
-    head = _HEAD.format(origin=_one_line(read.origin), rows=len(read))
-    head += "".join(f"# {_one_line(sentence)}\n" for sentence in read.said)
+    head = _HEAD.format(origin=_clean_line(read.origin), rows=len(read))
+    head += "".join(f"# {_clean_line(sentence)}\n" for sentence in read.remarks)
     text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
     left_out = {one.name: one.comment for one in lines if not one.description}
     return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))
 
 
-def in_yaml(text: str) -> str:
+def quote_yaml(text: str) -> str:
     """Text as a space file has it: bare if that is safe, or between quotes."""
     if _PLAIN.fullmatch(text) and text.isprintable():
         return text
@@ -209,9 +209,9 @@ def in_yaml(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
+def _split_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     """For each column its name and its unit; a name that would be there twice stays as it is."""
-    found = {name: name_and_unit(name) for name in columns}
+    found = {name: split_name_and_unit(name) for name in columns}
     bare = [name.casefold() for name, _ in found.values()]
     return {
         column: (name, unit) if unit and name and bare.count(name.casefold()) == 1 else (column, "")
@@ -219,25 +219,25 @@ def _without_units(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     }
 
 
-def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int], str]) -> _Line:
-    cells = [cell for cell in column if not is_blank(cell)]
+def _draft_line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int], str]) -> _Line:
+    cells = [cell for cell in column if not is_unmeasured(cell)]
     of_unit = f"{unit}; " if unit else ""
     if not cells:
         return _Line(name, "", "blank in every row")
     if len(cells) < _NEARLY_EMPTY * len(column):
         return _Line(name, "", f"filled in in {len(cells)} of {len(column):,} rows")
-    values, wrong = numbers(column)
-    bare, in_cells, with_units = _without_units_in_cells(name, column, where) if wrong else (column, "", ())
+    values, wrong = parse_numbers(column)
+    bare, in_cells, with_units = _strip_cell_units(name, column, where) if wrong else (column, "", ())
     if with_units:
-        return replace(_line(name, unit or in_cells, bare, where), doubtful=with_units)
+        return replace(_draft_line(name, unit or in_cells, bare, where), doubtful=with_units)
     if not wrong:
-        values, doubtful = _without_slips(name, unit, values, where)
-        distinct = np.unique([float(_number(value)) for value in values[np.isfinite(values)]])
+        values, doubtful = _drop_slips(name, unit, values, where)
+        distinct = np.unique([float(_format_number(value)) for value in values[np.isfinite(values)]])
         if len(distinct) == 1:
-            return _Line(name, "", f"{of_unit}{_number(distinct[0])} in every row")
-        if counts_rows(values):
+            return _Line(name, "", f"{of_unit}{_format_number(distinct[0])} in every row")
+        if are_row_numbers(values):
             return _Line(name, "", "it counts the rows")
-        return _Line(name, _range(distinct), f"{of_unit}{len(distinct):,} values in old data", doubtful)
+        return _Line(name, _format_range(distinct), f"{of_unit}{len(distinct):,} values in old data", doubtful)
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells))
     if all(DATE.fullmatch(text) for text in texts):
         return _Line(name, "", "dates")
@@ -250,24 +250,24 @@ def _line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[[int],
         return _Line(name, "", f"{len(texts)} texts, as of who did it")
     if 2 * len(cells) < len(column) or name.strip().casefold() in _REMARKS:
         return _Line(name, "", f"text in {len(cells):,} of {len(column):,} rows, as of remarks")
-    return _Line(name, f"[{', '.join(map(in_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
+    return _Line(name, f"[{', '.join(map(quote_yaml, texts))}]", f"{of_unit}{len(texts)} choices in old data")
 
 
-def _without_units_in_cells(
+def _strip_cell_units(
     name: str, column: "pd.Series[Any]", where: Callable[[int], str]
 ) -> tuple["pd.Series[Any]", str, tuple[Finding, ...]]:
     """A column of numbers that nearly all have one unit behind them as numbers, the unit, and what to do about it."""
-    parts = [number_and_unit(cell) for cell in column]
+    parts = [split_number_and_unit(cell) for cell in column]
     rows = [row for row, part in enumerate(parts) if part]
     units = {part[1] for part in parts if part}
-    others = [cell for cell, part in zip(column, parts, strict=True) if not part and not is_blank(cell)]
+    others = [cell for cell, part in zip(column, parts, strict=True) if not part and not is_unmeasured(cell)]
     if len(units) != 1 or 2 * len(rows) < len(rows) + len(others) or not all(map(is_number, others)):
         return column, "", ()
     texts = [part[0] if part else cell for cell, part in zip(column, parts, strict=True)]
     bare = pd.Series(texts, dtype=object)
     if not any("." in str(text) for text in texts):
         bare = bare.map(lambda text: text.replace(",", ".") if isinstance(text, str) else text)
-    if numbers(bare)[1]:
+    if parse_numbers(bare)[1]:
         return column, "", ()
     unit = units.pop()
     said = (
@@ -277,67 +277,73 @@ def _without_units_in_cells(
     return bare, unit, (Finding("units in cells", name, tuple(map(where, rows)), said),)
 
 
-def _without_slips(
+def _drop_slips(
     name: str, unit: str, values: Float64[ndarray, " n"], where: Callable[[int], str]
 ) -> tuple[Float64[ndarray, " n"], tuple[Finding, ...]]:
     """A column of numbers without those that are most likely mistakes, and what these are."""
     found = []
-    marked = sentinels(values)
+    marked = find_sentinels(values)
     if marked.any():
         rows = tuple(where(int(row)) for row in np.flatnonzero(marked))
-        marks = listed(_number(value) for value in dict.fromkeys(values[marked]))
-        said = f"{name!r} is {marks} in {listed(rows)}, which most likely stands for 'not measured'."
+        marks = format_list(_format_number(value) for value in dict.fromkeys(values[marked]))
+        said = f"{name!r} is {marks} in {format_list(rows)}, which most likely stands for 'not measured'."
         found.append(Finding("sentinel", name, rows, said))
     values = np.where(marked, np.nan, values)
     known = np.isfinite(values)
     odd = np.zeros(len(values), dtype=bool)
-    mixed = mixed_units(values[known])
+    mixed = find_mixed_units(values[known])
     # Without a range to compare with, only K and °C tell: factors are what settings span.
     if mixed is not None and mixed.offset and unit in _TEMPERATURES:
         odd[known] = mixed.rows
         rows = tuple(where(int(row)) for row in np.flatnonzero(odd))
-        said = in_other_units(name, values, replace(mixed, rows=odd), listed(rows))
+        said = describe_mixed_units(name, values, replace(mixed, rows=odd), format_list(rows))
         found.append(Finding("part in other units", name, rows, f"{said}."))
         return np.where(odd, np.nan, values), tuple(found)
-    odd[known] = slips(values[known])
+    odd[known] = find_slips(values[known])
     if odd.any():
         rows = tuple(where(int(row)) for row in np.flatnonzero(odd))
-        found.append(Finding("far off", name, rows, far_from_others(name, values, odd, rows)))
+        found.append(Finding("far off", name, rows, describe_isolated_values(name, values, odd, rows)))
     return np.where(odd, np.nan, values), tuple(found)
 
 
-def _range(distinct: Float64[ndarray, " n"]) -> str:
+def _format_range(distinct: Float64[ndarray, " n"]) -> str:
     """Levels, or a range with the step that old data is on, or else one that people can set.
 
     The ends are rounded outwards to steps. A logarithmic range has significant digits instead of a step.
     """
-    decimals = [Decimal(_number(value)) for value in distinct]
-    step, width = _step(decimals), decimals[-1] - decimals[0]
+    decimals = [Decimal(_format_number(value)) for value in distinct]
+    step, width = _find_step(decimals), decimals[-1] - decimals[0]
     is_grid = len(distinct) > 2 and step is not None and width / step < 2 * len(distinct)
     if not is_grid and len(distinct) <= _MOST_LEVELS and (len(distinct) > 2 or _are_whole(distinct)):
-        return f"[{', '.join(_number(value) for value in distinct)}]"
+        return f"[{', '.join(_format_number(value) for value in distinct)}]"
     if not is_grid and distinct[0] > 0 and distinct[-1] > _LOG * distinct[0]:
         digits = min(_MOST_DIGITS, max(_FEWEST_DIGITS, *(len(one.normalize().as_tuple().digits) for one in decimals)))
-        low, high = _rounded(decimals[0], digits, ROUND_FLOOR), _rounded(decimals[-1], digits, ROUND_CEILING)
+        low, high = (
+            _round_significant(decimals[0], digits, ROUND_FLOOR),
+            _round_significant(decimals[-1], digits, ROUND_CEILING),
+        )
         return f"{low} to {high} log digits {digits}"
     finest = Decimal(1).scaleb((width / _FINEST).adjusted())
     if step is None or (not is_grid and (len(distinct) == 2 or step < finest)):
         step = finest
         decimals[0] = (decimals[0] / step).to_integral_value(ROUND_FLOOR) * step
         decimals[-1] = (decimals[-1] / step).to_integral_value(ROUND_CEILING) * step
-    return f"{_number(float(decimals[0]))} to {_number(float(decimals[-1]))} step {_number(float(step))}"
+    return (
+        f"{_format_number(float(decimals[0]))} to {_format_number(float(decimals[-1]))} step "
+        f"{_format_number(float(step))}"
+    )
 
 
 def _are_whole(values: Float64[ndarray, " n"]) -> bool:
     return all(one == int(one) for one in values)
 
 
-def _rounded(value: Decimal, digits: int, way: str) -> str:
+def _round_significant(value: Decimal, digits: int, way: str) -> str:
     places = value.adjusted() - digits + 1
-    return _number(float(value.quantize(Decimal(1).scaleb(places), rounding=way)))
+    return _format_number(float(value.quantize(Decimal(1).scaleb(places), rounding=way)))
 
 
-def _step(decimals: Sequence[Decimal]) -> Decimal | None:
+def _find_step(decimals: Sequence[Decimal]) -> Decimal | None:
     """The largest step of a grid that holds all of the numbers."""
     places = max(0, *(-int(one.as_tuple().exponent) for one in decimals))
     if places > _DIGITS:
@@ -346,10 +352,10 @@ def _step(decimals: Sequence[Decimal]) -> Decimal | None:
     return Decimal(gcd(*whole)).scaleb(-places) if any(whole) else None
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value + 0.0:.{_DIGITS}g}"  # without the sign of -0
 
 
-def _one_line(text: str) -> str:
+def _clean_line(text: str) -> str:
     """A comment: in one line, of letters that any reader takes."""
     return "".join(letter if letter.isprintable() and ord(letter) < 0xD800 else " " for letter in text)

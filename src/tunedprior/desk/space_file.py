@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.problem.goals import DIRECTIONS, Goal, Target, parse_limits
 from tunedprior.problem.parameters import Description
@@ -48,7 +48,7 @@ class SpaceFile:
     @property
     def space(self) -> Space:
         """What may be set, with what must hold for it."""
-        return Space.parse(self.parameters).constrained(self.constraints)
+        return Space.parse(self.parameters).add_constraints(self.constraints)
 
 
 def read_space_file(path: str | PathLike[str]) -> SpaceFile:
@@ -63,15 +63,15 @@ def read_space_file(path: str | PathLike[str]) -> SpaceFile:
             f"{path.name} must be a space file; it has more than {_MOST_BYTES // 2**20} MiB. Name another."
         )
     try:
-        return space_from_text(path.read_text(encoding="utf-8-sig"), path.name)
+        return parse_space_text(path.read_text(encoding="utf-8-sig"), path.name)
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name} must be text in UTF-8: {error}. Save it again as UTF-8.") from error
 
 
-def space_from_text(text: str, origin: str) -> SpaceFile:
+def parse_space_text(text: str, origin: str) -> SpaceFile:
     r"""What the text of a space file says.
 
-    >>> read = space_from_text("parameters:\n  heat: 20 to 90 step 5\n  gas: [air, argon]", "space.yaml")
+    >>> read = parse_space_text("parameters:\n  heat: 20 to 90 step 5\n  gas: [air, argon]", "space.yaml")
     >>> read.parameters
     {'heat': (20, 90, 5), 'gas': ['air', 'argon']}
     """
@@ -90,25 +90,27 @@ def space_from_text(text: str, origin: str) -> SpaceFile:
         raise InputError(
             f"{origin} cannot be read: {reason}. Compare it with what `tunedprior space` drafts."
         ) from error
-    parts = _entries(node, origin, "a space file has the parts " + listed(_PARTS))
+    parts = _parse_mapping(node, origin, "a space file has the parts " + format_list(_PARTS))
     unknown = [name for name in parts if name not in _PARTS]
     if unknown or "parameters" not in parts:
-        wrong = f"has {listed(map(repr, unknown))}" if unknown else "has no 'parameters'"
-        raise InputError(f"{origin} {wrong}; its parts are {listed(_PARTS)}, of which the first must be there.")
-    parameters = _each(parts["parameters"], origin, _description)
-    goals = _each(parts.get("goals"), origin, _goal)
-    requirements = _each(parts.get("requirements"), origin, _text)
+        wrong = f"has {format_list(map(repr, unknown))}" if unknown else "has no 'parameters'"
+        raise InputError(f"{origin} {wrong}; its parts are {format_list(_PARTS)}, of which the first must be there.")
+    parameters = _parse_each(parts["parameters"], origin, _parse_description_node)
+    goals = _parse_each(parts.get("goals"), origin, _parse_goal_node)
+    requirements = _parse_each(parts.get("requirements"), origin, _parse_text_node)
     constraints = parts.get("constraints")
-    if constraints is None or _is_nothing(constraints):
+    if constraints is None or _is_null(constraints):
         lines = []
     elif isinstance(constraints, yaml.SequenceNode):
-        lines = [_text(one, "constraints", origin) for one in constraints.value]
+        lines = [_parse_text_node(one, "constraints", origin) for one in constraints.value]
     else:
-        lines = [_text(constraints, "constraints", origin)]
-    return SpaceFile(parameters, goals, requirements, lines, _each(parts.get("limits"), origin, _limits))
+        lines = [_parse_text_node(constraints, "constraints", origin)]
+    return SpaceFile(
+        parameters, goals, requirements, lines, _parse_each(parts.get("limits"), origin, _parse_limits_node)
+    )
 
 
-def goal_from_text(text: str) -> Goal | None:
+def parse_goal_text(text: str) -> Goal | None:
     """`maximize`, `minimize`, `target 500` or `target 480 to 520`; None for anything else."""
     if text.lower() in DIRECTIONS:
         return text.lower()
@@ -131,13 +133,13 @@ def _refuse_unusual(text: str, origin: str) -> None:
             raise InputError(f"{origin}, line {line}: {tag!r} has no meaning here. Leave it out.")
 
 
-def _each(node: yaml.Node | None, origin: str, read: Callable[[yaml.Node, str, str], Any]) -> dict[str, Any]:
-    if node is None or _is_nothing(node):
+def _parse_each(node: yaml.Node | None, origin: str, read: Callable[[yaml.Node, str, str], Any]) -> dict[str, Any]:
+    if node is None or _is_null(node):
         return {}
-    return {name: read(one, name, origin) for name, one in _entries(node, origin, "names with a colon").items()}
+    return {name: read(one, name, origin) for name, one in _parse_mapping(node, origin, "names with a colon").items()}
 
 
-def _entries(node: yaml.Node | None, origin: str, expected: str) -> dict[str, yaml.Node]:
+def _parse_mapping(node: yaml.Node | None, origin: str, expected: str) -> dict[str, yaml.Node]:
     """The names and contents of a mapping, where no name is there twice."""
     if not isinstance(node, yaml.MappingNode):
         line = node.start_mark.line + 1 if node is not None else 1
@@ -152,11 +154,11 @@ def _entries(node: yaml.Node | None, origin: str, expected: str) -> dict[str, ya
     return found
 
 
-def _description(node: yaml.Node, name: str, origin: str) -> Description:
+def _parse_description_node(node: yaml.Node, name: str, origin: str) -> Description:
     if isinstance(node, yaml.SequenceNode):
-        values = [_text(one, name, origin) for one in node.value]
+        values = [_parse_text_node(one, name, origin) for one in node.value]
         are_numbers = all(re.fullmatch(_NUMBER, one) for one in values)
-        return [_number(one, name, origin, node) for one in values] if are_numbers else values
+        return [_parse_number(one, name, origin, node) for one in values] if are_numbers else values
     found = _RANGE.fullmatch(node.value.strip()) if isinstance(node, yaml.ScalarNode) else None
     if found is None:
         got = f"; got {node.value!r}" if isinstance(node, yaml.ScalarNode) else ""
@@ -165,14 +167,14 @@ def _description(node: yaml.Node, name: str, origin: str) -> Description:
             f"0.1 to 10 log digits 3 (with decimal points), or a list of values, such as [A, B]{got}."
         )
     low, high, step, log, digits = found.groups()
-    ends = (_number(low, name, origin, node), _number(high, name, origin, node))
+    ends = (_parse_number(low, name, origin, node), _parse_number(high, name, origin, node))
     if digits:
-        return (*ends, "log", int(_number(digits, name, origin, node)))
-    return (*ends, "log") if log else (*ends, _number(step, name, origin, node)) if step else ends
+        return (*ends, "log", int(_parse_number(digits, name, origin, node)))
+    return (*ends, "log") if log else (*ends, _parse_number(step, name, origin, node)) if step else ends
 
 
-def _goal(node: yaml.Node, name: str, origin: str) -> Goal:
-    goal = goal_from_text(_text(node, name, origin))
+def _parse_goal_node(node: yaml.Node, name: str, origin: str) -> Goal:
+    goal = parse_goal_text(_parse_text_node(node, name, origin))
     if goal is None:
         raise InputError(
             f"{origin}, line {node.start_mark.line + 1}: what is wanted of {name} must be maximize, minimize, "
@@ -181,7 +183,7 @@ def _goal(node: yaml.Node, name: str, origin: str) -> Goal:
     return goal
 
 
-def limits_from_text(text: str, response: str) -> Any:
+def parse_limits_text(text: str, response: str) -> Any:
     """`0 to 100`, `>= 0` or `<= 100`, as `Optimizer(limits=…)` takes it; an `InputError` for anything else."""
     found = _LIMITS.fullmatch(text.strip())
     given = text if found is None else tuple(map(float, found.groups()))
@@ -195,24 +197,24 @@ def limits_from_text(text: str, response: str) -> Any:
     return given
 
 
-def _limits(node: yaml.Node, name: str, origin: str) -> Any:
+def _parse_limits_node(node: yaml.Node, name: str, origin: str) -> Any:
     try:
-        return limits_from_text(_text(node, name, origin), name)
+        return parse_limits_text(_parse_text_node(node, name, origin), name)
     except InputError as error:
         raise InputError(f"{origin}, line {node.start_mark.line + 1}: {error}") from error
 
 
-def _text(node: yaml.Node, name: str, origin: str) -> str:
+def _parse_text_node(node: yaml.Node, name: str, origin: str) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise InputError(f"{origin}, line {node.start_mark.line + 1}: {name} must be single values here.")
     return str(node.value).strip()
 
 
-def _is_nothing(node: yaml.Node) -> bool:
+def _is_null(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~")
 
 
-def _number(text: str, name: str, origin: str, node: yaml.Node) -> int | float:
+def _parse_number(text: str, name: str, origin: str, node: yaml.Node) -> int | float:
     if len(text) > _MOST_DIGITS or abs(float(text)) == inf:
         raise InputError(f"{origin}, line {node.start_mark.line + 1}: {name} has a number that is too large.")
     return int(text) if _WHOLE.fullmatch(text) else float(text)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from tunedprior.errors import InputError
 from tunedprior.files import write_atomically
-from tunedprior.files.cells import guard_formula, would_run
-from tunedprior.integrations.extras import needed
+from tunedprior.files.cells import guard_formula, is_formula
+from tunedprior.integrations.extras import import_optional
 
 _SHEETS = (".xlsx", ".xlsm")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
@@ -22,11 +22,11 @@ _LIKE_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 def write_table(table: pd.DataFrame, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write a table into a file, Excel or CSV by its ending; a file that is there is not replaced unless told so."""
     path = Path(path)
-    refuse_to_overwrite(path, overwrite)
-    write_atomically(path, _workbook(table) if path.suffix.lower() in _SHEETS else _text(table))
+    check_output_path(path, overwrite)
+    write_atomically(path, _encode_workbook(table) if path.suffix.lower() in _SHEETS else _encode_csv(table))
 
 
-def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
+def check_output_path(path: Path, overwrite: bool = False) -> None:
     """An `InputError` for a file that cannot be a table, or that is there and must not be replaced.
 
     A `MissingExtraError` where a package that writes such files is missing: known before a suggestion is spent on it.
@@ -34,7 +34,7 @@ def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
     if path.suffix.lower() not in (*_SHEETS, ".csv"):
         raise InputError(f"A table is written as .csv or .xlsx; got {path.name!r}.")
     if path.suffix.lower() in _SHEETS:
-        needed("openpyxl", "lab")
+        import_optional("openpyxl", "lab")
     if not path.absolute().parent.is_dir():
         raise InputError(f"There is no folder {str(path.parent)!r} to write to. Make it first, or name another.")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
@@ -43,7 +43,7 @@ def refuse_to_overwrite(path: Path, overwrite: bool = False) -> None:
         raise InputError(f"{path.name} is there already, and may hold results. Name another file, or use --force.")
 
 
-def _text(table: pd.DataFrame) -> bytes:
+def _encode_csv(table: pd.DataFrame) -> bytes:
     """CSV in which no text is a formula to whatever opens it: `read_table` gives every cell back as it was."""
     guarded = table.rename(columns=lambda name: guard_formula(str(name)))
     guarded = guarded.map(lambda cell: guard_formula(cell) if isinstance(cell, str) else cell)
@@ -54,11 +54,11 @@ def _text(table: pd.DataFrame) -> bytes:
     return text.encode("utf-8-sig", "backslashreplace")
 
 
-def _workbook(table: pd.DataFrame) -> bytes:
+def _encode_workbook(table: pd.DataFrame) -> bytes:
     """An Excel file in which text is text, and no formula."""
     stream = BytesIO()
-    escaped = table.rename(columns=lambda name: _escape(str(name)))
-    escaped = escaped.map(lambda cell: _escape(cell) if isinstance(cell, str) else cell)
+    escaped = table.rename(columns=lambda name: _escape_control_characters(str(name)))
+    escaped = escaped.map(lambda cell: _escape_control_characters(cell) if isinstance(cell, str) else cell)
     with pd.ExcelWriter(stream, engine="openpyxl") as writer:
         escaped.to_excel(writer, index=False, freeze_panes=(1, 0))
         sheet = writer.sheets["Sheet1"]
@@ -67,12 +67,12 @@ def _workbook(table: pd.DataFrame) -> bytes:
             for cell in column:
                 if isinstance(cell.value, str):
                     cell.data_type = "s"
-                    cell.quotePrefix = would_run(cell.value)  # so that it stays text when somebody edits it
+                    cell.quotePrefix = is_formula(cell.value)  # so that it stays text when somebody edits it
             sheet.column_dimensions[column[0].column_letter].width = min(40, longest + 3)
     return stream.getvalue()
 
 
-def _escape(text: str) -> str:
+def _escape_control_characters(text: str) -> str:
     """Text as Excel's files hold it, which have no control characters and write their numbers instead."""
     text = _LIKE_ESCAPED.sub("_x005F_", text).encode("utf-8", "backslashreplace").decode()
     return _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", text)

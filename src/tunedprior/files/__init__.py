@@ -1,8 +1,16 @@
 """Files and tables as users have them: read in any usual dialect, and written without ever being half there."""
 
-from tunedprior.files.atomic import name_of_file, turn_to_write, write_atomically
-from tunedprior.files.cells import is_blank, numbers
+from tunedprior.files.atomic import check_file_name, lock_for_writing, write_atomically
+from tunedprior.files.cells import is_unmeasured, parse_numbers
 from tunedprior.files.content import ReadTable
 from tunedprior.files.tables import read_table
 
-__all__ = ["ReadTable", "is_blank", "name_of_file", "numbers", "read_table", "turn_to_write", "write_atomically"]
+__all__ = [
+    "ReadTable",
+    "check_file_name",
+    "is_unmeasured",
+    "lock_for_writing",
+    "parse_numbers",
+    "read_table",
+    "write_atomically",
+]

@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from tunedprior.checks import shown
+from tunedprior.checks import format_value
 from tunedprior.errors import InputError
 
 try:
@@ -25,17 +25,19 @@ _LONGEST = 255  # characters in the name of a file, on every usual system
 _PATIENCE, _PAUSE = 10.0, 0.01
 
 
-def name_of_file(path: Any) -> str:
+def check_file_name(path: Any) -> str:
     """The path as text; an `InputError` for what can be no file's name."""
     given = os.fspath(path) if isinstance(path, str | PathLike) else path
     if not isinstance(given, str):
         raise InputError(
-            f"There must be the name of a file, as text or a Path; got {type(path).__name__} {shown(path)}."
+            f"There must be the name of a file, as text or a Path; got {type(path).__name__} {format_value(path)}."
         )
     if not given.strip():
         raise InputError(f"There must be the name of a file; got {given!r}.")
     if "\0" in given or len(PurePath(given).name) > _LONGEST:
-        raise InputError(f"{shown(given)} cannot be the name of a file. Choose a shorter one, of letters and digits.")
+        raise InputError(
+            f"{format_value(given)} cannot be the name of a file. Choose a shorter one, of letters and digits."
+        )
     return given
 
 
@@ -45,7 +47,7 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
     An existing file keeps its mode; a new one gets the usual mode. A link is followed, as `open` would. After an error
     (a full disk, an interrupt) nothing is left behind, and what `path` held before is still there.
     """
-    target = Path(os.path.realpath(name_of_file(path)))
+    target = Path(os.path.realpath(check_file_name(path)))
     if target.is_dir():
         raise InputError(f"{os.fspath(path)!r} is a folder. Name a file to write to.")
     if not target.parent.is_dir():
@@ -69,11 +71,11 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
         with suppress(OSError):
             beside.unlink()
         raise
-    _synchronise(target.parent)
+    _sync_folder(target.parent)
 
 
 @contextmanager
-def turn_to_write(path: str | PathLike[str]) -> Iterator[None]:
+def lock_for_writing(path: str | PathLike[str]) -> Iterator[None]:
     """In here nobody else who asks for a turn writes in the folder of `path`, where the system and the drive can do so.
 
     Whoever ends gives the turn back; one that is held up for long is passed over.
@@ -103,7 +105,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _synchronise(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Force the folder's entries onto the disk, where the system can (Windows cannot open a folder)."""
     if os.name == "nt":
         return

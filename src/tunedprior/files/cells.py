@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
-from tunedprior.checks import shown
+from tunedprior.checks import format_value
 
 #: How people and programs write that nothing was measured, in small letters.
 BLANK = frozenset(
@@ -36,19 +36,19 @@ _GUARDED_AFTER = re.compile(rf"([;\t\r\n])'(?='*[{_STARTS}])")
 _SIGNED_NUMBER = re.compile(r"[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-def two_readings(text: str) -> tuple[str, str] | None:
+def parse_ambiguous_number(text: str) -> tuple[str, str] | None:
     """A number that may be meant in two ways: with a decimal point, and without the comma; None for any other text.
 
-    >>> two_readings("1,234"), two_readings("0,123")
+    >>> parse_ambiguous_number("1,234"), parse_ambiguous_number("0,123")
     (('1.234', '1234'), None)
     """
     return (text.replace(",", "."), text.replace(",", "")) if _EITHER.fullmatch(text) else None
 
 
-def would_run(text: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a spreadsheet would take the text for a formula; a number with a sign is none.
 
-    >>> would_run("=1+1"), would_run("-2.5"), would_run("-2.5+cmd"), would_run("a=1")
+    >>> is_formula("=1+1"), is_formula("-2.5"), is_formula("-2.5+cmd"), is_formula("a=1")
     (True, False, True, False)
     """
     return _WOULD_RUN.match(text) is not None and _SIGNED_NUMBER.fullmatch(text) is None
@@ -61,16 +61,16 @@ def guard_formula(text: str) -> str:
     ("'=1+1", 'argon', "'=1+1")
     """
     guarded = _WOULD_RUN_AFTER.sub(r"\1'", text)
-    return f"'{guarded}" if would_run(text) else guarded
+    return f"'{guarded}" if is_formula(text) else guarded
 
 
 def unguard_formula(text: str) -> str:
     """What `guard_formula` was given."""
     plain = _GUARDED_AFTER.sub(r"\1", text)
-    return plain[1:] if plain.startswith("'") and would_run(plain[1:]) else plain
+    return plain[1:] if plain.startswith("'") and is_formula(plain[1:]) else plain
 
 
-def is_blank(cell: Any) -> bool:
+def is_unmeasured(cell: Any) -> bool:
     """Whether the cell says that nothing was measured: None, NaN, "", "NA", "-" and the like."""
     if isinstance(cell, str):
         return cell.strip().casefold() in BLANK
@@ -93,12 +93,15 @@ def is_spreadsheet_error(cell: Any) -> bool:
     return isinstance(cell, str) and _ERROR.fullmatch(cell.strip()) is not None
 
 
-def why_no_number(cell: Any) -> str:
+def describe_non_number(cell: Any) -> str:
     """What a spreadsheet made of a number, and what to do: an error, a date, a formula; empty if it is nothing such."""
     if is_spreadsheet_error(cell):
         return f"{cell.strip()!r}, an error of the spreadsheet"
     if isinstance(cell, str) and cell.startswith("="):
-        return f"{shown(cell)}, a formula without its value: open the file in a spreadsheet program and save it again"
+        return (
+            f"{format_value(cell)}, a formula without its value: open the file in a spreadsheet program and "
+            "save it again"
+        )
     dated = isinstance(cell, date) and not pd.isna(cell)
     if not dated and not (isinstance(cell, str) and DATE.fullmatch(cell)):
         return ""
@@ -106,34 +109,34 @@ def why_no_number(cell: Any) -> str:
     return f"a date ({day}): spreadsheets make dates of numbers such as 20.5; write it again as a number"
 
 
-def numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], list[int]]:
+def parse_numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], list[int]]:
     """The column as numbers, NaN where a cell is blank, and the rows (from 0) whose cells are no finite number.
 
     Text is converted exactly, as Python reads it, and may have spaces around it. True, dates, complex numbers, infinity
     and numbers too large for a float are no numbers here; where they stand the array has NaN too.
     """
-    if _plain(column):
+    if _is_numeric_column(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
         wrong = np.flatnonzero(np.isinf(values)).tolist()
         values[wrong] = np.nan
         return values, wrong
     cells = column.astype(object).tolist()
-    quick = _all_plain_text(cells)
+    quick = _parse_plain_text(cells)
     if quick is not None:
         return quick, []
-    read = [nan if is_blank(cell) else _number(cell) for cell in cells]
+    read = [nan if is_unmeasured(cell) else _parse_number(cell) for cell in cells]
     wrong = [row for row, value in enumerate(read) if value is None]
     return np.array([nan if value is None else value for value in read], dtype=np.float64), wrong
 
 
-def _plain(column: "pd.Series[Any]") -> bool:
+def _is_numeric_column(column: "pd.Series[Any]") -> bool:
     """Whether the column's type holds nothing but real numbers."""
     kind = column.dtype
     types = pd.api.types
     return types.is_numeric_dtype(kind) and not types.is_bool_dtype(kind) and not types.is_complex_dtype(kind)
 
 
-def _all_plain_text(cells: Sequence[Any]) -> Float64[ndarray, " n"] | None:
+def _parse_plain_text(cells: Sequence[Any]) -> Float64[ndarray, " n"] | None:
     """The numbers, if every cell is text of a finite one; None otherwise. Many rows are read in this way."""
     try:
         joined = "".join(cells)
@@ -143,24 +146,24 @@ def _all_plain_text(cells: Sequence[Any]) -> Float64[ndarray, " n"] | None:
     return values if "_" not in joined and np.isfinite(values).all() else None
 
 
-def _number(cell: Any) -> float | None:
+def _parse_number(cell: Any) -> float | None:
     if isinstance(cell, str):
         text = cell.strip().replace("−", "-")  # the sign that word processors make of a hyphen
         if "_" in text:  # Python would read 1_000 as a thousand
             return None
-        return _finite(text)
+        return _to_finite_float(text)
     if isinstance(cell, bool | np.bool_ | complex | np.complexfloating | np.datetime64 | np.timedelta64):
         return None
     if isinstance(cell, int | float | Decimal | Fraction | np.integer | np.floating):
-        return _finite(cell)
+        return _to_finite_float(cell)
     scalar = getattr(cell, "item", None)  # a tensor or an array with one number
     if scalar is None or getattr(cell, "ndim", None) != 0:
         return None
     value = scalar()
-    return _finite(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return _to_finite_float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _finite(value: Any) -> float | None:
+def _to_finite_float(value: Any) -> float | None:
     try:
         number = float(value)
     except (ValueError, OverflowError):

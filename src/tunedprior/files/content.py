@@ -25,18 +25,18 @@ class ReadTable:
 
     table: pd.DataFrame
     origin: str
-    said: tuple[str, ...]
+    remarks: tuple[str, ...]
     labels: Sequence[Any] | pd.Index
     unit: str = "row"
-    better: Mapping[str, str] = field(default_factory=dict)
+    directions: Mapping[str, str] = field(default_factory=dict)
     percentages: Mapping[str, Sequence[int]] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
-    unread: Mapping[str, Collection[str]] = field(default_factory=dict)
+    unread_sheets: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def as_shown(self, names: Collection[str]) -> "ReadTable":
+    def format_percentages(self, names: Collection[str]) -> "ReadTable":
         """With the text 10% for the number 0.1 in these columns, wherever the sheet shows it so."""
         table = self.table.copy()
         for name in set(names) & set(self.percentages):
@@ -46,7 +46,7 @@ class ReadTable:
             table[name] = pd.Series(cells, dtype=object)
         return replace(self, table=table)
 
-    def where(self, row: int) -> str:
+    def format_place(self, row: int) -> str:
         """Where the row (from 0) stands in the source, such as "line 7"."""
         label = self.labels[row]
         if isinstance(label, tuple):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.files.content import ReadTable
 from tunedprior.files.study import FAILED
 
@@ -35,19 +35,21 @@ _KINDS = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
 _SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 
 
-def with_decimal_points(read: ReadTable, names: Sequence[str], separator: str, what: str) -> tuple[pd.DataFrame, bool]:
+def convert_decimal_commas(
+    read: ReadTable, names: Sequence[str], separator: str, what: str
+) -> tuple[pd.DataFrame, bool]:
     """The table with 1.5 for 1,5 in the named columns of text, and whether there were any such cells.
 
     In files whose separator is a comma, a number with a decimal comma stands between quotes, and only columns of
     numbers are changed. There "1,234" may have a thousands separator as well: a column that has commas like that one
     and no other is refused. So are thousands separators, and decimal commas beside decimal points.
     """
-    return _with_points(
+    return _replace_commas(
         read, {name: read.table[name].tolist() for name in names if name in read.table}, separator, what
     )
 
 
-def with_points_in_text(read: ReadTable, names: Sequence[str], what: str) -> ReadTable:
+def convert_sheet_commas(read: ReadTable, names: Sequence[str], what: str) -> ReadTable:
     """A sheet with 1.5 for the text 1,5 in the named columns, and with a sentence that says so.
 
     Cells that are numbers stay, as does text that may have thousands separators: 1,234 and nothing else.
@@ -55,30 +57,30 @@ def with_points_in_text(read: ReadTable, names: Sequence[str], what: str) -> Rea
     columns = {}
     for name in names:
         cells = [cell if isinstance(cell, str) else "" for cell in read.table[name]] if name in read.table else []
-        filled = [cell for cell in cells if not is_blank(cell)]
+        filled = [cell for cell in cells if not is_unmeasured(cell)]
         count = sum(any(kind.fullmatch(cell) for kind in _KINDS) for cell in filled)
         if filled and 2 * count >= len(filled):
             columns[name] = cells
     commas = [cell for cells in columns.values() for cell in cells if _WITH_COMMA.fullmatch(cell)]
     if all(_MAYBE_THOUSANDS.fullmatch(cell) for cell in commas):
         return read
-    table, found = _with_points(read, columns, "", what)
+    table, found = _replace_commas(read, columns, "", what)
     for name, cells in columns.items() if found else ():  # numbers stand beside the text
         mended = [new if old else was for new, old, was in zip(table[name], cells, read.table[name], strict=True)]
         table = table.assign(**{name: pd.Series(mended, dtype=object)})
-    return replace(read, table=table, said=(*read.said, DECIMAL_COMMAS)) if found else read
+    return replace(read, table=table, remarks=(*read.remarks, DECIMAL_COMMAS)) if found else read
 
 
-def _with_points(
+def _replace_commas(
     read: ReadTable, columns: dict[str, list[str]], separator: str, what: str
 ) -> tuple[pd.DataFrame, bool]:
     columns = {name: list(cells) for name, cells in columns.items()}
     commas: dict[str, list[int]] = {}
     for name, cells in columns.items():
-        if _all_plain(cells):
+        if _are_plain_numbers(cells):
             continue
         together = "\n".join(cells)  # one search in all of them is faster than one in each
-        rows = _matching(_WITH_COMMA, cells) if "," in together else []
+        rows = _find_matching_rows(_WITH_COMMA, cells) if "," in together else []
         doubtful = rows if separator == "," and all(_MAYBE_THOUSANDS.fullmatch(cells[row]) for row in rows) else []
         if doubtful or _SOME_THOUSANDS.search(together):
             _refuse_thousands(cells, doubtful, read, name, what)
@@ -87,13 +89,13 @@ def _with_points(
     if not commas:
         return read.table, False
     for cells in columns.values():
-        points = _matching(_WITH_POINT, cells) if any("." in cell for cell in cells) else []
+        points = _find_matching_rows(_WITH_POINT, cells) if any("." in cell for cell in cells) else []
         if points:
             name, rows = next(iter(commas.items()))
             raise InputError(
                 f"{what}: numbers must have decimal points or decimal commas, not both; {read.origin} has "
-                f"{columns[name][rows[0]]!r} in {read.where(rows[0])} and {cells[points[0]]!r} in "
-                f"{read.where(points[0])}. Write all of them in one way."
+                f"{columns[name][rows[0]]!r} in {read.format_place(rows[0])} and {cells[points[0]]!r} in "
+                f"{read.format_place(points[0])}. Write all of them in one way."
             )
     mended = {}
     for name, rows in commas.items():
@@ -103,7 +105,7 @@ def _with_points(
     return read.table.assign(**mended), True
 
 
-def _all_plain(cells: Sequence[str]) -> bool:
+def _are_plain_numbers(cells: Sequence[str]) -> bool:
     """Whether every cell is a number as Python writes it, and so without a comma. Long columns are soon done with."""
     try:
         deque(map(float, cells), maxlen=0)
@@ -112,21 +114,21 @@ def _all_plain(cells: Sequence[str]) -> bool:
     return True
 
 
-def _matching(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
+def _find_matching_rows(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
     return [row for row, cell in enumerate(cells) if kind.fullmatch(cell)]
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Whether a column holds numbers and nothing else, but for runs that failed; or it may be categories."""
     return all(
-        is_blank(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
+        is_unmeasured(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
         for cell in cells
     )
 
 
 def _refuse_thousands(cells: Sequence[str], doubtful: Sequence[int], read: ReadTable, name: str, what: str) -> None:
     """An error if a column of numbers has cells such as 1,234.5, or such as 1,234 in these rows."""
-    rows = sorted({*_matching(_WITH_THOUSANDS, cells), *doubtful})
+    rows = sorted({*_find_matching_rows(_WITH_THOUSANDS, cells), *doubtful})
     if not rows or not _are_numbers(cells):
         return
     seen = cells[rows[0]].strip()
@@ -136,5 +138,5 @@ def _refuse_thousands(cells: Sequence[str], doubtful: Sequence[int], read: ReadT
         advice = f", which may be {seen.replace(',', '.')} or {seen.replace(',', '')}. Write what it is."
     raise InputError(
         f"{what}: numbers must be written without thousands separators{also}; {name!r} has {seen!r} in "
-        f"{read.where(rows[0])} of {read.origin}{advice}"
+        f"{read.format_place(rows[0])} of {read.origin}{advice}"
     )

@@ -16,12 +16,12 @@ _ENOUGH = 4096  # bytes that decide
 _ZEROS = 0.3
 
 
-def decoded(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
+def decode_text(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
     """The text, and a sentence on its encoding unless it is UTF-8."""
     encoding, name = next((to for mark, to in _MARKS.items() if data.startswith(mark)), (None, None))
     guessed = encoding is None and b"\0" in data[:_ENOUGH]
     if guessed:
-        encoding, name = _without_mark(data[:_ENOUGH]), "UTF-16"
+        encoding, name = _guess_encoding(data[:_ENOUGH]), "UTF-16"
     to_try = [(encoding, name)] if encoding else [("utf-8", None), ("cp1252", "cp1252")]
     for codec, known_as in to_try:
         try:
@@ -37,7 +37,7 @@ def decoded(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
     )
 
 
-def _without_mark(beginning: bytes) -> str:
+def _guess_encoding(beginning: bytes) -> str:
     """UTF-16 without a mark, by where its zeros are; UTF-8 if it is not that (and then refused for its zeros)."""
     half = max(1, len(beginning) // 2)
     low, high = beginning[0::2].count(0) / half, beginning[1::2].count(0) / half

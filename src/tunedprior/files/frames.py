@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
-from tunedprior.files.names import matched, refuse_duplicates, renamings, units_of
+from tunedprior.files.names import collect_units, describe_renamings, match_columns, refuse_duplicates
 
 
 def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -19,20 +19,20 @@ def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str
         raise InputError(f"{what}: columns must have plain names; {origin} has names of several levels. Flatten them.")
     refuse_duplicates(frame.columns.tolist(), what, origin)
     labels, said = frame.index, []
-    found = matched(frame.columns.tolist(), names)
+    found = match_columns(frame.columns.tolist(), names)
     for k, level in enumerate(labels.names):
         if level is None:
             continue
         free = [name for name in names if name not in found.values()]
-        if matched([level], free) and str(level) not in map(str, frame.columns):
+        if match_columns([level], free) and str(level) not in map(str, frame.columns):
             frame = frame.assign(**{str(level): labels.to_frame(index=False).iloc[:, k].to_numpy()})
             said.append(f"The index {str(level)!r} is taken for a column.")
-            found = matched(frame.columns.tolist(), names)
+            found = match_columns(frame.columns.tolist(), names)
     columns = frame.columns.tolist()
-    said += renamings(columns, found)
+    said += describe_renamings(columns, found)
     table = frame.reset_index(drop=True).set_axis([found.get(k, str(name)) for k, name in enumerate(columns)], axis=1)
     refuse_duplicates(table.columns.tolist(), what, origin)
-    return ReadTable(table, origin, tuple(said), labels, units=units_of(columns, found))
+    return ReadTable(table, origin, tuple(said), labels, units=collect_units(columns, found))
 
 
 def from_records(rows: Sequence[Mapping[Any, Any]], names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -51,27 +51,27 @@ def from_structured(array: np.ndarray, names: Sequence[str], what: str) -> ReadT
 def from_columns(columns: Mapping[Any, Any], names: Sequence[str], what: str) -> ReadTable:
     """A dict of columns, or of single values: one row then."""
     if not columns:
-        raise InputError(f"{what} must have columns ({listed(names)}); got an empty dict.")
-    if all(_single(cells) for cells in columns.values()):
+        raise InputError(f"{what} must have columns ({format_list(names)}); got an empty dict.")
+    if all(_is_single_value(cells) for cells in columns.values()):
         return from_records([columns], names, what, "the dict")
-    made = {name: _column(cells, str(name), what) for name, cells in columns.items()}
+    made = {name: _make_column(cells, str(name), what) for name, cells in columns.items()}
     lengths = {str(name): len(cells) for name, cells in made.items()}
     if len(set(lengths.values())) > 1:
-        told = listed(f"{name!r} has {count}" for name, count in lengths.items())
+        told = format_list(f"{name!r} has {count}" for name, count in lengths.items())
         raise InputError(f"{what}: columns must be equally long; {told}.")
     return from_frame(pd.DataFrame(made), names, what, "the dict")
 
 
-def _single(cell: Any) -> bool:
+def _is_single_value(cell: Any) -> bool:
     return isinstance(cell, str | bytes) or not hasattr(cell, "__len__") or getattr(cell, "ndim", None) == 0
 
 
-def _plain(cells: Any) -> Any:
+def _to_numpy(cells: Any) -> Any:
     return cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
 
 
-def _column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
-    cells = _plain(cells)
+def _make_column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
+    cells = _to_numpy(cells)
     if isinstance(cells, pd.Series):
         return cells.reset_index(drop=True)
     if isinstance(cells, np.ndarray):
@@ -83,6 +83,6 @@ def _column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
         return pd.Series(cells.astype(cells.dtype.newbyteorder("=")))
     if isinstance(cells, str | bytes) or not isinstance(cells, Sequence | pd.Index):
         raise InputError(
-            f"{what}: column {name!r} must be a list of values; got {type(cells).__name__}, {shown(cells)}."
+            f"{what}: column {name!r} must be a list of values; got {type(cells).__name__}, {format_value(cells)}."
         )
     return pd.Series(list(cells), dtype=object)

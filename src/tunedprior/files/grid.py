@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from tunedprior.files.content import ReadTable
-from tunedprior.files.names import matched, refuse_duplicates, renamings, units_of
+from tunedprior.files.names import collect_units, describe_renamings, match_columns, refuse_duplicates
 from tunedprior.files.units import is_line_of_units
 
 
-def assembled(
+def build_table(
     header: Sequence[Any],
     rows: list[list[Any]],
     labels: list[int],
@@ -25,8 +25,8 @@ def assembled(
     """The table of these rows, all as long as the header; a line of units and columns without a name are left out."""
     said = list(said)
     titles = ["" if cell is None else str(cell).strip() for cell in header]
-    found = matched(titles, names)
-    said += renamings(titles, found)
+    found = match_columns(titles, names)
+    said += describe_renamings(titles, found)
     if len(rows) > 1 and is_line_of_units(rows[0], rows[1]):
         said.append(f"The units in {unit} {labels[0]} are skipped.")
         rows, labels = rows[1:], labels[1:]
@@ -36,7 +36,7 @@ def assembled(
     count: Counter[str] = Counter()
     for k, (title, cells) in enumerate(zip(titles, columns, strict=True)):
         if not title:
-            said += _unnamed(k, k == len(titles) - 1, cells)
+            said += _describe_unnamed_column(k, k == len(titles) - 1, cells)
             continue
         name = found.get(k, title)
         count[name] += 1
@@ -45,10 +45,10 @@ def assembled(
             name = f"{name} ({count[name]})"
         kept[name] = pd.Series(cells, dtype=object)
     table = pd.DataFrame(kept, dtype=object)
-    return ReadTable(table, origin, tuple(said), labels, unit, units=units_of(titles, found))
+    return ReadTable(table, origin, tuple(said), labels, unit, units=collect_units(titles, found))
 
 
-def _unnamed(position: int, last: bool, cells: Sequence[Any]) -> list[str]:
+def _describe_unnamed_column(position: int, last: bool, cells: Sequence[Any]) -> list[str]:
     if all(cell is None or str(cell).strip() == "" for cell in cells):
         return ["Separators at the ends of lines are dropped."] if last else []
     if position == 0:

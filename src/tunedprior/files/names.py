@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.files.units import is_unit
 
@@ -14,7 +14,7 @@ _AFTER_A_SPACE = re.compile(r"(.*[^\s/\[(])\s+(%|‰|°[CF])", re.DOTALL)  # uni
 _AFTER_A_SLASH = re.compile(r"(.*?)\s+/\s*(\S+)", re.DOTALL)
 
 
-def matched(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
+def match_columns(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
     """For each column (by position) the hoped-for name it stands for: an equal one, else the only one that is alike.
 
     A unit that only a space sets apart is heeded where nothing else will do: "yield %" is "yield" unless there is a
@@ -25,15 +25,15 @@ def matched(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
     for spaced, name in product((False, True), names):
         if name in found.values():
             continue
-        alike = [k for k, text in enumerate(texts) if k not in found and text and are_alike(text, name, spaced)]
+        alike = [k for k, text in enumerate(texts) if k not in found and text and is_same_name(text, name, spaced)]
         left = [other for other in names if other not in found.values()]
-        rivals = [other for other in left if alike and are_alike(texts[alike[0]], other, spaced)]
+        rivals = [other for other in left if alike and is_same_name(texts[alike[0]], other, spaced)]
         if len(alike) == 1 and rivals == [name]:
             found[alike[0]] = name
     return found
 
 
-def renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
+def describe_renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
     """A sentence for each column that is known under a name other than its own."""
     return [
         f"Column {str(columns[k])!r} is taken for {name!r}."
@@ -42,10 +42,12 @@ def renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
     ]
 
 
-def units_of(columns: Sequence[object], found: dict[int, str]) -> dict[str, str]:
+def collect_units(columns: Sequence[object], found: dict[int, str]) -> dict[str, str]:
     """The units in the headers of columns that are known under a name without one."""
-    units = {name: name_and_unit(str(columns[k]))[1] for k, name in found.items() if str(columns[k]).strip() != name}
-    return {name: unit for name, unit in units.items() if unit and not name_and_unit(name)[1]}
+    units = {
+        name: split_name_and_unit(str(columns[k]))[1] for k, name in found.items() if str(columns[k]).strip() != name
+    }
+    return {name: unit for name, unit in units.items() if unit and not split_name_and_unit(name)[1]}
 
 
 def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None:
@@ -53,12 +55,12 @@ def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None
     twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
     if twice:
         raise InputError(
-            f"{what}: every column must have a name of its own; {origin} has {listed(map(repr, twice))} more than "
+            f"{what}: every column must have a name of its own; {origin} has {format_list(map(repr, twice))} more than "
             "once. Rename or drop one of them."
         )
 
 
-def name_and_unit(text: str, spaced: bool = True) -> tuple[str, str]:
+def split_name_and_unit(text: str, spaced: bool = True) -> tuple[str, str]:
     """The name in a header and its unit: "Temp [°C]", "Temp (°C)", "Temp / °C" and "Temp °C" are ("Temp", "°C").
 
     The last of these only if a space may set a unit apart.
@@ -76,19 +78,19 @@ def name_and_unit(text: str, spaced: bool = True) -> tuple[str, str]:
     return text, ""
 
 
-def is_another(text: str, name: str) -> bool:
+def is_variant_name(text: str, name: str) -> bool:
     """Whether a header is a name with a number or with something in brackets after it, as of a second measurement.
 
-    >>> [is_another(text, "yield [%]") for text in ("yield 2", "Yield_2", "yield (NMR)", "yield", "yield rate")]
+    >>> [is_variant_name(text, "yield [%]") for text in ("yield 2", "Yield_2", "yield (NMR)", "yield", "yield rate")]
     [True, True, True, False, False]
     """
-    bare = re.escape(name_and_unit(name)[0])
+    bare = re.escape(split_name_and_unit(name)[0])
     apart = r"[\s_.-]*" if len(bare) > 2 else r"[\s_.-]+"  # y2 beside y may be something else
     suffix = rf"{bare}(?:{apart}\d+|\s*\(.+\)|\s*\[.+\])"
     return text.strip() != name.strip() and re.fullmatch(suffix, text.strip(), re.IGNORECASE) is not None
 
 
-def are_alike(text: str, name: str, spaced: bool = True) -> bool:
+def is_same_name(text: str, name: str, spaced: bool = True) -> bool:
     """Whether a header has this name, but for capitals and a unit; two units must not differ."""
-    (one, unit), (other, other_unit) = name_and_unit(text, spaced), name_and_unit(name, spaced)
+    (one, unit), (other, other_unit) = split_name_and_unit(text, spaced), split_name_and_unit(name, spaced)
     return one.casefold() == other.casefold() and bool(one) and not (unit and other_unit and unit != other_unit)

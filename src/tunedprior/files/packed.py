@@ -57,11 +57,11 @@ _OPENERS: dict[str, Callable[[BytesIO], Any]] = {
 }
 
 
-def kind_of(data: bytes, origin: str) -> str:
+def infer_file_kind(data: bytes, origin: str) -> str:
     """gzip, bzip2, xz, zip, Excel, Parquet or text, by the content; an error if the file's ending says otherwise."""
     kind = next((kind for beginning, kind in _BEGINNINGS.items() if data.startswith(beginning)), "text")
     if data.startswith(b"PK"):
-        kind = _kind_of_zip(data, origin)
+        kind = _infer_zip_kind(data, origin)
     other = next((what for beginning, what in _OTHERS.items() if data.lstrip()[:99].lower().startswith(beginning)), "")
     if other:
         raise FileFormatError(
@@ -78,15 +78,15 @@ def kind_of(data: bytes, origin: str) -> str:
     return kind
 
 
-def unpacked(data: bytes, kind: str, origin: str) -> bytes:
+def decompress(data: bytes, kind: str, origin: str) -> bytes:
     """The text of a compressed file; data itself if it is not compressed."""
     try:
         if kind == "zip":
-            with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(_only_member(archive, origin)) as file:
-                return _bounded(file.read, origin)
+            with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(_get_only_member(archive, origin)) as file:
+                return _read_bounded(file.read, origin)
         if kind in _OPENERS:
             with _OPENERS[kind](BytesIO(data)) as file:
-                return _bounded(file.read, origin)
+                return _read_bounded(file.read, origin)
     except InputError:
         raise
     except DAMAGE as error:
@@ -106,7 +106,7 @@ def refuse_large(size: int, origin: str, most: int | None = None) -> None:
         )
 
 
-def refuse_many(cells: int, columns: int, origin: str) -> None:
+def refuse_many_cells(cells: int, columns: int, origin: str) -> None:
     """An `InputError` for more than `MOST_CELLS`, or `MOST_COLUMNS`; blank cells before the last one count too."""
     if columns > MOST_COLUMNS:
         raise InputError(
@@ -120,13 +120,13 @@ def refuse_many(cells: int, columns: int, origin: str) -> None:
         )
 
 
-def _bounded(read: Callable[[int], bytes], origin: str) -> bytes:
+def _read_bounded(read: Callable[[int], bytes], origin: str) -> bytes:
     data = read(MOST_BYTES + 1)
     refuse_large(len(data), origin)
     return data
 
 
-def _kind_of_zip(data: bytes, origin: str) -> str:
+def _infer_zip_kind(data: bytes, origin: str) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             names = archive.namelist()
@@ -141,7 +141,7 @@ def _kind_of_zip(data: bytes, origin: str) -> str:
     return kind
 
 
-def _only_member(archive: zipfile.ZipFile, origin: str) -> str:
+def _get_only_member(archive: zipfile.ZipFile, origin: str) -> str:
     names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
     if len(names) != 1:
         raise InputError(f"{origin!r} must hold one file, to be read as a table; it holds {len(names)}. Unpack it.")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.files.packed import ENDINGS
-from tunedprior.files.sheets import parquet_reader
+from tunedprior.files.sheets import import_parquet_reader
 
 # Rows in memory at once: enough for matrix products to be fast, and in a hundred columns some 50 MB.
 _AT_ONCE = 2**16
@@ -20,7 +20,7 @@ _DAMAGE = (OSError, ValueError, NotImplementedError)  # what Arrow's errors are,
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowGroup:
     """A row group of a Parquet file: the least that can be read for itself.
 
     Attributes:
@@ -37,9 +37,9 @@ class Piece:
     first_in_file: int
     rows: int
 
-    def tables(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
+    def read_batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
         """These columns, some rows at a time, after the number of the first of them within the piece."""
-        reader, name, begun = parquet_reader(self.path), Path(self.path).name, 0
+        reader, name, begun = import_parquet_reader(self.path), Path(self.path).name, 0
         try:
             with reader.ParquetFile(self.path) as file:
                 batches = file.iter_batches(_AT_ONCE, row_groups=[self.group], columns=list(columns))
@@ -50,30 +50,32 @@ class Piece:
             raise FileFormatError(f"{name!r} cannot be read, or is damaged ({error}).") from error
 
 
-def pieces_of(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], columns: Sequence[str]) -> list[Piece]:
+def list_row_groups(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], columns: Sequence[str]
+) -> list[RowGroup]:
     """All row groups of all files, in the order of the files' names; only what the files say of themselves is read.
 
     Args:
         source: A folder, a pattern such as "old/*.parquet", or a list of files, which are read in its order.
         columns: What every file must have.
     """
-    pieces: list[Piece] = []
+    pieces: list[RowGroup] = []
     first = 0
-    for path in _files(source):
-        about = _described(path, columns)
+    for path in _find_files(source):
+        about = _read_file_metadata(path, columns)
         in_file = 0
         for group in range(about.num_row_groups):
             rows = about.row_group(group).num_rows
             if rows:
-                pieces.append(Piece(path, group, first + in_file, in_file, rows))
+                pieces.append(RowGroup(path, group, first + in_file, in_file, rows))
             in_file += rows
         first += in_file
     return pieces
 
 
-def in_tasks(pieces: Sequence[Piece], rows: int) -> list[tuple[Piece, ...]]:
+def group_into_tasks(pieces: Sequence[RowGroup], rows: int) -> list[tuple[RowGroup, ...]]:
     """Neighbouring pieces in groups of about so many rows; a larger piece is a group of its own."""
-    tasks: list[list[Piece]] = []
+    tasks: list[list[RowGroup]] = []
     held = 0
     for piece in pieces:
         if not tasks or held + piece.rows > rows:
@@ -84,7 +86,7 @@ def in_tasks(pieces: Sequence[Piece], rows: int) -> list[tuple[Piece, ...]]:
     return [tuple(task) for task in tasks]
 
 
-def _files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+def _find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     if isinstance(source, str | os.PathLike):
         given = os.fsdecode(source)
         if Path(given).is_dir():
@@ -94,7 +96,7 @@ def _files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
             found = [path for path in every if Path(path).is_file()]
         found.sort()
     else:
-        given, found = shown(source), [os.fsdecode(path) for path in source]
+        given, found = format_value(source), [os.fsdecode(path) for path in source]
     if not found:
         raise InputError(
             f"Old data must be a folder of Parquet files, a pattern such as 'old/*.parquet' or a list of files; "
@@ -103,9 +105,9 @@ def _files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
     return found
 
 
-def _described(path: str, columns: Sequence[str]) -> Any:
+def _read_file_metadata(path: str, columns: Sequence[str]) -> Any:
     """What a file says of itself; an error if it is none, or lacks a column."""
-    name, reader = Path(path).name, parquet_reader(path)
+    name, reader = Path(path).name, import_parquet_reader(path)
     try:
         about = reader.read_metadata(path)
     except _DAMAGE as error:
@@ -114,7 +116,9 @@ def _described(path: str, columns: Sequence[str]) -> Any:
     lacking = [column for column in columns if column not in there]
     if lacking:
         raise InputError(
-            f"Every file must have the columns {listed(columns)}, by these names; {name!r} has no {listed(lacking)} "
-            f"(there are {listed(map(shown, there))}). Rename its columns, or name the response with target=."
+            f"Every file must have the columns {format_list(columns)}, by these names; {name!r} has no "
+            f"{format_list(lacking)} "
+            f"(there are {format_list(map(format_value, there))}). Rename its columns, or name the response "
+            "with target=."
         )
     return about

@@ -99,7 +99,7 @@ def _read_plain(text: str, separator: str) -> Records:
     return Records([row for row in every if row], lines, [], [])
 
 
-def fields_of(line: str, separator: str) -> list[str]:
+def split_fields(line: str, separator: str) -> list[str]:
     """The cells of one line, such as a header inside a comment; none if it cannot be read."""
     try:
         return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True, strict=True), [])

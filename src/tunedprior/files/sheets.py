@@ -9,16 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.files.content import ReadTable
-from tunedprior.files.decimals import with_points_in_text
-from tunedprior.files.dialect import header_place
-from tunedprior.files.grid import assembled
-from tunedprior.files.names import matched
-from tunedprior.files.packed import MOST_TEXT, refuse_large, refuse_many
-from tunedprior.files.workbook_gaps import Merged, broken_cells, merged_cells, percentage_cells
+from tunedprior.files.decimals import convert_sheet_commas
+from tunedprior.files.dialect import find_header_row
+from tunedprior.files.grid import build_table
+from tunedprior.files.names import match_columns
+from tunedprior.files.packed import MOST_TEXT, refuse_large, refuse_many_cells
+from tunedprior.files.workbook_gaps import MergedRange, find_broken_cells, find_merged_cells, find_percentage_cells
 
 # Bytes and entries of what a Parquet file says of itself.
 _MOST_OF_FOOTER = 2**24
@@ -45,38 +45,38 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         raise FileFormatError(
             f"{origin!r} is not an Excel file that can be read, or is protected or damaged ({error}). Save it again."
         ) from error
-    broken, percentages = broken_cells(data), percentage_cells(data)
+    broken, percentages = find_broken_cells(data), find_percentage_cells(data)
     for name, cells in broken.items():
         for (row, column), text in cells.items():
             if name in sheets and row < len(sheets[name]) and column < len(sheets[name][row]):
                 sheets[name][row][column] = text
-    tables = {name: _filled(rows) for name, rows in sheets.items()}
+    tables = {name: _drop_blank_rows(rows) for name, rows in sheets.items()}
     tables = {name: (rows, labels) for name, (rows, labels) in tables.items() if rows}
     if not tables:
         raise InputError(f"{what} must be a table; {origin!r} is empty. A row with the columns' names comes first.")
-    places = {name: header_place(rows, names) for name, (rows, _) in tables.items()}
-    best = max(tables, key=lambda name: len(matched(tables[name][0][places[name]], names)))
+    places = {name: find_header_row(rows, names) for name, (rows, _) in tables.items()}
+    best = max(tables, key=lambda name: len(match_columns(tables[name][0][places[name]], names)))
     (rows, labels), place = tables[best], places[best]
     others = [name for name, (cells, _) in tables.items() if name != best and len(cells) > 1]
-    said = [_unread(best, others)] if others else []
-    unread = {name: _filled_columns(tables[name][0][places[name] :], names) for name in others}
+    said = [_describe_unread_sheets(best, others)] if others else []
+    unread = {name: _find_filled_columns(tables[name][0][places[name] :], names) for name in others}
     if place:
         said.append(f"Rows before the header (row {labels[place]}) are skipped.")
-    filled = _fill_merged(rows, labels, place, merged_cells(data).get(best, ()), origin)
-    said += _said_of_merged(filled, rows[place])
+    filled = _fill_merged(rows, labels, place, find_merged_cells(data).get(best, ()), origin)
+    said += _describe_merged(filled, rows[place])
     shown = percentages.get(best, frozenset())
     shown |= {cell for cell, first in filled.items() if first in shown}
     after = slice(place + 1, None)
-    read = assembled(
+    read = build_table(
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
     )
-    read = replace(with_points_in_text(read, names, what), unread=unread)
+    read = replace(convert_sheet_commas(read, names, what), unread_sheets=unread)
     titles = ["" if cell is None else str(cell).strip() for cell in rows[place]]
-    return _with_percentages(read, titles, matched(titles, names), shown)
+    return _mark_percentages(read, titles, match_columns(titles, names), shown)
 
 
 def _fill_merged(
-    rows: list[list[Any]], labels: Sequence[int], header: int, merged: Sequence[Merged], origin: str
+    rows: list[list[Any]], labels: Sequence[int], header: int, merged: Sequence[MergedRange], origin: str
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Give merged cells below the header the value of the first of them: each cell that is filled, and its first.
 
@@ -97,7 +97,7 @@ def _fill_merged(
             if value is None or labels[k] - 1 > one.last_row:
                 break
             seen += len(columns)
-            refuse_many(seen, 1, origin)  # in a crafted file they may lie upon each other
+            refuse_many_cells(seen, 1, origin)  # in a crafted file they may lie upon each other
             for column in columns:
                 size += len(value) if isinstance(value, str) else 0
                 refuse_large(size, origin, MOST_TEXT)
@@ -107,13 +107,13 @@ def _fill_merged(
     return filled
 
 
-def _said_of_merged(filled: Collection[tuple[int, int]], header: Sequence[Any]) -> list[str]:
+def _describe_merged(filled: Collection[tuple[int, int]], header: Sequence[Any]) -> list[str]:
     count = Counter(column for _, column in filled)
-    names = listed(f"{str(header[column] or '').strip()!r} ({count[column]})" for column in sorted(count))
+    names = format_list(f"{str(header[column] or '').strip()!r} ({count[column]})" for column in sorted(count))
     return [f"Merged cells have the value of the first of them: {names}."] if filled else []
 
 
-def _with_percentages(
+def _mark_percentages(
     read: ReadTable, titles: list[str], found: dict[int, str], cells: Collection[tuple[int, int]]
 ) -> ReadTable:
     """What was read, with which of its numbers are shown as per cent, and a sentence that says so."""
@@ -132,34 +132,37 @@ def _with_percentages(
     name, rows = next(iter(percentages.items()))
     seen = read.table[name][rows[0]]
     said = (
-        f"Cells of {listed(map(repr, percentages))} are shown as per cent, and their numbers are taken as they are "
-        f"stored: {seen:g} for {100 * seen:g}% in {read.where(rows[0])}. If per cent are meant, multiply by 100 and "
+        f"Cells of {format_list(map(repr, percentages))} are shown as per cent, and their numbers are taken as "
+        "they are "
+        f"stored: {seen:g} for {100 * seen:g}% in {read.format_place(rows[0])}. If per cent are meant, multiply "
+        "by 100 and "
         "show them as plain numbers."
     )
-    return replace(read, percentages=percentages, said=(*read.said, said))
+    return replace(read, percentages=percentages, remarks=(*read.remarks, said))
 
 
-def _filled_columns(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> frozenset[str]:
+def _find_filled_columns(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> frozenset[str]:
     """The hoped-for columns of a sheet, its header first, in which there is anything."""
-    found = matched(["" if cell is None else str(cell) for cell in rows[0]], names)
-    return frozenset(name for k, name in found.items() if any(not is_blank(row[k]) for row in rows[1:]))
+    found = match_columns(["" if cell is None else str(cell) for cell in rows[0]], names)
+    return frozenset(name for k, name in found.items() if any(not is_unmeasured(row[k]) for row in rows[1:]))
 
 
-def _unread(best: str, others: list[str]) -> str:
+def _describe_unread_sheets(best: str, others: list[str]) -> str:
     return (
-        f"Sheet {best!r} is read, and not {listed(map(repr, others))}, which also {'hold' if others[1:] else 'holds'} "
+        f"Sheet {best!r} is read, and not {format_list(map(repr, others))}, which also "
+        f"{'hold' if others[1:] else 'holds'} "
         "rows. To learn from another sheet, save it as a file of its own."
     )
 
 
-def _filled(rows: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[int]]:
+def _drop_blank_rows(rows: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[int]]:
     """The rows that hold anything, and their numbers in the sheet."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[_convert_cell(value) for value in row] for row in rows]
     kept = [k for k, row in enumerate(cells) if any(value is not None for value in row)]
     return [cells[k] for k in kept], [k + 1 for k in kept]
 
 
-def _cell(value: Any) -> Any:
+def _convert_cell(value: Any) -> Any:
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
@@ -169,7 +172,7 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def parquet_reader(origin: str) -> Any:
+def import_parquet_reader(origin: str) -> Any:
     """The module that reads Parquet files; an `InputError` that names the extra, if it is not there."""
     try:
         from pyarrow import parquet
@@ -182,17 +185,19 @@ def parquet_reader(origin: str) -> Any:
 
 def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
     """The table of a Parquet file; an `InputError` before it is expanded, if that would take too much room."""
-    parquet = parquet_reader(origin)
+    parquet = import_parquet_reader(origin)
     try:
         file = parquet.ParquetFile(
             BytesIO(data), thrift_string_size_limit=_MOST_OF_FOOTER, thrift_container_size_limit=_MOST_OF_FOOTER
         )
         about = file.metadata
-        refuse_many(max(about.num_rows, 1) * about.num_columns, about.num_columns, origin)
+        refuse_many_cells(max(about.num_rows, 1) * about.num_columns, about.num_columns, origin)
         groups = [about.row_group(k) for k in range(about.num_row_groups)]
-        refuse_many(sum(group.column(k).num_values for group in groups for k in range(group.num_columns)), 1, origin)
+        refuse_many_cells(
+            sum(group.column(k).num_values for group in groups for k in range(group.num_columns)), 1, origin
+        )
         refuse_large(sum(group.total_byte_size for group in groups), origin)
-        texts, at_once = _repeated_texts(file, groups)
+        texts, at_once = _find_repeated_texts(file, groups)
         table = _read_in_batches(parquet.ParquetFile(BytesIO(data), read_dictionary=texts), at_once, origin)
         frame: pd.DataFrame = table.to_pandas()
     except InputError:
@@ -203,7 +208,7 @@ def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
     return frame.astype({name: object for name in frame.columns if name in texts})
 
 
-def _repeated_texts(file: Any, groups: Sequence[Any]) -> tuple[list[str], int]:
+def _find_repeated_texts(file: Any, groups: Sequence[Any]) -> tuple[list[str], int]:
     """Columns of text that is stored once for many rows, and how many rows can be read at once without harm.
 
     A text is no longer than what is stored of its column, so that so many rows of it have a known size.
@@ -227,14 +232,14 @@ def _read_in_batches(file: Any, at_once: int, origin: str) -> Any:
     batches, rows, size = [], 0, 0
     for batch in file.iter_batches(at_once):
         rows += batch.num_rows
-        size += sum(map(_decoded_size, batch.columns))
-        refuse_many(rows * batch.num_columns, batch.num_columns, origin)
+        size += sum(map(_compute_decoded_size, batch.columns))
+        refuse_many_cells(rows * batch.num_columns, batch.num_columns, origin)
         refuse_large(size, origin, MOST_TEXT)
         batches.append(batch)
     return pa.Table.from_batches(batches, file.schema_arrow)
 
 
-def _decoded_size(column: Any) -> int:
+def _compute_decoded_size(column: Any) -> int:
     """Bytes of a column with every text as often as it is used."""
     import pyarrow as pa
     from pyarrow import compute

@@ -38,10 +38,12 @@ def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
         (f"Trials without settings or result (pruned, running, waiting) are left out: {left_out}.",) if left_out else ()
     )
     table = pd.DataFrame(rows, dtype=object) if rows else pd.DataFrame(columns=list(names), dtype=object)
-    return ReadTable(table, f"the study {study.study_name!r}", said, numbers, "trial", wanted_of(study, [response]))
+    return ReadTable(
+        table, f"the study {study.study_name!r}", said, numbers, "trial", get_directions(study, [response])
+    )
 
 
-def wanted_of(study: Study, responses: Sequence[str]) -> dict[str, str]:
+def get_directions(study: Study, responses: Sequence[str]) -> dict[str, str]:
     """For each of its values, by these names, whether the study was to maximise or to minimise it."""
     words = {StudyDirection.MAXIMIZE: "maximize", StudyDirection.MINIMIZE: "minimize"}
     return {name: words[one] for name, one in zip(responses, study.directions, strict=True) if one in words}

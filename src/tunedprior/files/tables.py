@@ -11,12 +11,12 @@ import pandas as pd
 from optuna.study import Study
 from torch import Tensor
 
-from tunedprior.checks import listed, shown, without_password
+from tunedprior.checks import format_list, format_value, hide_password
 from tunedprior.errors import InputError
 from tunedprior.files.content import ReadTable
-from tunedprior.files.decoding import decoded
+from tunedprior.files.decoding import decode_text
 from tunedprior.files.frames import from_columns, from_frame, from_records, from_structured
-from tunedprior.files.packed import MOST_BYTES_OF_TEXT, kind_of, refuse_large, unpacked
+from tunedprior.files.packed import MOST_BYTES_OF_TEXT, decompress, infer_file_kind, refuse_large
 from tunedprior.files.sheets import read_parquet, read_workbook
 from tunedprior.files.study import read_study
 from tunedprior.files.text import read_text
@@ -45,9 +45,9 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
 
     >>> from io import StringIO
     >>> read = read_table(StringIO("Temp [°C];y\n20;0,5\n"), ["temp", "y"], "Old data")
-    >>> read.table.to_dict("records"), read.where(0)
+    >>> read.table.to_dict("records"), read.format_place(0)
     ([{'temp': '20', 'y': '0.5'}], 'line 2')
-    >>> read.said
+    >>> read.remarks
     ("The separator is ';'.", "Column 'Temp [°C]' is taken for 'temp'.", 'Numbers have decimal commas.')
     """
     names = list(names)
@@ -61,7 +61,8 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
         return read_study(source, names, what)
     if isinstance(source, pd.Series) and not set(map(str, source.index)) & set(names):
         raise InputError(
-            f"{what} must be a table with the columns {listed(names)}; got a Series, which is one column or one row, "
+            f"{what} must be a table with the columns {format_list(names)}; got a Series, which is one column "
+            "or one row, "
             "with none of these names. Pass the table that it comes from."
         )
     if isinstance(source, pd.Series):
@@ -77,13 +78,13 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
         return from_records(source, names, what, "the list")
     if isinstance(source, np.ndarray | Tensor) or (isinstance(source, list | tuple) and source):
-        columns = listed(map(repr, names)) if len(names) <= 5 else ", ".join(map(repr, names))
+        columns = format_list(map(repr, names)) if len(names) <= 5 else ", ".join(map(repr, names))
         raise InputError(
             f"{what} must have names for its columns; got {type(source).__name__}"
             f"{f' of shape {tuple(source.shape)}' if isinstance(source, np.ndarray | Tensor) else ''}. "
             f"Write pandas.DataFrame(array, columns=[{columns}]), with the columns in that order."
         )
-    seen = "an empty one" if isinstance(source, list | tuple) else shown(source)
+    seen = "an empty one" if isinstance(source, list | tuple) else format_value(source)
     raise InputError(f"{what} must be {_KINDS}; got {type(source).__name__}, {seen}.")
 
 
@@ -96,36 +97,36 @@ def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) 
         if path.is_dir():
             raise InputError(f"{what} must be a table; {given!r} is a folder. Name a file in it.")
         if not path.is_file():
-            raise InputError(f"{what}: there is no file {_short(given)}.{_advice(given)}")
+            raise InputError(f"{what}: there is no file {_shorten_path(given)}.{_suggest_remedy(given)}")
         refuse_large(path.stat().st_size, path.name, MOST_BYTES_OF_TEXT)
         data = path.read_bytes()
     except InputError:
         raise
     except (OSError, ValueError) as error:  # no permission, a name too long, a zero in it
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{what}: {_short(given)} cannot be read: {reason}. Name another file.") from error
+        raise InputError(f"{what}: {_shorten_path(given)} cannot be read: {reason}. Name another file.") from error
     return _read_bytes(data, names, what, path.name)
 
 
-def _short(text: str) -> str:
-    text = without_password(text) if "://" in text else text
+def _shorten_path(text: str) -> str:
+    text = hide_password(text) if "://" in text else text
     return repr(text if len(text) <= 100 else text[:100] + "…")
 
 
-def _advice(given: str) -> str:
+def _suggest_remedy(given: str) -> str:
     if "\n" in given:
         return " Pass io.StringIO(text) if this is the text of a table itself."
     return " Download it first." if "://" in given else f" (Looked for in {str(Path.cwd())!r}.)"
 
 
 def _read_bytes(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
-    kind = kind_of(data, origin)
+    kind = infer_file_kind(data, origin)
     if kind == "Excel":
         refuse_large_workbook(data, origin)
         return read_workbook(data, names, what, origin)
     if kind == "Parquet":
         return replace(from_frame(read_parquet(data, origin), names, what, origin), origin=origin)
-    text, said = decoded(unpacked(data, kind, origin), what, origin)
+    text, said = decode_text(decompress(data, kind, origin), what, origin)
     return read_text(text, names, what, origin, said)
 
 

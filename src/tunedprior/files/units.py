@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 
 _PREFIXES = ("", "f", "p", "n", "µ", "μ", "u", "m", "c", "d", "k", "M", "G", "T", "h")
 _SYMBOLS = frozenset(
@@ -101,23 +101,29 @@ def is_unit(cell: object) -> bool:
     return bool(parts) and all(map(_is_symbol, parts))
 
 
-def number_and_unit(cell: object) -> tuple[str, str] | None:
+def split_number_and_unit(cell: object) -> tuple[str, str] | None:
     """The number in a cell and the unit after it; None if it is anything else, or a number alone.
 
-    >>> number_and_unit("65,3 °C"), number_and_unit("20mg"), number_and_unit("20"), number_and_unit("2 runs")
+    >>> (
+    ...     split_number_and_unit("65,3 °C"),
+    ...     split_number_and_unit("20mg"),
+    ...     split_number_and_unit("20"),
+    ...     split_number_and_unit("2 runs"),
+    ... )
     (('65,3', '°C'), ('20', 'mg'), None, None)
     """
     found = _NUMBER_AND_REST.fullmatch(cell) if isinstance(cell, str) else None
     return (found[1], found[2]) if found and is_unit(found[2]) else None
 
 
-def contradict(one: str, other: str) -> bool:
+def are_different_units(one: str, other: str) -> bool:
     """Whether these are two units; text in brackets that is none, such as a method, contradicts nothing.
 
-    >>> contradict("%", "fraction"), contradict("°C", "degC"), contradict("ml/min", "mL/min"), contradict("%", "GC")
+    >>> are_different_units("%", "fraction"), are_different_units("°C", "degC"), are_different_units("ml/min",
+    ...     "mL/min"), are_different_units("%", "GC")
     (True, False, False, False)
     """
-    one, other = _plain(one), _plain(other)
+    one, other = _normalise_unit(one), _normalise_unit(other)
     return one != other and all(map(_is_surely_a_unit, (one, other)))
 
 
@@ -127,7 +133,7 @@ def _is_surely_a_unit(text: str) -> bool:
     return text in _WORDS or (is_unit(text) and not short_name)
 
 
-def _plain(text: str) -> str:
+def _normalise_unit(text: str) -> str:
     text = text.strip().strip("[]()").strip()
     return _SAME.get(text.casefold(), _LITRES.sub(r"\1L", text.replace("μ", "µ")))
 
@@ -136,7 +142,7 @@ def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:
     """Whether `row` holds units for the numbers in the row after it, and nothing else."""
     above_numbers = [cell for cell, below in zip(row, after, strict=False) if is_number(below)]
     # A blank alone is a missing number; beside units it is a number without one.
-    return any(map(is_unit, above_numbers)) and all(is_unit(cell) or is_blank(cell) for cell in row)
+    return any(map(is_unit, above_numbers)) and all(is_unit(cell) or is_unmeasured(cell) for cell in row)
 
 
 def _is_symbol(part: str) -> bool:

@@ -31,7 +31,7 @@ _PERCENT = frozenset(["9", "10"])  # the formats 0% and 0.00%, which every workb
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedRange:
     """Cells that are shown as one, which has the value of the first: rows and columns from 0, both ends included."""
 
     first_row: int
@@ -40,100 +40,108 @@ class Merged:
     last_column: int
 
 
-def broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
+def find_broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
     """For each sheet of an .xlsx file, its errors and its formulas without a value, by row and column from 0.
 
     Other kinds of files have none, as far as can be told.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
-            return {name: _broken(_text(packed, path)) for name, path in _sheets(packed).items()}
+            return {
+                name: _parse_broken_cells(_read_part(packed, path)) for name, path in _list_sheet_parts(packed).items()
+            }
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):  # old Excel, OpenDocument, binary workbooks
         return {}
 
 
-def percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
+def find_percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
     """For each sheet of an .xlsx file, the cells whose number is shown as per cent, by row and column from 0."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
-            styles = _percentage_styles(_text(packed, "xl/styles.xml"))
+            styles = _find_percentage_styles(_read_part(packed, "xl/styles.xml"))
             if not styles:
                 return {}
-            return {name: _styled(_text(packed, path), styles) for name, path in _sheets(packed).items()}
+            return {
+                name: _find_styled_cells(_read_part(packed, path), styles)
+                for name, path in _list_sheet_parts(packed).items()
+            }
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):
         return {}
 
 
-def merged_cells(data: bytes) -> dict[str, tuple[Merged, ...]]:
+def find_merged_cells(data: bytes) -> dict[str, tuple[MergedRange, ...]]:
     """For each sheet of an .xlsx file, the cells that are merged."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
-            return {name: tuple(_merged(_text(packed, path))) for name, path in _sheets(packed).items()}
+            return {
+                name: tuple(_parse_merged_ranges(_read_part(packed, path)))
+                for name, path in _list_sheet_parts(packed).items()
+            }
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):
         return {}
 
 
-def _merged(sheet: str) -> Iterator[Merged]:
-    for attributes in map(_attributes, _MERGED.findall(sheet)):
+def _parse_merged_ranges(sheet: str) -> Iterator[MergedRange]:
+    for attributes in map(_parse_attributes, _MERGED.findall(sheet)):
         first, _, last = attributes.get("ref", "").partition(":")
         one, other = _PLACE.fullmatch(first), _PLACE.fullmatch(last)
         if one is not None and other is not None:
-            yield Merged(*_row_and_column(one), *_row_and_column(other))
+            yield MergedRange(*_parse_cell_place(one), *_parse_cell_place(other))
 
 
-def _percentage_styles(text: str) -> frozenset[str]:
+def _find_percentage_styles(text: str) -> frozenset[str]:
     """The numbers of the styles that show per cent."""
-    formats = map(_attributes, _FORMATS.findall(text))
+    formats = map(_parse_attributes, _FORMATS.findall(text))
     codes = {one["numFmtId"]: one.get("formatCode", "") for one in formats}
     percent = _PERCENT | {number for number, code in codes.items() if "%" in _NOT_SHOWN_SO.sub("", code)}
     styles = _STYLES.search(text)
-    found = map(_attributes, _STYLE.findall(styles[0] if styles else ""))
+    found = map(_parse_attributes, _STYLE.findall(styles[0] if styles else ""))
     return frozenset(str(k) for k, one in enumerate(found) if one.get("numFmtId") in percent)
 
 
-def _styled(sheet: str, styles: frozenset[str]) -> frozenset[tuple[int, int]]:
+def _find_styled_cells(sheet: str, styles: frozenset[str]) -> frozenset[tuple[int, int]]:
     """The cells with one of these styles that hold a number."""
-    cells = map(_attributes, _STYLED.findall(sheet))
+    cells = map(_parse_attributes, _STYLED.findall(sheet))
     places = [
         _PLACE.fullmatch(one.get("r", "")) for one in cells if one.get("s") in styles and one.get("t", "n") == "n"
     ]
-    return frozenset(_row_and_column(place) for place in places if place is not None)
+    return frozenset(_parse_cell_place(place) for place in places if place is not None)
 
 
-def _row_and_column(place: re.Match[str]) -> tuple[int, int]:
+def _parse_cell_place(place: re.Match[str]) -> tuple[int, int]:
     column = 0
     for letter in place[1]:
         column = 26 * column + ord(letter) - ord("A") + 1
     return int(place[2]) - 1, column - 1
 
 
-def _sheets(packed: zipfile.ZipFile) -> dict[str, str]:
+def _list_sheet_parts(packed: zipfile.ZipFile) -> dict[str, str]:
     """The names of the sheets, and where they are."""
-    relations = map(_attributes, _RELATION.findall(_text(packed, "xl/_rels/workbook.xml.rels")))
+    relations = map(_parse_attributes, _RELATION.findall(_read_part(packed, "xl/_rels/workbook.xml.rels")))
     places = {one["Id"]: one["Target"] for one in relations}
-    sheets = map(_attributes, _SHEET.findall(_text(packed, "xl/workbook.xml")))
+    sheets = map(_parse_attributes, _SHEET.findall(_read_part(packed, "xl/workbook.xml")))
     found = {one["name"]: places[one["id"]] for one in sheets if one.get("id") in places}
     return {name: normpath(join("/xl", path)).lstrip("/") for name, path in found.items()}
 
 
-def _text(packed: zipfile.ZipFile, path: str) -> str:
+def _read_part(packed: zipfile.ZipFile, path: str) -> str:
     if packed.getinfo(path).file_size > MOST_BYTES:
         raise ValueError(path)
     return packed.read(path).decode()
 
 
-def _attributes(text: str) -> dict[str, str]:
+def _parse_attributes(text: str) -> dict[str, str]:
     """The attributes by name, without the namespace."""
     return {name.split(":")[-1]: unescape(one or other) for name, one, other in _ATTRIBUTE.findall(text)}
 
 
-def _broken(sheet: str) -> dict[tuple[int, int], str]:
+def _parse_broken_cells(sheet: str) -> dict[tuple[int, int], str]:
     found = {}
     for head, body in _CELL.findall(sheet):
-        is_error = "t=" in head and _attributes(head).get("t") == "e"
+        is_error = "t=" in head and _parse_attributes(head).get("t") == "e"
         if not is_error and "f" not in body:
             continue
-        attributes = _attributes(head)
+        attributes = _parse_attributes(head)
         value, formula = _VALUE.search(body), _FORMULA.search(body)
         place = _PLACE.fullmatch(attributes.get("r", ""))
         if place is None:
@@ -144,5 +152,5 @@ def _broken(sheet: str) -> dict[tuple[int, int], str]:
             text = "=" + unescape(formula[1] or "…")
         else:
             continue
-        found[_row_and_column(place)] = text
+        found[_parse_cell_place(place)] = text
     return found

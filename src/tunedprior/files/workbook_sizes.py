@@ -14,7 +14,7 @@ from typing import Any
 from xml.parsers import expat
 
 from tunedprior.errors import FileFormatError, TunedPriorError
-from tunedprior.files.packed import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many
+from tunedprior.files.packed import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many_cells
 
 # The beginning of a cell's tag in an .xlsx file, with and without its place, and all tags that place cells.
 _TAG = re.compile(rb"<(?:[^\s<>/:]+:)?c(?=[\s/>])")
@@ -52,33 +52,33 @@ def refuse_large_workbook(data: bytes, origin: str) -> None:
         origin: Its name.
     """
     try:
-        extents = _extents_in_zip(data, origin) if data.startswith(b"PK") else list(_extents_of_xls(data))
+        extents = _measure_zip(data, origin) if data.startswith(b"PK") else list(_measure_xls(data))
     except TunedPriorError:
         raise
     except (*DAMAGE, expat.ExpatError, struct.error, LookupError) as error:
         raise FileFormatError(f"{origin!r} is a damaged or protected workbook ({error}). Save it again.") from error
-    refuse_many(
+    refuse_many_cells(
         sum(one.rows * one.columns for one in extents), max((one.columns for one in extents), default=0), origin
     )
 
 
-def _extents_in_zip(data: bytes, origin: str) -> list[_Extent]:
+def _measure_zip(data: bytes, origin: str) -> list[_Extent]:
     with zipfile.ZipFile(BytesIO(data)) as packed:
         names = packed.namelist()
         if len(set(names)) < len(names):
             raise zipfile.BadZipFile("two parts of one name")
         refuse_large(sum(one.file_size for one in packed.infolist()), origin)
         if "content.xml" in names:
-            return _extents_of_ods(_part(packed, "content.xml", origin), origin)
+            return _measure_ods(_read_part(packed, "content.xml", origin), origin)
         found, shared, texts = [], 0, []
         for name in names:
             if name.endswith(".bin") and "/worksheets/" in name:
-                found.append(_extent_of_xlsb(_part(packed, name, origin)))
+                found.append(_measure_xlsb(_read_part(packed, name, origin)))
             elif not name.endswith((".bin", "/", ".png", ".jpeg", ".jpg", ".emf", ".vml")):
-                part = _part(packed, name, origin)
-                extent = _extent_of_xlsx(part)
+                part = _read_part(packed, name, origin)
+                extent = _measure_xlsx(part)
                 found.append(extent)
-                refuse_many(sum(one.rows * one.columns for one in found), extent.columns, origin)
+                refuse_many_cells(sum(one.rows * one.columns for one in found), extent.columns, origin)
                 shared += len(_SHARED.findall(part)) if extent.rows else 0
                 texts += [len(one) for one in _TEXT.findall(part)]
         if shared * max(texts, default=0) > MOST_TEXT:
@@ -86,7 +86,7 @@ def _extents_in_zip(data: bytes, origin: str) -> list[_Extent]:
         return found
 
 
-def _part(archive: zipfile.ZipFile, name: str, origin: str) -> bytes:
+def _read_part(archive: zipfile.ZipFile, name: str, origin: str) -> bytes:
     """A part as it is, whatever the archive says of its size."""
     with archive.open(name) as file:
         part = file.read(MOST_BYTES + 1)
@@ -94,30 +94,30 @@ def _part(archive: zipfile.ZipFile, name: str, origin: str) -> bytes:
     return part
 
 
-def _extent_of_xlsx(part: bytes) -> _Extent:
+def _measure_xlsx(part: bytes) -> _Extent:
     extent = _Extent()
     placed = _PLACED.findall(part)
     if len(placed) == len(_TAG.findall(part)):
         if placed:
-            columns = max(map(_column, {letters for letters, _ in placed}))
-            extent.include(max(map(_row, {digits for _, digits in placed})), columns)
+            columns = max(map(_parse_column, {letters for letters, _ in placed}))
+            extent.include(max(map(_parse_row, {digits for _, digits in placed})), columns)
         return extent
     row, column = -1, -1  # some have no place of their own, and come after the one before
     for kind, attributes in _PLACING.findall(part):
         place = _PLACE.search(attributes)
         if kind == b"row":
-            row, column = _row(place[2]) if place else row + 1, -1
+            row, column = _parse_row(place[2]) if place else row + 1, -1
         else:
-            row, column = (_row(place[2]), _column(place[1])) if place and place[1] else (row, column + 1)
+            row, column = (_parse_row(place[2]), _parse_column(place[1])) if place and place[1] else (row, column + 1)
             extent.include(max(row, 0), column)
     return extent
 
 
-def _row(digits: bytes) -> int:
+def _parse_row(digits: bytes) -> int:
     return int(digits[: _MOST_DIGITS + 1]) - 1
 
 
-def _column(letters: bytes) -> int:
+def _parse_column(letters: bytes) -> int:
     """The number of a column, from 0: A, B, …, Z, AA."""
     column = 0
     for letter in letters[:8].upper():
@@ -130,41 +130,41 @@ def _refuse_repeated(packed: zipfile.ZipFile, names: list[str], texts: list[int]
     size = counted = 0
     for name in names:
         if name.endswith(".xml"):
-            for number in _SHARED_NUMBER.findall(_part(packed, name, origin)):
+            for number in _SHARED_NUMBER.findall(_read_part(packed, name, origin)):
                 counted += 1
-                position = _row(number) + 1
+                position = _parse_row(number) + 1
                 size += texts[position] if position < len(texts) else 0
     # What is written in another way than this is taken for the longest.
     refuse_large(size + (shared - counted) * max(texts), origin, MOST_TEXT)
 
 
-def _extents_of_ods(content: bytes, origin: str) -> list[_Extent]:
+def _measure_ods(content: bytes, origin: str) -> list[_Extent]:
     """The sheets of an OpenDocument file, in which rows and cells may be repeated; blanks at an end take no room."""
     found: list[_Extent] = []
     state: dict[str, int] = {"row": 0, "column": 0, "rows": 1, "cells": 0, "reach": 0, "text": 0, "size": 0}
 
-    def begin(name: str, attributes: dict[str, str]) -> None:
+    def begin_element(name: str, attributes: dict[str, str]) -> None:
         kind = name.split(":")[-1]
         if kind == "table":
             found.append(_Extent())
             state.update(row=0)
         elif kind == "table-row":
-            state.update(column=0, reach=0, text=0, rows=_number(attributes, "number-rows-repeated"))
+            state.update(column=0, reach=0, text=0, rows=_parse_repeat_count(attributes, "number-rows-repeated"))
         elif kind in ("table-cell", "covered-table-cell"):
-            state["cells"] = _number(attributes, "number-columns-repeated")
+            state["cells"] = _parse_repeat_count(attributes, "number-columns-repeated")
             state["column"] += state["cells"]
             if any("value" in one or "formula" in one for one in attributes):
                 state["reach"] = state["column"]
                 state["text"] += state["cells"] * sum(map(len, attributes.values()))
         elif kind == "s":  # so many spaces
-            state["text"] += state["cells"] * _number(attributes, ":c")
+            state["text"] += state["cells"] * _parse_repeat_count(attributes, ":c")
 
-    def text(written: str) -> None:
+    def add_text(written: str) -> None:
         if written.strip() and state["cells"]:
             state["reach"] = state["column"]
             state["text"] += state["cells"] * len(written)
 
-    def end(name: str) -> None:
+    def end_element(name: str) -> None:
         kind = name.split(":")[-1]
         if kind in ("table-cell", "covered-table-cell"):
             state["cells"] = 0
@@ -173,30 +173,34 @@ def _extents_of_ods(content: bytes, origin: str) -> list[_Extent]:
             state["size"] += state["rows"] * state["text"]
             if state["reach"] and found:
                 found[-1].include(state["row"] - 1, state["reach"] - 1)
-                refuse_many(sum(one.rows * one.columns for one in found), found[-1].columns, origin)
+                refuse_many_cells(sum(one.rows * one.columns for one in found), found[-1].columns, origin)
             refuse_large(state["size"], origin, MOST_TEXT)
 
     def refuse_definitions(*_: Any) -> None:
         raise FileFormatError(f"{origin!r} defines words of its own, which no spreadsheet does. Save it again.")
 
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, end, text
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+        begin_element,
+        end_element,
+        add_text,
+    )
     parser.StartDoctypeDeclHandler = refuse_definitions
     parser.Parse(content, True)
     return found
 
 
-def _number(attributes: dict[str, str], ending: str) -> int:
+def _parse_repeat_count(attributes: dict[str, str], ending: str) -> int:
     """How often something is there, by the attribute with this ending."""
     written = next((one for name, one in attributes.items() if name.endswith(ending)), "1")
     return int(written) if written.isdecimal() and len(written) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
-def _extent_of_xlsb(part: bytes) -> _Extent:
+def _measure_xlsb(part: bytes) -> _Extent:
     extent, row, at = _Extent(), 0, 0
     while at < len(part):
-        kind, at = _packed_number(part, at, 2)
-        length, at = _packed_number(part, at, 4)
+        kind, at = _read_packed_number(part, at, 2)
+        length, at = _read_packed_number(part, at, 4)
         if kind == _XLSB_ROW and length >= 4:
             row = struct.unpack_from("<I", part, at)[0]
         elif kind in _XLSB_CELLS and length >= 4:
@@ -205,7 +209,7 @@ def _extent_of_xlsb(part: bytes) -> _Extent:
     return extent
 
 
-def _packed_number(part: bytes, at: int, most: int) -> tuple[int, int]:
+def _read_packed_number(part: bytes, at: int, most: int) -> tuple[int, int]:
     """A number of seven bits to the byte, and where it ends."""
     number = 0
     for k in range(most):
@@ -215,9 +219,9 @@ def _packed_number(part: bytes, at: int, most: int) -> tuple[int, int]:
     return number, at + most
 
 
-def _extents_of_xls(data: bytes) -> Iterator[_Extent]:
+def _measure_xls(data: bytes) -> Iterator[_Extent]:
     """The sheets of an old Excel file: records after each other, in a stream of a compound file."""
-    stream, at = _xls_stream(data), 0
+    stream, at = _read_xls_stream(data), 0
     extent = _Extent()
     while at + 4 <= len(stream):
         kind, length = struct.unpack_from("<HH", stream, at)
@@ -235,7 +239,7 @@ def _extents_of_xls(data: bytes) -> Iterator[_Extent]:
     yield extent
 
 
-def _xls_stream(data: bytes) -> bytes:
+def _read_xls_stream(data: bytes) -> bytes:
     """The stream Workbook (or Book) of a compound file."""
     size = 1 << min(struct.unpack_from("<H", data, 30)[0], 16)
     small_size = 1 << min(struct.unpack_from("<H", data, 32)[0], 16)
@@ -247,16 +251,16 @@ def _xls_stream(data: bytes) -> bytes:
         numbers = struct.unpack_from(f"<{size // 4}I", data, (more + 1) * size)
         table_sectors += [one for one in numbers[:-1] if one < _LAST_SECTOR]
         more = numbers[-1]
-    table = [one for sector in table_sectors for one in _numbers(data[(sector + 1) * size :][:size])]
+    table = [one for sector in table_sectors for one in _unpack_integers(data[(sector + 1) * size :][:size])]
 
-    def chain(first: int, table: list[int], of: bytes, width: int, offset: int) -> bytes:
+    def follow_chain(first: int, table: list[int], of: bytes, width: int, offset: int) -> bytes:
         pieces, at, passed = [], first, 0
         while at < _LAST_SECTOR and at < len(table) and passed <= len(table):
             pieces.append(of[(at + offset) * width : (at + offset + 1) * width])
             at, passed = table[at], passed + 1
         return b"".join(pieces)
 
-    folder = chain(first_folder, table, data, size, 1)
+    folder = follow_chain(first_folder, table, data, size, 1)
     entries = [folder[at : at + 128] for at in range(0, len(folder) - 127, 128)]
     root = next((one for one in entries if one[66] == 5), None)
     for entry in entries:
@@ -264,12 +268,12 @@ def _xls_stream(data: bytes) -> bytes:
         if entry[66] == 2 and name.lower() in ("workbook", "book"):
             first, length = struct.unpack_from("<II", entry, 116)
             if length >= most_small or root is None:
-                return chain(first, table, data, size, 1)[:length]
-            small = chain(struct.unpack_from("<I", root, 116)[0], table, data, size, 1)
-            small_table = _numbers(chain(first_small, table, data, size, 1))
-            return chain(first, small_table, small, small_size, 0)[:length]
+                return follow_chain(first, table, data, size, 1)[:length]
+            small = follow_chain(struct.unpack_from("<I", root, 116)[0], table, data, size, 1)
+            small_table = _unpack_integers(follow_chain(first_small, table, data, size, 1))
+            return follow_chain(first, small_table, small, small_size, 0)[:length]
     raise EOFError("there is no workbook in it")
 
 
-def _numbers(sectors: bytes) -> list[int]:
+def _unpack_integers(sectors: bytes) -> list[int]:
     return list(struct.unpack(f"<{len(sectors) // 4}I", sectors[: len(sectors) // 4 * 4]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.lessons.shown import Explanation, plain
+from tunedprior.lessons.shown import Explanation, to_json_value
 from tunedprior.problem.space import Setting
 
 #: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
@@ -53,7 +53,7 @@ class Reasons(Explanation):
     summary: list[str]
 
     @property
-    def said(self) -> list[str]:
+    def printed_sentences(self) -> list[str]:
         """What is printed above the tables."""
         return self.summary
 
@@ -79,4 +79,4 @@ class Reasons(Explanation):
             "probability": self.probability,
             "summary": self.summary,
         }
-        return {**plain(numbers), **super().to_dict()}
+        return {**to_json_value(numbers), **super().to_dict()}

@@ -9,11 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.average.hypotheses import Hypotheses, Label
-from tunedprior.average.old_sets import OldSet
-from tunedprior.average.slopes import Slopes, slopes_of
+from tunedprior.average.old_sets import SourceData
+from tunedprior.average.slopes import Slopes, compute_slopes
 from tunedprior.average.surrogate import Average
-from tunedprior.average.weighing import Weighed
-from tunedprior.kernels.box_means import box_sample
+from tunedprior.average.weighing import WeightedHypotheses
+from tunedprior.kernels.box_means import draw_box_sample
 from tunedprior.kernels.sections import StackSection
 from tunedprior.problem.observations import Observations
 
@@ -49,7 +49,9 @@ class Relation:
         return sum(self.explained.values())
 
 
-def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: Observations, sign: float) -> Relation:
+def estimate_relation(
+    old: SourceData, average: Average, weighed: WeightedHypotheses, observations: Observations, sign: float
+) -> Relation:
     """The relation of the objective to this old data set, over the hypotheses that have a ρ.
 
     Args:
@@ -62,19 +64,19 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     among, y = weighed.hypotheses, observations.y
     if not bool((y != y[0]).any()):  # equal responses bear nothing out
         return Relation(slope=0.0, positive=0.5)
-    x = average.box.inputs(observations.codes)
-    slopes = slopes_of(old, weighed, x, y)
+    x = average.box.to_kernel_inputs(observations.X)
+    slopes = compute_slopes(old, weighed, x, y)
     rows = slopes.rows
     if len(rows) == 0:
         return Relation()
-    sample = old.some if _are_bound(old.some, average) else search_space_sample(average, x)
-    which = torch.tensor(among.readings)[rows]
-    elsewhere = torch.stack([reading(sample) for reading in old.readings])[which]
+    sample = old.some if _are_bound(old.some, average) else draw_space_sample(average, x)
+    which = torch.tensor(among.fit_indices)[rows]
+    elsewhere = torch.stack([reading(sample) for reading in old.fits])[which]
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
     # Readings of doubtful data have units of their own.
     unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
-    parts = _shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
-    reliable = _reliability(among, rows, elsewhere, sample)
+    parts = _compute_variance_shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
+    reliable = _compute_reliability(among, rows, elsewhere, sample)
     shares = parts[0] * reliable
     average_of = weight / weight.sum()
     rest = dict(zip((BEYOND, OPEN, NOISE), (parts[1:] @ average_of).tolist(), strict=True))
@@ -88,14 +90,14 @@ def relation_to(old: OldSet, average: Average, weighed: Weighed, observations: O
     )
 
 
-def search_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
+def draw_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
     """Points all over the search space, as kernel inputs: the box, or a part of it that holds the observed points x.
 
     Old data may reach far beyond the space. The average knows how wide the space is, and where it is from x: exactly if
     it is the whole box, and the better the further x are apart.
     """
     axes = average.hypotheses.axes
-    sample = axes.inputs(box_sample(len(axes), count=_SETTINGS))
+    sample = axes.to_kernel_inputs(draw_box_sample(len(axes), count=_SETTINGS))
     width = axes.unit.clamp_max(1.0).where(axes.is_number, 1.0)
     centre = ((x.amin(0) + x.amax(0)) / 2).clamp(width - 1, 1 - width)
     return centre + width * sample
@@ -113,8 +115,8 @@ def _are_bound(some: Float[Tensor, "m d"] | None, average: Average) -> TypeGuard
     return bool(sizes[-1] < _BOUND * sizes[0])
 
 
-def _shares(
-    weighed: Weighed,
+def _compute_variance_shares(
+    weighed: WeightedHypotheses,
     slopes: Slopes,
     by_old: Float[Tensor, "k m"],
     x: Float[Tensor, "n d"],
@@ -127,10 +129,10 @@ def _shares(
     whatever runs through them.
     """
     processes = weighed.hypotheses.processes.take(slopes.rows)
-    kernels = StackSection.of(processes.kernels, x).at(sample)
-    cross = processes.mixed(kernels.cross, dims=2)
+    kernels = StackSection.from_stack(processes.kernels, x).evaluate(sample)
+    cross = processes.mix_kernels(kernels.cross, dims=2)
     known = torch.linalg.solve_triangular(slopes.factor, cross.mT, upper=False).square().sum(-2)
-    left = (processes.mixed(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
+    left = (processes.mix_kernels(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
     rest = ((cross @ slopes.solved).squeeze(-1) - by_old).var(-1, correction=0)
     part, amplitude = by_old.var(-1, correction=0), weighed.amplitude[slopes.rows]
     parts = torch.stack([part, rest, amplitude * left, amplitude * processes.noise])
@@ -138,7 +140,7 @@ def _shares(
     return shares
 
 
-def _reliability(
+def _compute_reliability(
     among: Hypotheses, rows: Int[Tensor, " k"], learnt: Float[Tensor, "k m"], sample: Float[Tensor, "m d"]
 ) -> Float[Tensor, " k"]:
     """var ĝ / (var ĝ + u) over the sample, for each h: the share of g that old data determines, where u is left open.
@@ -146,14 +148,14 @@ def _reliability(
     A large u means that ĝ may be chance, and what is smooth goes with other smooth things by chance easily. The prior
     variance of the hypothesis that has the least beside ρ·g is constant + s (ĝ² + u), which gives u.
     """
-    kinds = list(zip(among.labels, among.readings, strict=True))
+    kinds = list(zip(among.labels, among.fit_indices, strict=True))
     slopes, purest = among.slopes.tolist(), dict[tuple[Label, int], int]()
     for row, kind in enumerate(kinds):
         if slopes[row] > slopes[purest.setdefault(kind, row)]:
             purest[kind] = row
     distinct, place = torch.tensor([purest[kinds[row]] for row in rows.tolist()]).unique(return_inverse=True)
     processes = among.processes.take(distinct)
-    total = (processes.variance(sample) - processes.constant) / among.slopes[distinct, None]
+    total = (processes.compute_variance(sample) - processes.constant) / among.slopes[distinct, None]
     left = (total[place] - learnt.square()).mean(-1).clamp_min(0.0)
     varies = learnt.var(-1, correction=0)
     found: Tensor = varies / (varies + left).clamp_min(1e-300)

@@ -11,10 +11,10 @@ import pandas as pd
 import torch
 
 from tunedprior.average.surrogate import Average
-from tunedprior.average.weighing import Weighed
-from tunedprior.insight.relation import BEYOND, DOUBT, NOISE, OPEN, Relation, relation_to
-from tunedprior.numerics.isolation import computing
-from tunedprior.problem.aims import Aims
+from tunedprior.average.weighing import WeightedHypotheses
+from tunedprior.insight.relation import BEYOND, DOUBT, NOISE, OPEN, Relation, estimate_relation
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.old_data import UNNAMED
 from tunedprior.problem.trials import Trial
@@ -70,7 +70,7 @@ class Trust:
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
         said = [
-            f"{_in_words(name, *numbers, count, self.expected.get(name, 0))} {self.gaps.get(name, '')}".strip()
+            f"{_describe_trust(name, *numbers, count, self.expected.get(name, 0))} {self.gaps.get(name, '')}".strip()
             for name, numbers in ((name, (trust, slope, positive)) for name, trust, slope, positive in rows)
         ]
         return [*said, self.where_from] if self.where_from else said
@@ -88,7 +88,7 @@ class Trust:
         return said + "".join(tables)
 
 
-def _in_words(name: str, trust: float, slope: float, positive: float, count: int, expected: int) -> str:
+def _describe_trust(name: str, trust: float, slope: float, positive: float, count: int, expected: int) -> str:
     """A sentence or two about one old data set, after so many results; a slope of this sign (0: either) is expected.
 
     Trust is a share of everything, and the sign is that of the part which goes with the old response, if there is one:
@@ -102,34 +102,39 @@ def _in_words(name: str, trust: float, slope: float, positive: float, count: int
         return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
     if isnan(slope):
         none = "no relation between the two is seen"
-        return f"{about} explains {_percent(trust)} of the response's variance {after}; {none}."
+        return f"{about} explains {_format_percent(trust)} of the response's variance {after}; {none}."
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
     against = ", against the relation that was given" if sure > _SURE and expected * (positive - 0.5) < 0 else ""
     only = "only " if _SHOWN < trust < _LITTLE else ""
-    explains = f"{about} explains {only}{_percent(trust)} of the response's variance {after}"
+    explains = f"{about} explains {only}{_format_percent(trust)} of the response's variance {after}"
     if trust < _LITTLE:
         if sure < LIKELY:
             return f"{explains}. If the response goes with it at all, it is open which way."
         # The sign is that of a relation that need not be there, which is what makes both numbers true at once.
-        return f"{explains}. If the response goes with it at all, it most likely {way} with it ({_percent(sure)})."
+        return (
+            f"{explains}. If the response goes with it at all, it most likely {way} with it ({_format_percent(sure)})."
+        )
     if trust < _HALF:
         if sure < LIKELY:
             return f"{explains}. As far as the response goes with it, it is open which way."
-        moves = f"it {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign)"
+        moves = f"it {way} by {by:g} for each unit of it ({_format_percent(sure)} sure of the sign)"
         return f"{explains}. As far as the response goes with it, {moves}{against}."
     if sure < LIKELY:
         open_ = "it is open whether the response rises or falls with it"
         return f"{explains}, but in ways that contradict each other: {open_}."
-    return f"{explains}; the response {way} by {by:g} for each unit of it ({_percent(sure)} sure of the sign){against}."
+    return (
+        f"{explains}; the response {way} by {by:g} for each unit of it ({_format_percent(sure)} sure of the "
+        f"sign){against}."
+    )
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True, eq=False)
-class TrustSoFar:
+class TrustHistory:
     """Trust after each result so far; another result adds one step, and no step is computed twice.
 
     Attributes:
@@ -143,70 +148,74 @@ class TrustSoFar:
 
     average: Average
     objective: Objective
-    aims: Aims
+    aims: Goals
     trials: tuple[Trial, ...] = ()
     steps: "tuple[_Step, ...]" = ()
     cache: Any = None
 
-    def after(self, trials: tuple[Trial, ...]) -> "TrustSoFar":
+    def extend_to(self, trials: tuple[Trial, ...]) -> "TrustHistory":
         """Trust after these results, going on from the present steps where they begin with the same results."""
         same = len(trials) >= len(self.trials) and all(map(is_, trials, self.trials))
         steps, cache = (list(self.steps), self.cache) if same else ([], None)
         for count in range(len(steps), len(trials) + 1):
-            step, cache = self._step(trials[:count], cache)
+            step, cache = self._compute_step(trials[:count], cache)
             steps.append(step)
         return replace(self, trials=trials, steps=tuple(steps), cache=cache)
 
-    def only_after(self, trials: tuple[Trial, ...]) -> Trust:
+    def compute_trust_after(self, trials: tuple[Trial, ...]) -> Trust:
         """Trust after all of these results, with no other step in its history: much faster, where none is at hand."""
         if len(trials) == len(self.trials) and self.steps and all(map(is_, trials, self.trials)):
             return self.trust
-        step, _ = self._step(trials, None)
-        return _as_tables(self, {len(trials): step})
+        step, _ = self._compute_step(trials, None)
+        return _build_trust(self, {len(trials): step})
 
-    def _step(self, trials: tuple[Trial, ...], cache: Any) -> "tuple[_Step, Any]":
+    def _compute_step(self, trials: tuple[Trial, ...], cache: Any) -> "tuple[_Step, Any]":
         average = self.average
         if not trials:
-            nothing = {old.name: Relation() for old in average.known}
-            return _Step(_probabilities(Weighed.beforehand(average.hypotheses)), nothing), cache
-        observations = self.aims.observations(self.objective, trials, average.box)
+            nothing = {old.name: Relation() for old in average.sources}
+            return _Step(
+                _sum_probabilities(WeightedHypotheses.from_prior_probabilities(average.hypotheses)), nothing
+            ), cache
+        observations = self.aims.make_observations(self.objective, trials, average.box)
         weighed, cache = average.weigh(observations, cache)
-        with computing(), torch.no_grad():
+        with isolate_computation(), torch.no_grad():
             relations = {
-                old.name: relation_to(old, average, weighed, observations, self.objective.sign) for old in average.known
+                old.name: estimate_relation(old, average, weighed, observations, self.objective.sign)
+                for old in average.sources
             }
-        return _Step(_probabilities(weighed), relations), cache
+        return _Step(_sum_probabilities(weighed), relations), cache
 
     @property
     def trust(self) -> Trust:
         """The steps as the tables of `Trust`."""
-        return _as_tables(self, dict(enumerate(self.steps)))
+        return _build_trust(self, dict(enumerate(self.steps)))
 
 
-def _as_tables(so_far: TrustSoFar, steps: "Mapping[int, _Step]") -> Trust:
+def _build_trust(so_far: TrustHistory, steps: "Mapping[int, _Step]") -> Trust:
     """Steps, by the number of results, as the tables of `Trust`; the last counts."""
     last = list(steps.values())[-1]
     relations = pd.DataFrame(
         [(name, one.trust, one.slope, one.positive) for name, one in last.relations.items()],
         columns=["old data", "trust", "slope", "positive"],
     )
-    rows = [{"observations": float(count)} | step.row() for count, step in steps.items()]
+    rows = [{"observations": float(count)} | step.make_row() for count, step in steps.items()]
     history = pd.DataFrame(rows).astype({"observations": int}).set_index("observations")
-    expected = {old.name: int(so_far.objective.sign * old.sign) for old in so_far.average.known if old.sign}
-    gaps = {name: _gap(one, last.probability(name)) for name, one in last.relations.items()}
+    expected = {old.name: int(so_far.objective.sign * old.sign) for old in so_far.average.sources if old.sign}
+    gaps = {name: _describe_gap(one, last.compute_probability(name)) for name, one in last.relations.items()}
     return Trust(last.beliefs, relations, history, expected, {name: said for name, said in gaps.items() if said})
 
 
-def _gap(relation: Relation, probability: float) -> str:
+def _describe_gap(relation: Relation, probability: float) -> str:
     """Why a relation of this probability explains so little; empty if it does not."""
     if not relation.rest or probability - relation.trust < _GAP:
         return ""
     names = " or ".join(repr(belief) for belief in relation.explained)
     largest = max(relation.rest, key=lambda kind: relation.rest[kind])
     return (
-        f"The belief {names} has a probability of {_percent(probability)}: that the response is some multiple of the "
+        f"The belief {names} has a probability of {_format_percent(probability)}: that the response is some "
+        "multiple of the "
         "old one, large or small, and a remainder. It is no share of what is explained: "
-        f"{_percent(relation.rest[largest])} of the variance {_REST[largest]}."
+        f"{_format_percent(relation.rest[largest])} of the variance {_REST[largest]}."
     )
 
 
@@ -226,11 +235,11 @@ class _Step:
             rows.append((old, belief, probability, explained.get(belief, 0.0)))
         return pd.DataFrame(rows, columns=["old data", "belief", "probability", "trust"])
 
-    def probability(self, old: str) -> float:
+    def compute_probability(self, old: str) -> float:
         """That there is a relation to the response of an old data set."""
         return sum(self.probabilities.get((old, belief), 0.0) for belief in self.relations[old].explained)
 
-    def row(self) -> dict[str, float]:
+    def make_row(self) -> dict[str, float]:
         """One row of `Trust.history`: a number for the probability of each belief; trust, slope and sign."""
         several = len(self.relations) > 1
         found = {
@@ -247,7 +256,7 @@ class _Step:
         return found
 
 
-def _probabilities(weighed: Weighed) -> dict[tuple[str, str], float]:
+def _sum_probabilities(weighed: WeightedHypotheses) -> dict[tuple[str, str], float]:
     """Of each belief, by old data set and belief."""
     found: dict[tuple[str, str], float] = {}
     for label, weight in zip(weighed.hypotheses.labels, weighed.weights.tolist(), strict=True):

@@ -9,14 +9,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.files.tables import read_table
 from tunedprior.integrations.botorch import TunedPriorGP
-from tunedprior.integrations.extras import needed
+from tunedprior.integrations.extras import import_optional
 from tunedprior.integrations.old_tensors import refuse_missing_columns
 
-needed("ax", "ax")
+import_optional("ax", "ax")
 
 from ax.api.configs import RangeParameterConfig  # noqa: E402  # after the check, whose message names the extra
 from ax.api.utils.generation_strategy_dispatch import choose_generation_strategy  # noqa: E402
@@ -69,29 +69,30 @@ def model_config(
     """The model alone, for a `SurrogateSpec` of one's own (arguments as for `generation_strategy`)."""
     return ModelConfig(
         botorch_model_class=TunedPriorGP,
-        model_options={"old": list(_as_ax_sees(old, parameters, target)), "prior": prior, "remainder": remainder},
+        model_options={"old": list(_convert_old_data(old, parameters, target)), "prior": prior, "remainder": remainder},
         name="TunedPriorGP",
     )
 
 
-def _as_ax_sees(
+def _convert_old_data(
     old: Any, parameters: Sequence[RangeParameterConfig], target: str
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n 1"]]:
     """Settings and responses in the units that Ax's models are given: logarithms to base 10 of what is logarithmic."""
     wrong = [one.name for one in parameters if not isinstance(one, RangeParameterConfig)]
     if wrong:
         raise InputError(
-            f"Old data can be brought into Ax for ranges of numbers; {listed(wrong)} is none. Use an Optimizer of this "
+            f"Old data can be brought into Ax for ranges of numbers; {format_list(wrong)} is none. Use an "
+            "Optimizer of this "
             "package, which takes choices too."
         )
     names = [one.name for one in parameters]
     rows = read_table(old, [*names, target], "Old data").table
     refuse_missing_columns(rows, [*names, target])
-    X = np.stack([_numbers(rows, one.name, one.scaling == "log") for one in parameters], axis=1)
-    return torch.as_tensor(X), torch.as_tensor(_numbers(rows, target))[:, None]
+    X = np.stack([_parse_column(rows, one.name, one.scaling == "log") for one in parameters], axis=1)
+    return torch.as_tensor(X), torch.as_tensor(_parse_column(rows, target))[:, None]
 
 
-def _numbers(rows: Any, name: str, log: bool = False) -> Any:
+def _parse_column(rows: Any, name: str, log: bool = False) -> Any:
     try:
         values = np.array(rows[name].to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:

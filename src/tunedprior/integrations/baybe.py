@@ -12,12 +12,12 @@ from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.files.tables import read_table
-from tunedprior.integrations.extras import needed
-from tunedprior.integrations.old_tensors import learnt_prior, refuse_missing_columns
-from tunedprior.integrations.on_settings import learnt_kernel
-from tunedprior.models.covariances import amplified
+from tunedprior.integrations.extras import import_optional
+from tunedprior.integrations.old_tensors import pretrain_on_tensors, refuse_missing_columns
+from tunedprior.integrations.on_settings import make_belief_kernel
+from tunedprior.models.covariances import add_amplitude
 
-needed("baybe", "baybe")
+import_optional("baybe", "baybe")
 
 from attrs import define, field  # noqa: E402  # BayBE's own, after the check, whose message names the extra
 from baybe.objectives.base import Objective  # noqa: E402
@@ -29,15 +29,15 @@ from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory  
 _Cell = bool | int | float | str
 
 
-def _columns(old: Any) -> dict[str, list[_Cell]]:
+def _convert_columns(old: Any) -> dict[str, list[_Cell]]:
     """A table as plain lists, which JSON can hold."""
     if isinstance(old, Mapping) and all(isinstance(column, list) for column in old.values()):
         return dict(old)
     rows = read_table(old, [], "Old data").table
-    return {str(name): [_plain(cell) for cell in rows[name]] for name in rows.columns}
+    return {str(name): [_convert_numpy_scalar(cell) for cell in rows[name]] for name in rows.columns}
 
 
-def _plain(cell: Any) -> Any:
+def _convert_numpy_scalar(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
@@ -57,7 +57,7 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
         remainder: Whether K_B, by which observations can overrule old data, is part of the kernel.
     """
 
-    old: dict[str, list[_Cell]] = field(converter=_columns)
+    old: dict[str, list[_Cell]] = field(converter=_convert_columns)
     target: str = "y"
     prior: str = AlignedBelief.name
     remainder: bool = True
@@ -72,16 +72,16 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
                 "that out, or use BayBE's own kernels."
             )
         try:
-            kernel = learnt_kernel(self._learnt(searchspace), self.prior)
+            kernel = make_belief_kernel(self._pretrain(searchspace), self.prior)
         except NothingToLearnError as error:
             warn(f"{error} Going on without old data.", OldDataWarning)
             return plain
         if kernel.vanishes:
             warn("The kernel learnt from old data vanishes. Going on without old data.", OldDataWarning)
             return plain
-        return amplified(kernel) + amplified(plain) if self.remainder else amplified(kernel)
+        return add_amplitude(kernel) + add_amplitude(plain) if self.remainder else add_amplitude(kernel)
 
-    def _learnt(self, searchspace: SearchSpace) -> Any:
+    def _pretrain(self, searchspace: SearchSpace) -> Any:
         rows, names = pd.DataFrame(self.old), list(searchspace.parameter_names)
         refuse_missing_columns(rows, [*names, self.target])
         rows = rows.dropna(subset=[*names, self.target]).reset_index(drop=True)
@@ -89,4 +89,4 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
         low, high = searchspace.scaling_bounds[list(searchspace.comp_rep_columns)].to_numpy(dtype=np.float64)
         inputs = (encoded - low) / np.where(high > low, high - low, 1.0)
         unit = torch.tensor([[0.0], [1.0]], dtype=torch.float64).expand(2, inputs.shape[1])
-        return learnt_prior(inputs, rows[self.target].to_numpy(dtype=np.float64), unit)
+        return pretrain_on_tensors(inputs, rows[self.target].to_numpy(dtype=np.float64), unit)

@@ -17,19 +17,19 @@ from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import Numbers, flag, warn
+from tunedprior.checks import Numbers, check_flag, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.integrations import pathwise
 from tunedprior.integrations.ensemble import TunedPriorEnsemble
-from tunedprior.integrations.model_units import InModelUnits, in_model_units
-from tunedprior.integrations.old_tensors import learnt_prior, refuse_vector, space_within
-from tunedprior.integrations.on_settings import LearntSum, OnSettings, learnt_kernel
-from tunedprior.models.covariances import amplified
+from tunedprior.integrations.model_units import ModelUnitData, convert_to_model_units
+from tunedprior.integrations.old_tensors import make_numbered_space, pretrain_on_tensors, refuse_vector
+from tunedprior.integrations.on_settings import SettingKernel, SourceKernelSum, make_belief_kernel
+from tunedprior.models.covariances import add_amplitude
 from tunedprior.problem.box import Box
 
-__all__ = ["TunedPriorEnsemble", "TunedPriorGP", "learnt_prior"]
+__all__ = ["TunedPriorEnsemble", "TunedPriorGP", "pretrain_on_tensors"]
 
-pathwise.register()
+pathwise.register_feature_generators()
 
 
 class TunedPriorGP(SingleTaskGP):
@@ -86,12 +86,14 @@ class TunedPriorGP(SingleTaskGP):
                 f"Old data is of one response, so train_Y must have one column; got {train_Y.shape[-1]}. Make a model "
                 "for each response, and put them into a ModelListGP."
             )
-        given = in_model_units(train_X, old, bounds, input_transform)
-        batch_shape, plain = train_X.shape[:-2], _plain_kernel(given.edges, train_X.shape[:-2])
-        parts: list[Kernel] = [amplified(kernel, batch_shape) for kernel in _kernels(given, prior, seed)]
-        if parts and flag(remainder, "remainder"):
-            parts.append(amplified(plain, batch_shape))
-        covariance = LearntSum(*parts) if len(parts) > 1 else parts[0] if parts else plain
+        given = convert_to_model_units(train_X, old, bounds, input_transform)
+        batch_shape, plain = train_X.shape[:-2], _make_default_kernel(given.edges, train_X.shape[:-2])
+        parts: list[Kernel] = [
+            add_amplitude(kernel, batch_shape) for kernel in _make_source_kernels(given, prior, seed)
+        ]
+        if parts and check_flag(remainder, "remainder"):
+            parts.append(add_amplitude(plain, batch_shape))
+        covariance = SourceKernelSum(*parts) if len(parts) > 1 else parts[0] if parts else plain
         super().__init__(
             train_X,
             train_Y,
@@ -110,16 +112,16 @@ class TunedPriorGP(SingleTaskGP):
         return {**super().construct_inputs(training_data), **options}
 
 
-def _kernels(given: InModelUnits, name: str, seed: int) -> list[Kernel]:
+def _make_source_kernels(given: ModelUnitData, name: str, seed: int) -> list[Kernel]:
     """The learnt kernel of each old data set; those that teach nothing are left out, with a warning."""
     found: list[Kernel] = []
     for one in given.old:
         try:
-            prior = one if isinstance(one, WeightPrior) else learnt_prior(*one, given.edges, seed)
+            prior = one if isinstance(one, WeightPrior) else pretrain_on_tensors(*one, given.edges, seed)
         except NothingToLearnError as error:
             warn(f"{error} Going on without it.", OldDataWarning)
             continue
-        kernel = learnt_kernel(prior, name)
+        kernel = make_belief_kernel(prior, name)
         if kernel.vanishes:
             warn("The kernel learnt from old data vanishes. Going on without it.", OldDataWarning)
             continue
@@ -127,8 +129,8 @@ def _kernels(given: InModelUnits, name: str, seed: int) -> list[Kernel]:
     return found
 
 
-def _plain_kernel(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:
+def _make_default_kernel(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:
     """BoTorch's default kernel, on the unit cube that its priors are made for."""
-    box = Box.around(space_within(edges))
+    box = Box.enclose(make_numbered_space(edges))
     plain = get_covar_module_with_dim_scaled_prior(ard_num_dims=box.num_inputs, batch_shape=batch_shape)
-    return OnSettings(plain, box, reach=0.5)  # a cube of width 1: the kernel is stationary
+    return SettingKernel(plain, box, reach=0.5)  # a cube of width 1: the kernel is stationary

@@ -8,20 +8,20 @@ from tunedprior.algorithm1.partition_sums import Pieces
 from tunedprior.algorithm1.partitioned import Source, pretrain_partitions
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.checks import refuse_other_types
-from tunedprior.integrations.extras import needed
-from tunedprior.numerics.tree_sums import SumT, paired_up
+from tunedprior.integrations.extras import import_optional
+from tunedprior.numerics.tree_sums import SumT, sum_promises_as_tree
 from tunedprior.problem.parameters import Description
 from tunedprior.problem.space import Space
 
-needed("distributed", "dask")
+import_optional("distributed", "dask")
 
 from dask import delayed  # noqa: E402 (only where it is installed)
 from distributed import Client  # noqa: E402
 
 
 @dataclass(frozen=True)
-class OnWorkers:
-    """The sums of tasks, computed by Dask's workers and merged by them, in the order of `tree_sum`."""
+class DaskTreeSum:
+    """The sums of tasks, computed by Dask's workers and merged by them, in the order of `sum_as_tree`."""
 
     client: Client
 
@@ -32,8 +32,8 @@ class OnWorkers:
         worker holds a few of them. The pass itself, with features or a fit, goes to the workers once.
         """
         shared = self.client.scatter(measure, hash=False)
-        part, merge = delayed(_measured, pure=False), delayed(_merged, pure=False)
-        tree = paired_up([part(shared, task) for task in tasks], merge)
+        part, merge = delayed(_measure_task, pure=False), delayed(_merge_sums, pure=False)
+        tree = sum_promises_as_tree([part(shared, task) for task in tasks], merge)
         found: SumT = self.client.compute(tree).result()
         return found
 
@@ -65,12 +65,12 @@ def pretrain_on_dask(
     True
     """
     refuse_other_types(client, Client, "client", "a dask.distributed.Client, such as Client(n_workers=4)")
-    return pretrain_partitions(old_data, space, summing=OnWorkers(client), **options)
+    return pretrain_partitions(old_data, space, summing=DaskTreeSum(client), **options)
 
 
-def _measured(measure: Callable[[Pieces], SumT], task: Pieces) -> SumT:
+def _measure_task(measure: Callable[[Pieces], SumT], task: Pieces) -> SumT:
     return measure(task)
 
 
-def _merged(earlier: SumT, later: SumT) -> SumT:
+def _merge_sums(earlier: SumT, later: SumT) -> SumT:
     return earlier.merge(later)

@@ -14,14 +14,14 @@ from linear_operator import to_linear_operator
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.average.old_sets import UNKNOWN, Read, relations_of
+from tunedprior.average.old_sets import UNKNOWN, LoadedSource, parse_relations
 from tunedprior.average.surrogate import Average
-from tunedprior.campaign.priors import AVERAGE, surrogate_for
-from tunedprior.checks import Numbers, finite_rows
+from tunedprior.campaign.priors import AVERAGE, make_surrogate
+from tunedprior.checks import Numbers, refuse_nonfinite_rows
 from tunedprior.errors import InputError
-from tunedprior.integrations.model_units import Frozen, InModelUnits, in_model_units
-from tunedprior.integrations.old_tensors import RESPONSE, as_old_table, refuse_vector, space_within
-from tunedprior.integrations.on_settings import KernelInputsOf
+from tunedprior.integrations.model_units import FrozenTransform, ModelUnitData, convert_to_model_units
+from tunedprior.integrations.old_tensors import RESPONSE, make_numbered_space, make_old_table, refuse_vector
+from tunedprior.integrations.on_settings import KernelInputMap
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.old_data import UNNAMED, read_old_data
 
@@ -66,23 +66,23 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
     ) -> None:
         super().__init__()
         refuse_vector(train_Y, train_X)
-        finite_rows(train_Y, "train_Y")
-        average = _average(in_model_units(train_X, old, bounds, input_transform), relation, seed)
-        self.transform = None if input_transform is None else Frozen(input_transform)
-        self.settings = KernelInputsOf(average.box)
+        refuse_nonfinite_rows(train_Y, "train_Y")
+        average = _make_average(convert_to_model_units(train_X, old, bounds, input_transform), relation, seed)
+        self.transform = None if input_transform is None else FrozenTransform(input_transform)
+        self.settings = KernelInputMap(average.box)
         y = train_Y.detach().double()
         spread = y.std(correction=0)
         self.register_buffer("X", train_X)
         self.register_buffer("shift", y.mean())
         self.register_buffer("scale", torch.where(spread > 0, spread, torch.ones_like(spread)))
-        noise_std, relative = self._noise(train_Yvar)
+        noise_std, relative = self._scale_noise(train_Yvar)
         y = (y - self.shift) / self.scale
         observations = Observations(
-            self._codes(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative
+            self._encode(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative
         )
         self.mixture = average.fit(observations)[0]
 
-    def _noise(self, variances: Float[Tensor, "n 1"] | None) -> tuple[float | None, Float[Tensor, " n"] | None]:
+    def _scale_noise(self, variances: Float[Tensor, "n 1"] | None) -> tuple[float | None, Float[Tensor, " n"] | None]:
         """The largest standard deviation in units of the standardised response, and variances relative to its square.
 
         None, where these are not known, or all the same.
@@ -126,7 +126,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
 
         As in BoTorch's models, noise that is given as a tensor is in units of the standardised response.
         """
-        found = self.mixture.posterior(self._codes(X), output_indices, observation_noise).distribution
+        found = self.mixture.posterior(self._encode(X), output_indices, observation_noise).distribution
         mean = (found.mean * self.scale + self.shift).to(X)
         # As an operator, which is factorised only if need be, and then with jitter: single precision may need that.
         covariance = to_linear_operator((found.covariance_matrix * self.scale**2).to(X))
@@ -150,7 +150,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         Model.__init__(conditioned)
         conditioned.settings, conditioned.transform = self.settings, self.transform
         y = (Y.double() - self.shift) / self.scale
-        conditioned.mixture = self.mixture.condition_on_observations(self._codes(X), y, **kwargs)
+        conditioned.mixture = self.mixture.condition_on_observations(self._encode(X), y, **kwargs)
         batch = torch.broadcast_shapes(self.X.shape[:-2], X.shape[:-2])
         both = [part.expand(*batch, *part.shape[-2:]) for part in (self.X, X)]
         conditioned.register_buffer("X", torch.cat(both, dim=-2))
@@ -163,14 +163,14 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         self.mixture.subset_output(idcs)
         return self
 
-    def _codes(self, X: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*batch q k"]:
-        codes: Tensor = self.settings.codes(X if self.transform is None else self.transform(X))
+    def _encode(self, X: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*batch q k"]:
+        codes: Tensor = self.settings.encode(X if self.transform is None else self.transform(X))
         return codes
 
 
-def _average(given: InModelUnits, relation: str, seed: int) -> Average:
+def _make_average(given: ModelUnitData, relation: str, seed: int) -> Average:
     """The average over beliefs about the old data; the plain process, with a warning, if it teaches nothing."""
-    space, sets = space_within(given.edges), dict[str, Read]()
+    space, sets = make_numbered_space(given.edges), dict[str, LoadedSource]()
     for number, one in enumerate(given.old, start=1):
         if isinstance(one, WeightPrior):
             raise InputError(
@@ -178,7 +178,7 @@ def _average(given: InModelUnits, relation: str, seed: int) -> Average:
                 "one fit. Give the old data, or use TunedPriorGP."
             )
         name = UNNAMED if len(given.old) == 1 else f"{UNNAMED} {number}"
-        sets[name] = read_old_data(as_old_table(*one), space, RESPONSE, name=name)
-    average = surrogate_for(AVERAGE, sets, space, seed=seed, relations=relations_of(relation, sets))
+        sets[name] = read_old_data(make_old_table(*one), space, RESPONSE, name=name)
+    average = make_surrogate(AVERAGE, sets, space, seed=seed, relations=parse_relations(relation, sets))
     assert isinstance(average, Average)
     return average

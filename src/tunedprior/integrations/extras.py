@@ -6,10 +6,10 @@ from types import ModuleType
 from tunedprior.errors import MissingExtraError
 
 
-def needed(module: str, extra: str) -> ModuleType:
+def import_optional(module: str, extra: str) -> ModuleType:
     """The module, or a `MissingExtraError` that names the extra it comes with.
 
-    >>> needed("json", "never").__name__
+    >>> import_optional("json", "never").__name__
     'json'
     """
     try:

@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import Numbers, responses, table
+from tunedprior.checks import Numbers, check_responses, check_table
 from tunedprior.errors import InputError
-from tunedprior.integrations.old_tensors import OldSettings, bounds_around, old_sets
+from tunedprior.integrations.old_tensors import OldSettings, infer_bounds, parse_old_sets
 
 
 @dataclass(frozen=True, eq=False)
-class InModelUnits:
+class ModelUnitData:
     """Old data sets, and the bounds of all settings that the model is to be asked about.
 
     Attributes:
@@ -28,14 +28,14 @@ class InModelUnits:
     edges: Float[Tensor, "2 d"]
 
 
-class Frozen(torch.nn.Module):
+class FrozenTransform(torch.nn.Module):
     """An input transform that learns nothing more, whatever mode the model around it is in."""
 
     def __init__(self, transform: InputTransform) -> None:
         super().__init__()
         self.transform = deepcopy(transform).eval()
 
-    def train(self, mode: bool = True) -> "Frozen":  # noqa: ARG002  # part of PyTorch's signature
+    def train(self, mode: bool = True) -> "FrozenTransform":  # noqa: ARG002  # part of PyTorch's signature
         """Nothing changes."""
         return super().train(False)
 
@@ -45,32 +45,32 @@ class Frozen(torch.nn.Module):
         return seen
 
 
-def in_model_units(
+def convert_to_model_units(
     train_X: Float[Tensor, "*batch n d"], old: Any, bounds: Numbers | None, transform: InputTransform | None
-) -> InModelUnits:
+) -> ModelUnitData:
     """What a model is given, all of it after the input transform."""
-    sets = old_sets(old)
+    sets = parse_old_sets(old)
     if transform is not None:
         _refuse_transform(sets, transform)
-    trained = _through(transform, train_X.detach(), learning=True).flatten(0, -2)
+    trained = _apply_transform(transform, train_X.detach(), learning=True).flatten(0, -2)
     changed: list[OldSettings] = []
     for one in sets:
         if not isinstance(one, WeightPrior):
-            X = table(one[0], "X_old", num_inputs=train_X.shape[-1]).to(train_X.device)
-            one = _through(transform, X).cpu(), responses(one[1], X, "y_old").cpu()
+            X = check_table(one[0], "X_old", num_inputs=train_X.shape[-1]).to(train_X.device)
+            one = _apply_transform(transform, X).cpu(), check_responses(one[1], X, "y_old").cpu()
         changed.append(one)
     if bounds is not None:
-        ends = bounds_around([train_X.detach().flatten(0, -2)], bounds).to(train_X)
-        bounds = _through(transform, ends).sort(0).values.cpu()
-    edges = bounds_around([trained, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
+        ends = infer_bounds([train_X.detach().flatten(0, -2)], bounds).to(train_X)
+        bounds = _apply_transform(transform, ends).sort(0).values.cpu()
+    edges = infer_bounds([trained, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
     inside = trained.cpu().double()
     if bounds is None and transform is not None:  # transforms bring search spaces onto the unit cube
         inside = torch.cat([inside, torch.zeros_like(edges[:1]), torch.ones_like(edges[:1])])
     every = torch.cat([edges, inside])
-    return InModelUnits(changed, torch.stack([every.amin(0), every.amax(0)]))
+    return ModelUnitData(changed, torch.stack([every.amin(0), every.amax(0)]))
 
 
-def _through(
+def _apply_transform(
     transform: InputTransform | None, X: Float[Tensor, "*batch n d"], learning: bool = False
 ) -> Float[Tensor, "*batch n d2"]:
     """X as the model computes with it; `learning` lets the transform take its ranges from X, as from training data."""

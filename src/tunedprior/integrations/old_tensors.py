@@ -12,18 +12,27 @@ from torch import Tensor
 
 from tunedprior.algorithm1.pretraining import pretrain
 from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, responses, seeded, shown, table
+from tunedprior.checks import (
+    Numbers,
+    check_responses,
+    check_seed,
+    check_table,
+    format_list,
+    format_value,
+    refuse_nonfinite_rows,
+    to_float_tensor,
+)
 from tunedprior.errors import InputError
 from tunedprior.problem.space import Space
 
 #: One old data set: its settings and responses, or what was learnt from them.
 OldSettings = tuple[Any, Any] | WeightPrior
-#: The column of the response in `as_old_table`.
+#: The column of the response in `make_old_table`.
 RESPONSE = "response"
 _KEPT = 16  # data sets for which what was learnt is kept: models in a loop learn from the same one at every step
 
 
-def old_sets(old: Any) -> list[OldSettings]:
+def parse_old_sets(old: Any) -> list[OldSettings]:
     """Old data sets, from one of them or a list; an `InputError` says what one is."""
     sets = old if isinstance(old, list) and not _is_pair(old) else [old]
     if not sets:
@@ -33,7 +42,7 @@ def old_sets(old: Any) -> list[OldSettings]:
         if not isinstance(one, WeightPrior) and not _is_pair(one):
             raise InputError(
                 "Old data must be (X_old, y_old), a WeightPrior, or a list of these for several data sets; got "
-                f"{type(one).__name__} {shown(one)}."
+                f"{type(one).__name__} {format_value(one)}."
             )
         found.append(one if isinstance(one, WeightPrior) else (one[0], one[1]))
     return found
@@ -46,7 +55,7 @@ def _is_pair(one: Any) -> bool:
     return isinstance(one, list) and len(one) == 2 and all(isinstance(part, Tensor | np.ndarray) for part in one)
 
 
-def learnt_prior(X_old: Numbers, y_old: Numbers, bounds: Numbers | None = None, seed: int = 0) -> WeightPrior:
+def pretrain_on_tensors(X_old: Numbers, y_old: Numbers, bounds: Numbers | None = None, seed: int = 0) -> WeightPrior:
     """g(x) = Σ_j α_j K₂(a_j, x), learnt from old settings and responses: the first half of Algorithm 1.
 
     Models and kernels that are given `(X_old, y_old)` do this themselves. Do it once, beforehand, to inspect, save or
@@ -59,41 +68,45 @@ def learnt_prior(X_old: Numbers, y_old: Numbers, bounds: Numbers | None = None, 
             that holds the old settings, as BoTorch's models expect, and otherwise the range of the old settings.
         seed: The seed of random choices among many rows.
     """
-    X = table(X_old, "X_old").detach().cpu().double()
-    y = responses(y_old, X, "y_old").detach().cpu().double()
-    edges = bounds_around([X], bounds)
-    return _learnt(X.numpy().tobytes(), y.numpy().tobytes(), edges.numpy().tobytes(), X.shape[1], seeded(seed))
+    X = check_table(X_old, "X_old").detach().cpu().double()
+    y = check_responses(y_old, X, "y_old").detach().cpu().double()
+    edges = infer_bounds([X], bounds)
+    return _pretrain_cached(
+        X.numpy().tobytes(), y.numpy().tobytes(), edges.numpy().tobytes(), X.shape[1], check_seed(seed)
+    )
 
 
-def bounds_around(tables: list[Float[Tensor, "_ d"]], bounds: Numbers | None) -> Float[Tensor, "2 d"]:
+def infer_bounds(tables: list[Float[Tensor, "_ d"]], bounds: Numbers | None) -> Float[Tensor, "2 d"]:
     """The bounds, checked; if there are none the unit cube where that holds all rows, otherwise the range of these."""
     rows = torch.cat([one.detach().cpu().double() for one in tables])
     if bounds is None:
         if ((rows >= 0) & (rows <= 1)).all():
             return torch.stack([torch.zeros_like(rows[0]), torch.ones_like(rows[0])])
         return torch.stack([rows.amin(0), rows.amax(0)])
-    edges = as_float_tensor(bounds, "bounds").detach().cpu().double()
+    edges = to_float_tensor(bounds, "bounds").detach().cpu().double()
     if edges.shape != (2, rows.shape[1]):
         raise InputError(
             f"bounds must be two rows of {rows.shape[1]} numbers, the lower ends and the upper ends; got shape "
             f"{tuple(edges.shape)}."
         )
-    finite_rows(edges, "bounds")
+    refuse_nonfinite_rows(edges, "bounds")
     if (edges[0] > edges[1]).any():
         raise InputError(f"The lower ends of bounds must not lie above the upper ends; got {edges.tolist()}.")
     return edges
 
 
-def space_within(edges: Float[Tensor, "2 d"]) -> Space:
+def make_numbered_space(edges: Float[Tensor, "2 d"]) -> Space:
     """The search space of numbered inputs between these bounds."""
     low, high = edges.tolist()
-    return Space.parse({name: (low[number], high[number]) for number, name in enumerate(_names(len(low)))})
+    return Space.parse({name: (low[number], high[number]) for number, name in enumerate(_list_input_names(len(low)))})
 
 
-def as_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFrame:
-    """Settings and responses as a table, its columns named as in `space_within`."""
+def make_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFrame:
+    """Settings and responses as a table, its columns named as in `make_numbered_space`."""
     columns = X.detach().cpu().double().numpy()
-    return pd.DataFrame(columns, columns=_names(X.shape[1])).assign(**{RESPONSE: y.detach().cpu().double().numpy()})
+    return pd.DataFrame(columns, columns=_list_input_names(X.shape[1])).assign(
+        **{RESPONSE: y.detach().cpu().double().numpy()}
+    )
 
 
 def refuse_vector(train_Y: Tensor, train_X: Tensor) -> None:
@@ -109,16 +122,16 @@ def refuse_missing_columns(rows: pd.DataFrame, wanted: Sequence[str]) -> None:
     """An `InputError` that names the columns which old data lacks."""
     missing = [name for name in wanted if name not in rows.columns]
     if missing:
-        raise InputError(f"Old data must have the columns {listed(wanted)}; {listed(missing)} is missing.")
+        raise InputError(f"Old data must have the columns {format_list(wanted)}; {format_list(missing)} is missing.")
 
 
-def _names(count: int) -> list[str]:
+def _list_input_names(count: int) -> list[str]:
     return [f"x{number}" for number in range(count)]
 
 
 @lru_cache(_KEPT)
-def _learnt(X: bytes, y: bytes, edges: bytes, num_inputs: int, seed: int) -> WeightPrior:
+def _pretrain_cached(X: bytes, y: bytes, edges: bytes, num_inputs: int, seed: int) -> WeightPrior:
     """By content, so that equal data is learnt from once, whoever holds it."""
     settings, response, bounds = (torch.from_numpy(np.frombuffer(part).copy()) for part in (X, y, edges))
-    old = as_old_table(settings.reshape(-1, num_inputs), response)
-    return pretrain(old, space_within(bounds.reshape(2, -1)), target=RESPONSE, seed=seed)
+    old = make_old_table(settings.reshape(-1, num_inputs), response)
+    return pretrain(old, make_numbered_space(bounds.reshape(2, -1)), target=RESPONSE, seed=seed)

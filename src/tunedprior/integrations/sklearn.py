@@ -11,10 +11,10 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import Numbers, table
+from tunedprior.checks import Numbers, check_table
 from tunedprior.errors import InputError
-from tunedprior.integrations.old_tensors import bounds_around, learnt_prior, old_sets
-from tunedprior.integrations.on_settings import learnt_kernel
+from tunedprior.integrations.old_tensors import infer_bounds, parse_old_sets, pretrain_on_tensors
+from tunedprior.integrations.on_settings import make_belief_kernel
 from tunedprior.models.covariances import UnitMeanVariance
 
 
@@ -72,10 +72,10 @@ class TunedPriorKernel(Kernel):
         """The matrix, and with `eval_gradient` its derivative by the logarithm of the amplitude, `n x n x 1`."""
         if eval_gradient and Y is not None:
             raise InputError("The gradient is that of K(X, X): with eval_gradient, leave Y out.")
-        left = table(X, "X").double()
-        right = left if Y is None else table(Y, "Y").double()
+        left = check_table(X, "X").double()
+        right = left if Y is None else check_table(Y, "Y").double()
         with torch.no_grad():
-            matrix = self.amplitude * self._learnt().forward(left, right).numpy()
+            matrix = self.amplitude * self._get_kernel().forward(left, right).numpy()
         if not eval_gradient:
             return matrix
         free = 0 if self.hyperparameter_amplitude.fixed else 1
@@ -83,9 +83,9 @@ class TunedPriorKernel(Kernel):
 
     def diag(self, X: Numbers) -> Float64[ndarray, " n"]:
         """The diagonal of the matrix."""
-        points = table(X, "X").double()
+        points = check_table(X, "X").double()
         with torch.no_grad():
-            variances: Float64[ndarray, " n"] = self._learnt().forward(points, points, diag=True).numpy()
+            variances: Float64[ndarray, " n"] = self._get_kernel().forward(points, points, diag=True).numpy()
         return self.amplitude * variances
 
     def is_stationary(self) -> bool:
@@ -100,34 +100,34 @@ class TunedPriorKernel(Kernel):
         if not isinstance(other, TunedPriorKernel):
             return False
         mine, theirs = (one.get_params() for one in (self, other))
-        return all(_equal(mine[name], theirs[name]) for name in mine)
+        return all(_are_equal(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:
         return f"TunedPriorKernel(amplitude={self.amplitude:.3g})"
 
-    def _learnt(self) -> UnitMeanVariance:
+    def _get_kernel(self) -> UnitMeanVariance:
         """K_A/c; learnt when it is first needed, and again if one of the parameters was replaced."""
         source = (self.old, self.within, self.prior, self.seed)
         known = self.__dict__.get("_known")
         if known is None or any(one is not other for one, other in zip(known[0], source, strict=True)):
-            sets = old_sets(self.old)
+            sets = parse_old_sets(self.old)
             if len(sets) > 1:
                 raise InputError(
                     f"A TunedPriorKernel is of one old data set; got {len(sets)}. Add the kernels of several."
                 )
-            known = source, learnt_kernel(self._weight_prior(sets[0]), self.prior)
+            known = source, make_belief_kernel(self._make_weight_prior(sets[0]), self.prior)
             self._known = known
         kernel: UnitMeanVariance = known[1]
         return kernel
 
-    def _weight_prior(self, old: Any) -> WeightPrior:
+    def _make_weight_prior(self, old: Any) -> WeightPrior:
         if isinstance(old, WeightPrior):
             return old
-        edges = bounds_around([table(old[0], "X_old")], self.within)
-        return learnt_prior(old[0], old[1], edges, self.seed)
+        edges = infer_bounds([check_table(old[0], "X_old")], self.within)
+        return pretrain_on_tensors(old[0], old[1], edges, self.seed)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _are_equal(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(_are_equal, one, other))
     return one is other or (not isinstance(one, WeightPrior) and np.array_equal(one, other))

@@ -8,7 +8,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages import RDBStorage
 
 from tunedprior.errors import InputError
-from tunedprior.studies.opening import address_of, database
+from tunedprior.studies.opening import open_database, parse_address
 
 # Optuna 4.9 gave both another name, and warns of the old one.
 _RETRY = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None) or optuna.storages.RetryFailedTrialCallback
@@ -19,7 +19,7 @@ _ON_STALE = (
 )
 
 
-def shared_storage(
+def open_shared_storage(
     url: str,
     *,
     heartbeat_interval: int = 60,
@@ -39,11 +39,13 @@ def shared_storage(
         max_retry: How often a trial whose worker died is queued again; None: until it is completed.
         busy_timeout: Seconds that a worker waits for another one's lock on an SQLite file.
     """
-    address = address_of(url)
+    address = parse_address(url)
     on_file = address.get_backend_name() == "sqlite"
     if on_file and address.database in (None, "", ":memory:"):
         raise InputError("Workers cannot share SQLite's memory: name a file, as in sqlite:///study.db.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # heartbeats are, to Optuna
         on_stale: dict[str, Any] = {_ON_STALE: _RETRY(max_retry=max_retry)}
-        return database(url, busy_timeout, heartbeat_interval=heartbeat_interval, grace_period=grace_period, **on_stale)
+        return open_database(
+            url, busy_timeout, heartbeat_interval=heartbeat_interval, grace_period=grace_period, **on_stale
+        )

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.errors import InputError
-from tunedprior.studies.access import id_of_number, set_attribute, storage_of
+from tunedprior.studies.access import find_trial_id, get_storage, set_trial_attribute
 from tunedprior.studies.histories import INTERRUPTED
 
 #: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
@@ -47,7 +47,8 @@ def run_worker(
 ) -> None:
     """Run trials of a study that other workers run too, in other processes or on other machines.
 
-    Each worker has its own study object of the same name, on `shared_storage` of the same address. Of what they tell,
+    Each worker has its own study object of the same name, on `open_shared_storage` of the same address. Of what they
+    tell,
     nothing is lost and nothing stored twice: while the database is away, a result waits until it can be told. If the
     others gave a trial up (its worker was asleep for longer than the grace period), its late result is dropped, as the
     trial was queued again and would count twice. Ctrl-C fails the trial and ends the worker; `TunedPriorSampler` does
@@ -72,7 +73,7 @@ def run_worker(
     worker, done = _Worker(study, patience), 0
     while n_trials is None or done < n_trials:
         if total is not None:
-            completed, under_way = worker.count()
+            completed, under_way = worker.count_trials()
             if completed >= total:
                 return
             if completed + under_way >= total:  # all that is left is being done, unless a worker dies
@@ -90,34 +91,34 @@ class _Worker:
 
     def __init__(self, study: optuna.Study, patience: float) -> None:
         self._study, self._patience = study, patience
-        self._storage: Any = storage_of(study)
+        self._storage: Any = get_storage(study)
         interval = getattr(self._storage, "get_heartbeat_interval", lambda: None)()
         if interval is None:
             raise InputError(
                 "The study's storage has no heartbeat, so a trial whose worker dies would never end. Make it with "
-                "tunedprior.integrations.storages.shared_storage(url)."
+                "tunedprior.integrations.storages.open_shared_storage(url)."
             )
         self._interval: int = interval
         self._seen: dict[int, float] = {}
         self._failing_since: float | None = None
 
-    def count(self) -> tuple[int, int]:
+    def count_trials(self) -> tuple[int, int]:
         """How many trials are completed, and how many are under way."""
 
-        def look() -> tuple[int, int]:
-            self._look_after_others()
+        def count_once() -> tuple[int, int]:
+            self._fail_stale_trials()
             states = [one.state for one in self._study.get_trials(deepcopy=False)]
             return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
 
-        return self._patiently(look)
+        return self._retry(count_once)
 
     def run_one(self, objective: Objective, catch: tuple[type[Exception], ...]) -> FrozenTrial | None:
         """One trial, from asking to telling; None if the others gave it up meanwhile."""
-        trial = self._patiently(self._ask)
+        trial = self._retry(self._ask)
         values: _Values | None = None
         state: TrialState | None = None
         failure: BaseException | None = None
-        with self._heartbeat(trial.number):
+        with self._send_heartbeats(trial.number):
             try:
                 values = objective(trial)
             except TrialPruned:
@@ -126,11 +127,11 @@ class _Worker:
                 state = TrialState.FAIL
             except StorageInternalError as error:  # away while they were
                 state = TrialState.FAIL
-                self._give_up_in_time(error)
+                self._raise_after_patience(error)
             except (Exception, KeyboardInterrupt) as error:
                 state, failure = TrialState.FAIL, error
                 if isinstance(error, KeyboardInterrupt):
-                    self._note_interruption(trial)
+                    self._record_interruption(trial)
             stored = self._tell(trial, values, state)
         if failure is not None and not isinstance(failure, catch):
             raise failure
@@ -141,13 +142,13 @@ class _Worker:
                 return None
         return stored
 
-    def _note_interruption(self, trial: Trial) -> None:
+    def _record_interruption(self, trial: Trial) -> None:
         """Say for the sampler that it was stopped; a trial that others gave up counts for nothing anyway."""
         with suppress(UpdateFinishedTrialError):
-            self._patiently(lambda: set_attribute(self._study, trial, INTERRUPTED, True))
+            self._retry(lambda: set_trial_attribute(self._study, trial, INTERRUPTED, True))
 
     def _ask(self) -> Trial:
-        self._look_after_others()
+        self._fail_stale_trials()
         with warnings.catch_warnings():
             # It is for users of ask and tell, whose trials have no heartbeat.
             warnings.filterwarnings("ignore", message="Heartbeat of storage is supposed")
@@ -162,9 +163,9 @@ class _Worker:
             except UpdateFinishedTrialError:  # it was given up just now
                 return self._study.tell(trial, values, state, skip_if_finished=True)
 
-        return self._patiently(tell)
+        return self._retry(tell)
 
-    def _look_after_others(self) -> None:
+    def _fail_stale_trials(self) -> None:
         """Fail trials that show no sign of life, so that they are queued again.
 
         Optuna does that for trials that had a heartbeat. A worker may die before the first: its trial is new, without
@@ -180,27 +181,27 @@ class _Worker:
         self._seen = {number: self._seen.get(number, now) for number in doubtful}
         for number, since in self._seen.items():
             if now - since > 2 * self._interval:
-                self._storage.record_heartbeat(id_of_number(self._study, number))
+                self._storage.record_heartbeat(find_trial_id(self._study, number))
                 self._seen[number] = float("inf")  # once
 
     @contextmanager
-    def _heartbeat(self, number: int) -> Iterator[None]:
+    def _send_heartbeats(self, number: int) -> Iterator[None]:
         """Signs of life from another thread, however long the objective takes and whatever becomes of single ones."""
-        trial_id, stop = id_of_number(self._study, number), threading.Event()
+        trial_id, stop = find_trial_id(self._study, number), threading.Event()
 
-        def beat() -> None:
+        def send_heartbeat() -> None:
             try:
                 self._storage.record_heartbeat(trial_id)
             except _AWAY as error:
                 _log.warning("A heartbeat of trial %d could not be stored: %s", number, error.__cause__ or error)
 
-        def keep_beating() -> None:
+        def repeat_heartbeat() -> None:
             while not stop.wait(self._interval):
-                beat()
+                send_heartbeat()
             self._storage.remove_session()
 
-        beat()
-        thread = threading.Thread(target=keep_beating, daemon=True)
+        send_heartbeat()
+        thread = threading.Thread(target=repeat_heartbeat, daemon=True)
         thread.start()
         try:
             yield
@@ -208,7 +209,7 @@ class _Worker:
             stop.set()
             thread.join()
 
-    def _patiently(self, call: Callable[[], _Found]) -> _Found:
+    def _retry(self, call: Callable[[], _Found]) -> _Found:
         """Try until the database is there again, or for as long as the patience lasts."""
         deadline, pause = time.monotonic() + self._patience, _FIRST_PAUSE
         while True:
@@ -221,7 +222,7 @@ class _Worker:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _give_up_in_time(self, error: StorageInternalError) -> None:
+    def _raise_after_patience(self, error: StorageInternalError) -> None:
         """Trials that fail because of the database, one after the other, are not a moment's outage."""
         now = time.monotonic()
         self._failing_since = self._failing_since or now

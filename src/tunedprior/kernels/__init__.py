@@ -3,7 +3,7 @@
 from tunedprior.kernels.free_kernel import FreeKernel
 from tunedprior.kernels.series import DirectProduct, DotProduct
 from tunedprior.kernels.table1 import Exponential, Linear, LogRatio, Polynomial, Sinh, SquaredExponential
-from tunedprior.kernels.theorem import Reweighted
+from tunedprior.kernels.theorem import ReweightedKernel
 from tunedprior.kernels.with_bias import WithBias
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Linear",
     "LogRatio",
     "Polynomial",
-    "Reweighted",
+    "ReweightedKernel",
     "Sinh",
     "SquaredExponential",
     "WithBias",

@@ -11,12 +11,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import StaysFloat64
+from tunedprior.kernels.anchors import Float64Module
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.numerics.shapes import broadcast_shape
 
 
-class FixedKernel(StaysFloat64, Kernel):
+class FixedKernel(Float64Module, Kernel):
     """A kernel derived from a free kernel, `base`, whose parameters are copied and fixed.
 
     It computes in float64 and returns the dtype of its inputs.
@@ -51,26 +51,26 @@ class FixedKernel(StaysFloat64, Kernel):
     ) -> Float[Tensor, "*batch n k"] | Float[Tensor, "*batch n"]:
         """K(x1, x2), or with `diag=True` its diagonal K(x1_i, x2_i)."""
         batch = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
-        left = self.product(_once(x1))
-        right = left if x2 is x1 else self.product(_once(x2))
-        values = self.diagonal_of(left, right) if diag else self.matrix_of(left, right)
+        left = self.make_product(_drop_repeated_batch(x1))
+        right = left if x2 is x1 else self.make_product(_drop_repeated_batch(x2))
+        values = self.evaluate_diagonal(left, right) if diag else self.evaluate_matrix(left, right)
         values = values.to(torch.promote_types(x1.dtype, x2.dtype))
         return values.expand(*batch, *values.shape[-1 if diag else -2 :])
 
-    def product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
         """The rows of x as products of one factor: the columns that the base acts on, in float64."""
-        return self.base.product(self.base.select_columns(x.double()))
+        return self.base.make_product(self.base.select_columns(x.double()))
 
     @abstractmethod
-    def matrix_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
 
     @abstractmethod
-    def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
 
 
-def _once(x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+def _drop_repeated_batch(x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
     """x without its batch where all members are equal: a batch of candidates repeats the training points for each."""
     if x.ndim == 2 or x.numel() == 0 or x.requires_grad:  # each copy has a gradient of its own
         return x

@@ -11,9 +11,16 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.checks import Numbers, as_float_tensor, finite_rows, listed, positive, refuse_other_types
+from tunedprior.checks import (
+    Numbers,
+    check_positive,
+    format_list,
+    refuse_nonfinite_rows,
+    refuse_other_types,
+    to_float_tensor,
+)
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels.features.multi_index import monomials, multi_indices
+from tunedprior.kernels.features.multi_index import evaluate_monomials, list_multi_indices
 
 # Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
 _DOMAIN_SLACK = 1e-6
@@ -31,13 +38,13 @@ class Product(NamedTuple):
     points: Float[Tensor, "*batch n d"]
     log_envelope: Float[Tensor, "*batch n"]
 
-    def times(self, other: "Product") -> "Product":
+    def multiply_all_pairs(self, other: "Product") -> "Product":
         """Products of each row with each row of `other`, n·n' in all; the index of `other` varies fastest."""
         points = self.points[..., :, None, :] * other.points[..., None, :, :]
         log_envelope = self.log_envelope[..., :, None] + other.log_envelope[..., None, :]
         return Product(points.flatten(-3, -2), log_envelope.flatten(-2, -1))
 
-    def rowwise(self, other: "Product") -> "Product":
+    def multiply_rows(self, other: "Product") -> "Product":
         """Products of row i with row i of `other`, n in all."""
         return Product(self.points * other.points, self.log_envelope + other.log_envelope)
 
@@ -58,7 +65,7 @@ class Product(NamedTuple):
         """The products in float64."""
         return Product(self.points.double(), self.log_envelope.double())
 
-    def empty_product(self) -> "Product":
+    def make_empty_product(self) -> "Product":
         """The product of no arguments: one row, the neutral element of multiplication."""
         return Product(torch.ones_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1]))
 
@@ -69,7 +76,7 @@ class FreeKernel(Kernel, ABC):
     As a `gpytorch.kernels.Kernel` it is K₂. Definition 1 of the paper.
 
     Args:
-        num_inputs: The number of inputs d. Only `weights` and `multi_indices` need it, and only where it does not
+        num_inputs: The number of inputs d. Only `weights` and `list_multi_indices` need it, and only where it does not
             follow from ARD length-scales, anchors or `active_dims`.
         batch_shape: As for any GPyTorch kernel: one set of parameters for each member of the batch.
         active_dims: As for any GPyTorch kernel: the columns to act on.
@@ -90,7 +97,7 @@ class FreeKernel(Kernel, ABC):
     ) -> None:
         unknown = set(lengthscale_options) - _LENGTHSCALE_OPTIONS if self.has_lengthscale else lengthscale_options
         if unknown:  # GPyTorch would swallow a misspelt name
-            raise InputError(f"{type(self).__name__} does not take {listed(sorted(unknown))}.")
+            raise InputError(f"{type(self).__name__} does not take {format_list(sorted(unknown))}.")
         super().__init__(batch_shape=batch_shape, active_dims=active_dims, **lengthscale_options)
         if num_inputs is None and self.active_dims is not None:
             num_inputs = len(self.active_dims)
@@ -99,47 +106,47 @@ class FreeKernel(Kernel, ABC):
     # -- what each kernel defines --------------------------------------------------------------------
 
     @abstractmethod
-    def cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
 
     @abstractmethod
-    def weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+    def compute_weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
         """τ at the given multi-indices."""
 
-    def log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
+    def evaluate_log_envelope(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n"]:
         """log e(x), where ϑ_i(x) = xⁱ e(x) and log e(x) = Σ_d log e_d(x_d)."""
-        return self.log_envelopes(points).sum(-1)
+        return self.evaluate_input_log_envelopes(points).sum(-1)
 
-    def log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+    def evaluate_input_log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
         """log e_d(x_d), input by input; 0 for kernels whose features are the bare monomials."""
         return torch.zeros_like(points)
 
-    def log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for overrides
+    def compute_log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for overrides
         """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; None where τ is no product over the inputs.
 
         A single row holds for all inputs.
         """
         return None
 
-    def log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def compute_log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
         """log of the mean of ϑ_k(x_d)² over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         powers = torch.arange(highest + 1).to(far)
         return 2 * powers * far.log()[:, None] - (2 * powers + 1).log()
 
-    def log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def compute_log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
         """max log |ϑ_k(x_d)| over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         return torch.arange(highest + 1).to(far) * far.log()[:, None]
 
     # -- the family ----------------------------------------------------------------------------------
 
-    def m_kernel(self, *xs: Numbers) -> Float[Tensor, "*shape"]:
+    def evaluate_m_kernel(self, *xs: Numbers) -> Float[Tensor, "*shape"]:
         """K_m(x₁, …, x_m) for every choice of a row from each of the m = len(xs) tables.
 
         Shapes: `x_k: n_k x d`, result `n_1 x … x n_m` (behind the kernel's batch shape). m must be even.
 
         >>> from tunedprior.kernels import Linear
         >>> x = torch.tensor([[1.0, 2.0]])
-        >>> Linear().m_kernel(x, x, x, x).item()  # 1⁴ + 2⁴
+        >>> Linear().evaluate_m_kernel(x, x, x, x).item()  # 1⁴ + 2⁴
         17.0
         """
         m = len(xs)
@@ -148,37 +155,39 @@ class FreeKernel(Kernel, ABC):
                 f"A free kernel is defined for an even number of arguments, 2 or more; got {m}. "
                 "Repeat one of them, or leave one out."
             )
-        tables = [self.select_columns(as_float_tensor(x, "Points")) for x in xs]
+        tables = [self.select_columns(to_float_tensor(x, "Points")) for x in xs]
         shapes = [tuple(x.shape) for x in tables]
         if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
             raise InputError(f"m_kernel takes tables n_k x d with one common d; got shapes {shapes}.")
-        products = [self.product(x) for x in tables]
-        left = reduce(Product.times, products[: m // 2])
-        right = reduce(Product.times, products[m // 2 :])
-        flat = self.cross(left, right)
+        products = [self.make_product(x) for x in tables]
+        left = reduce(Product.multiply_all_pairs, products[: m // 2])
+        right = reduce(Product.multiply_all_pairs, products[m // 2 :])
+        flat = self.evaluate_matrix(left, right)
         return flat.reshape(*flat.shape[:-2], *(shape[0] for shape in shapes))
 
-    def features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
+    def evaluate_features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
         """ϑ(x), unweighted, for the p multi-indices of total degree ≤ max_degree."""
         x = self.select_columns(x)
-        return self.features_at(self.product(x), multi_indices(x.shape[-1], max_degree))
+        return self.evaluate_features_at(self.make_product(x), list_multi_indices(x.shape[-1], max_degree))
 
-    def implied_features(self, x: Float[Tensor, "*batch n d"], max_degree: int, m: int) -> Float[Tensor, "*batch2 n p"]:
+    def evaluate_implied_features(
+        self, x: Float[Tensor, "*batch n d"], max_degree: int, m: int
+    ) -> Float[Tensor, "*batch2 n p"]:
         """φ_m(x) = |τ|^{2/m} ⊙ ϑ(x), the paper's implied feature map: K_m = Σ_i φ_m,i(x₁)⋯φ_m,i(x_m). Equation 3.
 
         For m = 2 it is φ = τ ⊙ ϑ, up to the signs that τ of a re-weighted kernel may have.
         """
         if m < 2 or m % 2:
             raise InputError(f"m must be even, 2 or more; got {m!r}.")
-        features = self.features(x, max_degree)
-        weights = self.weights(max_degree, self.select_columns(x).shape[-1]).to(features)
+        features = self.evaluate_features(x, max_degree)
+        weights = self.compute_weights(max_degree, self.select_columns(x).shape[-1]).to(features)
         return features * weights.abs()[..., None, :] ** (2 / m)
 
-    def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, "*batch p"]:
-        """τ, in the order of `multi_indices`. Re-weighted kernels have entries of either sign."""
-        return self.weights_at(self.multi_indices(max_degree, num_inputs))
+    def compute_weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, "*batch p"]:
+        """τ, in the order of `list_multi_indices`. Re-weighted kernels have entries of either sign."""
+        return self.compute_weights_at(self.list_multi_indices(max_degree, num_inputs))
 
-    def multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
+    def list_multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
         """The multi-indices i (exponents) of the features, in the order of `features` and `weights`."""
         known = self.num_inputs if num_inputs is None else num_inputs
         if known is None:
@@ -186,7 +195,7 @@ class FreeKernel(Kernel, ABC):
                 f"{type(self).__name__} does not know how many inputs its points have. "
                 "Pass num_inputs here or when the kernel is made."
             )
-        return multi_indices(known, max_degree).clone()
+        return list_multi_indices(known, max_degree).clone()
 
     # -- GPyTorch's side -----------------------------------------------------------------------------
 
@@ -204,12 +213,12 @@ class FreeKernel(Kernel, ABC):
                 "last_dim_is_batch is not supported (GPyTorch deprecates it). "
                 "Sum kernels over active_dims for an additive model."
             )
-        left = self.product(x1)
-        right = left if x2 is x1 else self.product(x2)
+        left = self.make_product(x1)
+        right = left if x2 is x1 else self.make_product(x2)
         if not diag:
-            return self.cross(left, right)
-        both = left.rowwise(right)
-        return self.cross(both, both.empty_product()).squeeze(-1)
+            return self.evaluate_matrix(left, right)
+        both = left.multiply_rows(right)
+        return self.evaluate_matrix(both, both.make_empty_product()).squeeze(-1)
 
     # -- shared helpers ------------------------------------------------------------------------------
 
@@ -217,11 +226,11 @@ class FreeKernel(Kernel, ABC):
         """The columns this kernel acts on, as GPyTorch's `__call__` would pass them to `forward`."""
         return x if self.active_dims is None else x.index_select(-1, self.active_dims)
 
-    def product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
         """The rows of x as products of one factor, checked, in the wider of the dtypes of x and the parameters."""
         self.check_points(x)
         x = x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
-        return Product(x, self.log_envelope(x))
+        return Product(x, self.evaluate_log_envelope(x))
 
     def check_points(self, x: Float[Tensor, "*batch n d"]) -> None:
         """Raise an error for points that are not finite, have another number of inputs, or lie outside the domain."""
@@ -231,12 +240,12 @@ class FreeKernel(Kernel, ABC):
                 "Pass the same columns, in the same order, everywhere."
             )
         if not self.bounded_domain:
-            finite_rows(x, "Points")
+            refuse_nonfinite_rows(x, "Points")
             return
         inside = x.abs() < 1 if self.open_domain else x.abs() <= 1 + _DOMAIN_SLACK
         if inside.all():
             return
-        finite_rows(x, "Points")
+        refuse_nonfinite_rows(x, "Points")
         outside = ~inside.reshape(-1, x.shape[-1])
         name = range(x.shape[-1]) if self.active_dims is None else self.active_dims.tolist()
         per_input = [
@@ -246,13 +255,13 @@ class FreeKernel(Kernel, ABC):
         ]
         raise DomainError(
             f"{type(self).__name__} is defined for {'|x| < 1' if self.open_domain else 'x in [-1, 1]'}; "
-            f"{int(outside.any(-1).sum())} of {outside.shape[0]} points lie outside ({listed(per_input)}). "
+            f"{int(outside.any(-1).sum())} of {outside.shape[0]} points lie outside ({format_list(per_input)}). "
             "Scale the box that holds all your data onto it."
         )
 
-    def features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, for the given multi-indices."""
-        return monomials(product.points, indices) * product.log_envelope.exp()[..., None]
+        return evaluate_monomials(product.points, indices) * product.log_envelope.exp()[..., None]
 
     def _register_positive(self, name: str, value: float | Tensor) -> None:
         """Register a learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
@@ -261,7 +270,7 @@ class FreeKernel(Kernel, ABC):
         takes torch's default dtype, as `torch.tensor(number)` would. The tuned parameter may also be 0: a kernel of its
         own, whose zero nothing tunes or learns, as no gradient leads away from it in the parameter's logarithm.
         """
-        like = as_float_tensor(value, name)
+        like = to_float_tensor(value, name)
         like = like if isinstance(value, Tensor) else like.to(torch.get_default_dtype())
         size = like.shape[-1] if like.ndim else 1
         raw = torch.nn.Parameter(like.new_zeros(*self.batch_shape, size))
@@ -280,8 +289,8 @@ class FreeKernel(Kernel, ABC):
 
     def _set_positive(self, name: str, value: float | Tensor) -> None:
         raw: Tensor = getattr(self, f"raw_{name}")
-        values = as_float_tensor(value, name).detach()
-        positive(float(values.min()), name)
+        values = to_float_tensor(value, name).detach()
+        check_positive(float(values.min()), name)
         inverse = getattr(self, f"raw_{name}_constraint").inverse_transform
         self.initialize(**{f"raw_{name}": inverse(values.to(raw)).expand_as(raw)})
 

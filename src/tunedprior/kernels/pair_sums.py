@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.kernels.free_kernel import Product
-from tunedprior.numerics.chunking import chunks, recomputed
+from tunedprior.numerics.chunking import call_checkpointed, iterate_chunks
 from tunedprior.numerics.shapes import broadcast_shape
 
 # Entries of K_{m+2} held at once: small enough for a core's cache, large enough to hide the loop.
@@ -45,28 +45,28 @@ def sum_over_pairs(
     copies = 1 if kept else batch.numel()
     if not kept:
         left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
-    rows, columns = _arguments(copies, n, k, symmetric, share.device)
+    rows, columns = _list_row_pairs(copies, n, k, symmetric, share.device)
     members = batch.numel() if kept else 1
     pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
     arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
 
     def run(arguments: Product, some: slice) -> Float[Tensor, "*batch n"]:
         first, second = pairs[:, some]
-        return share[some] @ kernel(anchors.take(first).rowwise(anchors.take(second)), arguments)
+        return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
 
     if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
-        run = partial(recomputed, run)  # keep no chunk's intermediates for the backward pass
+        run = partial(call_checkpointed, run)  # keep no chunk's intermediates for the backward pass
     sums = []
-    for some in chunks(len(rows), arguments_at_once):
-        arguments = left.take(rows[some]).rowwise(right.take(columns[some]))
-        sums.append(reduce(torch.add, (run(arguments, c) for c in chunks(pairs.shape[1], pairs_at_once))))
+    for some in iterate_chunks(len(rows), arguments_at_once):
+        arguments = left.take(rows[some]).multiply_rows(right.take(columns[some]))
+        sums.append(reduce(torch.add, (run(arguments, c) for c in iterate_chunks(pairs.shape[1], pairs_at_once))))
     total = torch.cat(sums, dim=-1).to(dtype)
     if symmetric:
-        total = _mirrored(total, copies, n)
+        total = _mirror_triangles(total, copies, n)
     return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
 
 
-def _arguments(
+def _list_row_pairs(
     copies: int, n: int, k: int, symmetric: bool, device: torch.device
 ) -> tuple[Int[Tensor, " a"], Int[Tensor, " a"]]:
     """The left row and the right row of each argument, for `copies` blocks of n x k (or their upper triangles)."""
@@ -78,7 +78,7 @@ def _arguments(
     return (block * n + row).flatten(), (block * k + column).flatten()
 
 
-def _mirrored(upper: Float[Tensor, "*batch a"], copies: int, n: int) -> Float[Tensor, "*batch b"]:
+def _mirror_triangles(upper: Float[Tensor, "*batch a"], copies: int, n: int) -> Float[Tensor, "*batch b"]:
     """Full symmetric blocks, flattened, from their upper triangles."""
     row, column = torch.triu_indices(n, n, device=upper.device)
     position = torch.empty(n, n, dtype=torch.long, device=upper.device)

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from tunedprior.kernels.stack import KernelStack
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.numerics.matern import matern_and_slope
-from tunedprior.numerics.squared_exponentials import squared_differences
+from tunedprior.numerics.matern import compute_matern_and_slope
+from tunedprior.numerics.squared_exponentials import compute_squared_differences
 
 Pullback = Callable[[Float[Tensor, "r b n"], Float[Tensor, "r b"]], Float[Tensor, "b d"]]
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class SectionValues:
     """K_r(x, D) and K_r(x, x) of the kernels r at a batch of points x.
 
     Attributes:
@@ -35,25 +35,25 @@ class Values:
 
     cross: Float[Tensor, "r b n"]
     variance: Float[Tensor, "r b"]
-    pulled_back: Pullback
+    pull_back_gradient: Pullback
 
 
 class Section(ABC):
     """K_r(·, D) of one or more kernels r against fixed points D; whatever depends on D alone is computed once."""
 
     @abstractmethod
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
 
     @abstractmethod
-    def with_more(self, x: Float[Tensor, "m d"]) -> "Section":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "Section":
         """The section with the points x appended to D."""
 
     @abstractmethod
-    def up_to(self, end: int) -> "Section":
+    def keep_first(self, end: int) -> "Section":
         """The section with the first `end` points of D alone."""
 
-    def joined(self, other: "Section") -> "Section | None":  # noqa: ARG002  # for overrides
+    def merge_with(self, other: "Section") -> "Section | None":  # noqa: ARG002  # for overrides
         """One section of both, with the kernels of `other` last, where that is faster; None otherwise."""
         return None
 
@@ -62,7 +62,7 @@ class Section(ABC):
 class HasSection(Protocol):
     """A kernel that defines the gradient of its section by hand."""
 
-    def section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
+    def make_section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
         """K(·, D)/size for these points D; None where the gradient has to be by autograd after all."""
         ...
 
@@ -74,41 +74,41 @@ class StackSection(Section):
     parts: tuple[tuple[int, Section], ...]  # the number of kernels in each part, and the part
 
     @classmethod
-    def of(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
+    def from_stack(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
         """K_r(·, D) for the kernels of the stack and these points D."""
         none = points[:0]
         parts: list[tuple[int, Section]] = [(len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))]
         for kernel, size in zip(stack.others, stack.sizes, strict=True):
-            by_hand = kernel.section(size, none) if isinstance(kernel, HasSection) else None
-            part = SectionByAutograd(kernel, size, none) if by_hand is None else by_hand
+            by_hand = kernel.make_section(size, none) if isinstance(kernel, HasSection) else None
+            part = AutogradSection(kernel, size, none) if by_hand is None else by_hand
             count, last = parts[-1]
-            joined = last.joined(part)
+            joined = last.merge_with(part)
             if joined is None:
                 parts.append((1, part))
             else:
                 parts[-1] = count + 1, joined
-        return cls(tuple(parts)).with_more(points)
+        return cls(tuple(parts)).append_points(points)
 
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        found = [part.at(x) for _, part in self.parts]
+        found = [part.evaluate(x) for _, part in self.parts]
         cross, variance = torch.cat([one.cross for one in found]), torch.cat([one.variance for one in found])
-        return Values(cross, variance, partial(self._pulled_back, found))
+        return SectionValues(cross, variance, partial(self._pull_back_gradient, found))
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "StackSection":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "StackSection":
         """The section with the points x appended to D."""
-        return StackSection(tuple((count, part.with_more(x)) for count, part in self.parts))
+        return StackSection(tuple((count, part.append_points(x)) for count, part in self.parts))
 
-    def up_to(self, end: int) -> "StackSection":
+    def keep_first(self, end: int) -> "StackSection":
         """The section with the first `end` points of D alone."""
-        return StackSection(tuple((count, part.up_to(end)) for count, part in self.parts))
+        return StackSection(tuple((count, part.keep_first(end)) for count, part in self.parts))
 
-    def _pulled_back(
-        self, found: Sequence[Values], d_cross: Float[Tensor, "r b n"], d_variance: Float[Tensor, "r b"]
+    def _pull_back_gradient(
+        self, found: Sequence[SectionValues], d_cross: Float[Tensor, "r b n"], d_variance: Float[Tensor, "r b"]
     ) -> Float[Tensor, "b d"]:
         counts = [count for count, _ in self.parts]
         shares = zip(found, d_cross.split(counts), d_variance.split(counts), strict=True)
-        return reduce(torch.add, (one.pulled_back(cross, variance) for one, cross, variance in shares))
+        return reduce(torch.add, (one.pull_back_gradient(cross, variance) for one, cross, variance in shares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,44 +118,44 @@ class MaternSection(Section):
     precision: Float[Tensor, "r d"]
     points: Float[Tensor, "n d"]
 
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
-        cross, slope = matern_and_slope(self.precision, squared_differences(x, self.points))
-        return Values(cross, x.new_ones(cross.shape[:2]), partial(self._pulled_back, x, slope))
+        cross, slope = compute_matern_and_slope(self.precision, compute_squared_differences(x, self.points))
+        return SectionValues(cross, x.new_ones(cross.shape[:2]), partial(self._pull_back_gradient, x, slope))
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "MaternSection":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "MaternSection":
         """The section with the points x appended to D."""
         return replace(self, points=torch.cat([self.points, x]))
 
-    def up_to(self, end: int) -> "MaternSection":
+    def keep_first(self, end: int) -> "MaternSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end])
 
-    def _pulled_back(
+    def _pull_back_gradient(
         self, x: Float[Tensor, "b d"], slope: Float[Tensor, "r b n"], d_cross: Float[Tensor, "r b n"], _: Tensor
     ) -> Float[Tensor, "b d"]:
-        return slope_of_exponentials(self.precision, x, self.points, d_cross * slope)
+        return compute_exponentials_gradient(self.precision, x, self.points, d_cross * slope)
 
 
 @dataclass(frozen=True, eq=False)
-class SectionByAutograd(Section):
+class AutogradSection(Section):
     """K(·, D)/size of any kernel, with gradients by autograd."""
 
     kernel: Kernel
     size: float
     points: Float[Tensor, "n d"]
 
-    def at(self, x: Float[Tensor, "b d"]) -> Values:
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
         with torch.enable_grad():
             x = x.detach().requires_grad_()
             values = [self.kernel.forward(x, self.points, diag=False), self.kernel.forward(x, x, diag=True)]
             values = [value[None] / self.size for value in values]
         cross, variance = (value.detach() for value in values)
-        return Values(cross, variance, partial(self._pulled_back, x, values))
+        return SectionValues(cross, variance, partial(self._pull_back_gradient, x, values))
 
     @staticmethod
-    def _pulled_back(x: Float[Tensor, "b d"], values: Sequence[Tensor], *slopes: Tensor) -> Float[Tensor, "b d"]:
+    def _pull_back_gradient(x: Float[Tensor, "b d"], values: Sequence[Tensor], *slopes: Tensor) -> Float[Tensor, "b d"]:
         # A variance that is the same everywhere, as that of a stationary kernel, has no graph.
         graphs = [(value, slope) for value, slope in zip(values, slopes, strict=True) if value.requires_grad]
         if not graphs:
@@ -163,16 +163,16 @@ class SectionByAutograd(Section):
         outputs, by_outputs = zip(*graphs, strict=True)
         return torch.autograd.grad(outputs, x, by_outputs)[0]
 
-    def with_more(self, x: Float[Tensor, "m d"]) -> "SectionByAutograd":
+    def append_points(self, x: Float[Tensor, "m d"]) -> "AutogradSection":
         """The section with the points x appended to D."""
         return replace(self, points=torch.cat([self.points, x]))
 
-    def up_to(self, end: int) -> "SectionByAutograd":
+    def keep_first(self, end: int) -> "AutogradSection":
         """The section with the first `end` points of D alone."""
         return replace(self, points=self.points[:end])
 
 
-def slope_of_exponentials(
+def compute_exponentials_gradient(
     precision: Float[Tensor, "r d"],
     x: Float[Tensor, "b d"],
     points: Float[Tensor, "n d"],
@@ -183,6 +183,6 @@ def slope_of_exponentials(
     return (precision[:, None] * differences).sum(0)
 
 
-def is_plain(kernel: Kernel) -> bool:
-    """Whether the kernel is squared exponential in all inputs, so that `exponentials` computes it."""
+def is_squared_exponential(kernel: Kernel) -> bool:
+    """Whether the kernel is squared exponential in all inputs, so that `compute_squared_exponentials` computes it."""
     return type(kernel) is SquaredExponential and kernel.active_dims is None

@@ -7,8 +7,8 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.numerics.matern import matern_covariances
-from tunedprior.numerics.squared_exponentials import squared_differences
+from tunedprior.numerics.matern import compute_matern_covariances
+from tunedprior.numerics.squared_exponentials import compute_squared_differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class KernelStack:
     def __len__(self) -> int:
         return len(self.lengthscales) + len(self.others)
 
-    def with_lengthscales(self, rows: Int[Tensor, " k"], lengthscales: Float[Tensor, "k d"]) -> "KernelStack":
+    def replace_lengthscales(self, rows: Int[Tensor, " k"], lengthscales: Float[Tensor, "k d"]) -> "KernelStack":
         """The stack with the length-scales of these Matérn kernels replaced."""
         return replace(self, lengthscales=self.lengthscales.index_put((rows,), lengthscales))
 
@@ -42,16 +42,18 @@ class KernelStack:
             tuple(self.sizes[row] for row in later),
         )
 
-    def matrices(self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]) -> Float[Tensor, "r *batch n k"]:
+    def evaluate_matrices(
+        self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]
+    ) -> Float[Tensor, "r *batch n k"]:
         """K_r(x1, x2) for every kernel r."""
-        plain = matern_covariances(self.lengthscales**-2, squared_differences(x1, x2))
+        plain = compute_matern_covariances(self.lengthscales**-2, compute_squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)
         ]
         return torch.cat([plain, *learnt])
 
-    def variances(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "r *batch n"]:
+    def evaluate_variances(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "r *batch n"]:
         """K_r(x, x) for every kernel r: the diagonals."""
         ones = x.new_ones(len(self.lengthscales), *x.shape[:-1])
         learnt = [

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.checks import as_float_tensor, finite_rows, listed, shown
+from tunedprior.checks import format_list, format_value, refuse_nonfinite_rows, to_float_tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.series import DirectProductKernel, DotProductKernel, SeriesKernel
@@ -28,7 +28,7 @@ class _Placement(torch.nn.Module):
         self.register_buffer("here", torch.empty(0), persistent=False)
 
 
-class _WithoutParameters(SeriesKernel):
+class _ParameterFreeKernel(SeriesKernel):
     """A free kernel without parameters: it has no batch shape of its own, only its inputs may have one."""
 
     def __init__(self, **kernel_options: Any) -> None:
@@ -47,9 +47,9 @@ class _WithoutParameters(SeriesKernel):
         """The device that the kernel was moved to."""
         return self._placement.here.device
 
-    def weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, " p"]:
+    def compute_weights(self, max_degree: int, num_inputs: int | None = None) -> Float[Tensor, " p"]:
         """τ, in the dtype and on the device the kernel was moved to."""
-        return super().weights(max_degree, num_inputs).to(self._placement.here)
+        return super().compute_weights(max_degree, num_inputs).to(self._placement.here)
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -57,17 +57,17 @@ class _WithoutParameters(SeriesKernel):
         return torch.Size([])
 
 
-class Linear(_WithoutParameters, DotProductKernel):
+class Linear(_ParameterFreeKernel, DotProductKernel):
     """K_m = Σ_d x₁_d⋯x_m_d. Table 1."""
 
-    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+    def _evaluate_series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         return chi
 
-    def _log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
+    def _compute_log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
         return torch.tensor([0.0 if q == 1 else -torch.inf for q in range(max_degree + 1)], dtype=torch.float64)
 
 
-def _log_of_power(power: float | Tensor, base: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def _compute_log_power(power: float | Tensor, base: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """log(base^power), 0 for 0⁰."""
     result: Tensor = torch.special.xlogy(power, base)
     return result
@@ -87,7 +87,7 @@ class Polynomial(DotProductKernel):
     def __init__(self, degree: int, offset: float | Tensor = 1.0, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
         if not isinstance(degree, Real) or isinstance(degree, bool) or degree % 1 != 0 or degree < 0:
-            raise InputError(f"A polynomial's degree must be a whole number, 0 or more; got {shown(degree)}.")
+            raise InputError(f"A polynomial's degree must be a whole number, 0 or more; got {format_value(degree)}.")
         self.degree: int = int(degree)
         self._register_positive("offset", offset)
 
@@ -100,14 +100,14 @@ class Polynomial(DotProductKernel):
     def offset(self, value: float | Tensor) -> None:
         self._set_positive("offset", value)
 
-    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+    def _evaluate_series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         return (chi + self.offset[..., None]) ** self.degree
 
-    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+    def _compute_log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
         offset = self.offset
         return torch.cat(
             [
-                log(comb(self.degree, q)) + _log_of_power(self.degree - q, offset)
+                log(comb(self.degree, q)) + _compute_log_power(self.degree - q, offset)
                 if q <= self.degree
                 else torch.full_like(offset, -torch.inf)
                 for q in range(max_degree + 1)
@@ -116,7 +116,7 @@ class Polynomial(DotProductKernel):
         )
 
 
-class _ScaledSeries(DotProductKernel):
+class _ScaledSeriesKernel(DotProductKernel):
     """A dot-product kernel k(νχ), so that log ξ_q = q log ν + a constant of the series.
 
     Args:
@@ -139,48 +139,50 @@ class _ScaledSeries(DotProductKernel):
     def scale(self, value: float | Tensor) -> None:
         self._set_positive("scale", value)
 
-    def _log_exponential_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+    def _compute_exponential_log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
         """log(ν^q/q!) for q = 0 … max_degree."""
         q = torch.arange(max_degree + 1).to(self.scale)
-        return _log_of_power(q, self.scale) - torch.lgamma(q + 1)
+        return _compute_log_power(q, self.scale) - torch.lgamma(q + 1)
 
 
-class Sinh(_ScaledSeries):
+class Sinh(_ScaledSeriesKernel):
     """K_m = sinh(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q! for odd q. Table 1; ν is `scale`."""
 
-    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+    def _evaluate_series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         return torch.sinh(self.scale[..., None] * chi)
 
-    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        logs = self._log_exponential_coefficients(max_degree)
+    def _compute_log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        logs = self._compute_exponential_log_coefficients(max_degree)
         even = torch.arange(max_degree + 1, device=logs.device) % 2 == 0
         return logs.masked_fill(even, -torch.inf)
 
 
-class Exponential(_ScaledSeries):
+class Exponential(_ScaledSeriesKernel):
     """K_m = exp(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q!. Table 1; ν is `scale`."""
 
-    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+    def _evaluate_series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         return torch.exp(self.scale[..., None] * chi)
 
-    def _log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
-        return self._log_exponential_coefficients(max_degree)
+    def _compute_log_coefficients(self, max_degree: int) -> Float[Tensor, "*batch q"]:
+        return self._compute_exponential_log_coefficients(max_degree)
 
-    def log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+    def compute_log_factors(self, highest: int) -> Float[Tensor, "d q"]:
         """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; a single row holds for all inputs."""
-        return self._log_exponential_coefficients(highest)[..., None, :]  # the exponential of a sum is a product
+        return self._compute_exponential_log_coefficients(highest)[
+            ..., None, :
+        ]  # the exponential of a sum is a product
 
 
-class LogRatio(_WithoutParameters, DirectProductKernel):
+class LogRatio(_ParameterFreeKernel, DirectProductKernel):
     """K_m = Π_d ln((1 + x₁_d⋯x_m_d)/(1 - x₁_d⋯x_m_d)), with ξ_q = 2/q for odd q. Table 1; |x| < 1."""
 
     bounded_domain = True
     open_domain = True
 
-    def _series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
+    def _evaluate_series(self, chi: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n k"]:
         return 2 * torch.atanh(chi)  # the same function, without the cancellation of 1 ± χ near 0
 
-    def _log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
+    def _compute_log_coefficients(self, max_degree: int) -> Float[Tensor, " q"]:
         logs = [log(2 / q) if q % 2 else -torch.inf for q in range(max_degree + 1)]
         return torch.tensor(logs, dtype=torch.float64)
 
@@ -201,16 +203,16 @@ class SquaredExponential(FreeKernel):
     tuned_parameter = "lengthscale"
 
     def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
-        values = as_float_tensor(lengthscale, "lengthscale")
+        values = to_float_tensor(lengthscale, "lengthscale")
         if values.numel() == 0 or (values.ndim > 1 and not isinstance(lengthscale, Tensor)):
             raise InputError(
-                f"lengthscale must be one number, or a list with one for each input; got {shown(lengthscale)}."
+                f"lengthscale must be one number, or a list with one for each input; got {format_value(lengthscale)}."
             )
         if (values == inf).all():
             raise InputError("An infinite length-scale (ν = 0) makes K_m = 1. Use Exponential(0.0), which is the same.")
-        finite_rows(values.reshape(1, -1), "lengthscale")
+        refuse_nonfinite_rows(values.reshape(1, -1), "lengthscale")
         if not (values > 0).all():
-            raise InputError(f"Length-scales must be above 0; got {listed(values.flatten().tolist())}.")
+            raise InputError(f"Length-scales must be above 0; got {format_list(values.flatten().tolist())}.")
         if values.ndim > 0 and values.shape[-1] > 1:
             kernel_options = {
                 "num_inputs": values.shape[-1],
@@ -227,36 +229,36 @@ class SquaredExponential(FreeKernel):
         lengthscale: Tensor = self.lengthscale
         return lengthscale**-2
 
-    def log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
+    def evaluate_input_log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
         """log e_d(x_d) = -½ ν_d x_d², input by input."""
         return -(self.inverse_square_lengthscale * points**2) / 2
 
-    def cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
         exponent = (self.inverse_square_lengthscale * left.points) @ right.points.mT
         exponent = exponent + left.log_envelope[..., :, None] + right.log_envelope[..., None, :]
         # Inside [-1, 1] it is never positive; with ℓ below 1e-6 rounding could make it so, and overflow.
         return torch.exp(exponent.clamp(max=0))
 
-    def weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+    def compute_weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
         """τ at the given multi-indices."""
         log_nu = self.inverse_square_lengthscale.log()
         powers = indices.to(log_nu)
         return torch.exp((powers * log_nu - torch.lgamma(powers + 1)).sum(-1) / 2)
 
-    def log_factors(self, highest: int) -> Float[Tensor, "d q"]:
+    def compute_log_factors(self, highest: int) -> Float[Tensor, "d q"]:
         """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; a single row holds for all inputs."""
         powers = torch.arange(highest + 1).to(self.lengthscale)
         return powers * self.inverse_square_lengthscale[0].log()[:, None] - torch.lgamma(powers + 1)
 
-    def log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def compute_log_mean_squares(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
         """log of the mean of ϑ_k(x_d)² over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         # ∫₀^far t^{2k} e^{-νt²} dt is half an incomplete gamma function.
         halves, nu = torch.arange(highest + 1).to(far) + 0.5, self.inverse_square_lengthscale[0, :, None]
         gamma: Tensor = torch.lgamma(halves) + torch.special.gammainc(halves, nu * far[:, None] ** 2).log()
         return gamma - halves * nu.log() - (2 * far[:, None]).log()
 
-    def log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
+    def compute_log_peaks(self, highest: int, far: Float[Tensor, " d"]) -> Float[Tensor, "d q"]:
         """max log |ϑ_k(x_d)| over |x_d| ≤ far_d, for each input d and power k ≤ highest."""
         powers, nu = torch.arange(highest + 1).to(far), self.inverse_square_lengthscale[0, :, None]
         peak: Tensor = torch.minimum(far[:, None], (powers / nu).sqrt())

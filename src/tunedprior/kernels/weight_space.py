@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import finite_rows, positive
+from tunedprior.checks import check_positive, refuse_nonfinite_rows
 from tunedprior.errors import InputError
 from tunedprior.numerics.linalg import cholesky
 
@@ -18,7 +18,7 @@ class GaussianPosterior(NamedTuple):
     covariance: Float[Tensor, "k k"]
 
 
-def weight_posterior(
+def compute_weight_posterior(
     features: Float[Tensor, "n p"],
     weights: Float[Tensor, "..."],
     y: Float[Tensor, "..."],
@@ -31,13 +31,13 @@ def weight_posterior(
     posterior agrees with the function-space view only when µ = 0.
 
     Args:
-        features: Θᵀ: row j is ϑ(x_j), as `FreeKernel.features` gives it.
-        weights: τ, as `FreeKernel.weights` gives it.
+        features: Θᵀ: row j is ϑ(x_j), as `FreeKernel.evaluate_features` gives it.
+        weights: τ, as `FreeKernel.compute_weights` gives it.
         y: Observations of f at the x_j.
         noise_variance: σ² > 0.
         prior_mean: µ; zero when left out.
     """
-    noise_variance = positive(noise_variance, "The noise variance σ²")
+    noise_variance = check_positive(noise_variance, "The noise variance σ²")
     dtype = torch.promote_types(torch.promote_types(features.dtype, weights.dtype), y.dtype)
     features, weights, y = features.to(dtype), weights.to(dtype), y.to(dtype)
     mu = torch.zeros_like(weights) if prior_mean is None else prior_mean.to(dtype)
@@ -47,8 +47,8 @@ def weight_posterior(
             f"{tuple(features.shape)}, observations {tuple(y.shape)}, weights {tuple(weights.shape)}, prior means "
             f"{tuple(mu.shape)}."
         )
-    finite_rows(features, "Features")
-    finite_rows(y, "Observations")
+    refuse_nonfinite_rows(features, "Features")
+    refuse_nonfinite_rows(y, "Observations")
     scaled = features * weights**2  # Θᵀ Σ_τ
     factor = cholesky(scaled @ features.mT + noise_variance * torch.eye(len(y)).to(y))
     gain = torch.cholesky_solve(scaled, factor)  # (Θᵀ Σ_τ Θ + σ²I)⁻¹ Θᵀ Σ_τ
@@ -58,7 +58,7 @@ def weight_posterior(
     )
 
 
-def function_posterior(posterior: GaussianPosterior, features: Float[Tensor, "k p"]) -> GaussianPosterior:
+def compute_function_posterior(posterior: GaussianPosterior, features: Float[Tensor, "k p"]) -> GaussianPosterior:
     """m_f(x) = m_vᵀ ϑ(x) and Σ_f(x, x') = ϑ(x)ᵀ Σ_v ϑ(x'): equation 13 of the paper, at the rows of `features`."""
     return GaussianPosterior(
         mean=features @ posterior.mean,

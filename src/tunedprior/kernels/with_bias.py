@@ -26,7 +26,7 @@ class WithBias(FreeKernel):
 
     >>> from tunedprior.kernels import SquaredExponential
     >>> x = torch.tensor([[0.3, -0.2]])
-    >>> WithBias(SquaredExponential(0.5)).m_kernel(x, x).item()
+    >>> WithBias(SquaredExponential(0.5)).evaluate_m_kernel(x, x).item()
     2.0
     """
 
@@ -73,32 +73,32 @@ class WithBias(FreeKernel):
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
         yield "base", self.base
 
-    def product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
         """The rows of x as products of one factor, as the base has them."""
-        return self.base.product(self.base.select_columns(x))
+        return self.base.make_product(self.base.select_columns(x))
 
-    def cross(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """1 + Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
-        return self.base.cross(left, right) + 1
+        return self.base.evaluate_matrix(left, right) + 1
 
-    def multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
+    def list_multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
         """Those of the base, and a last row of -1 for the constant."""
-        indices = self.base.multi_indices(max_degree, num_inputs)
+        indices = self.base.list_multi_indices(max_degree, num_inputs)
         return torch.cat([indices, torch.full_like(indices[:1], _NO_POWER)])
 
-    def features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
+    def evaluate_features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
         """[ϑ(x); 1], unweighted."""
-        product = self.product(x)
-        return self.features_at(product, self.multi_indices(max_degree, product.points.shape[-1]))
+        product = self.make_product(x)
+        return self.evaluate_features_at(product, self.list_multi_indices(max_degree, product.points.shape[-1]))
 
-    def features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, for the given multi-indices; 1 for the constant's."""
-        features = self.base.features_at(product, indices.clamp(min=0))
+        features = self.base.evaluate_features_at(product, indices.clamp(min=0))
         return torch.where(_is_constant(indices).to(features.device), 1.0, features)
 
-    def weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+    def compute_weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
         """τ at the given multi-indices; 1 for the constant's."""
-        weights = self.base.weights_at(indices.clamp(min=0))
+        weights = self.base.compute_weights_at(indices.clamp(min=0))
         return torch.where(_is_constant(indices).to(weights.device), 1.0, weights)
 
 

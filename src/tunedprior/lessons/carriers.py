@@ -18,7 +18,7 @@ WITHHELD = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Carrier:
+class InfluentialRow:
     """One old setting that was learnt from.
 
     Attributes:
@@ -34,7 +34,7 @@ class Carrier:
     influence: float
 
 
-def carriers_of(
+def rank_influential_rows(
     fits: Sequence[tuple[Fit, float]],
     sample: Float[Tensor, "n d"],
     box: Box,
@@ -43,7 +43,7 @@ def carriers_of(
     unit: float,
     reach: float = 1.0,
     by_ridge: bool = True,
-) -> list[Carrier]:
+) -> list[InfluentialRow]:
     """The old settings of fits with an α for each, with the influence of each, the largest first.
 
     Without row j ridge regression has α - α_j M_j/M_jj instead of α, where M = (K_A + λI)⁻¹; responses are Kα + λα.
@@ -66,7 +66,7 @@ def carriers_of(
     whole = 0.0
     with torch.no_grad():
         for fit, weight in fits:
-            if not isinstance(fit, AlphaFit) or not _same(fit.anchors, last.anchors):
+            if not isinstance(fit, AlphaFit) or not _are_equal(fit.anchors, last.anchors):
                 continue
             cross = fit.kernel(sample, fit.anchors).to_dense().double()
             whole += weight
@@ -80,9 +80,10 @@ def carriers_of(
             response = gram @ fit.alpha + fit.lam * fit.alpha + fit.bias
     influence = (change / whole).square().mean(0).sqrt()
     order = influence.argsort(descending=True, stable=True).tolist()
-    settings = settings_at(last.anchors / reach, box)
+    settings = decode_settings(last.anchors / reach, box)
     return [
-        Carrier(row, settings[row], middle + unit * float(response[row]), unit * float(influence[row])) for row in order
+        InfluentialRow(row, settings[row], middle + unit * float(response[row]), unit * float(influence[row]))
+        for row in order
     ]
 
 
@@ -91,11 +92,11 @@ def are_withheld(places: Sequence[str]) -> bool:
     return len(places) > 0 and all(place == WITHHELD for place in places)
 
 
-def _same(one: Float[Tensor, "a d"], other: Float[Tensor, "b d"]) -> bool:
+def _are_equal(one: Float[Tensor, "a d"], other: Float[Tensor, "b d"]) -> bool:
     return one.shape == other.shape and bool((one == other).all())
 
 
-def settings_at(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
+def decode_settings(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
     """The settings that kernel inputs in [-1, 1] stand for, in the user's units and rounded as people write them."""
     found = []
     for row in inputs.tolist():
@@ -104,12 +105,12 @@ def settings_at(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
         for axis in box.axes:
             own = row[first : first + axis.width]
             first += axis.width
-            setting[axis.name] = _value(axis.choices, own, axis.value(own[0]) if own else axis.value(0.0))
+            setting[axis.name] = _decode_value(axis.choices, own, axis.decode(own[0]) if own else axis.decode(0.0))
         found.append(setting)
     return found
 
 
-def _value(choices: tuple[Any, ...] | None, own: Sequence[float], number: float) -> Any:
+def _decode_value(choices: tuple[Any, ...] | None, own: Sequence[float], number: float) -> Any:
     if choices is not None:
         return choices[max(range(len(own)), key=own.__getitem__)] if own else choices[0]
     return float(f"{number:.9g}")

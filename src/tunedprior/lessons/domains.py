@@ -61,38 +61,38 @@ class Domain:
     is_whole: bool = False
 
     @classmethod
-    def of_space(cls, space: Space, box: Box) -> "Domain":
+    def from_space(cls, space: Space, box: Box) -> "Domain":
         """All settings that the space allows, each value of a parameter as likely as any other."""
         if space.feasible is not None:
-            return cls._bound(space, box)
+            return cls._from_constrained_space(space, box)
         sides = [
             side
             for column, (parameter, axis) in enumerate(zip(space.parameters, box.axes, strict=True))
-            if (side := _side_of(parameter, axis, column)) is not None
+            if (side := _make_side(parameter, axis, column)) is not None
         ]
         if space.size is not None and space.size <= _MOST_SETTINGS:
-            return cls(tuple(sides), box.codes(space.every_setting()), is_whole=True)
+            return cls(tuple(sides), box.encode(space.list_settings()), is_whole=True)
         columns = []
-        for parameter, axis, share in zip(space.parameters, box.axes, _uniform(len(box.axes)).T, strict=True):
-            columns.append(_codes(axis, [parameter.at_quantile(float(u)) for u in share]))
+        for parameter, axis, share in zip(space.parameters, box.axes, _draw_sobol(len(box.axes)).T, strict=True):
+            columns.append(_encode_values(axis, [parameter.compute_quantile(float(u)) for u in share]))
         return cls(tuple(sides), torch.stack(columns, dim=1))
 
     @classmethod
-    def of_box(cls, box: Box) -> "Domain":
+    def from_box(cls, box: Box) -> "Domain":
         """The whole box, evenly on the scale of each of its sides."""
-        parameters = [_parameter(axis) for axis in box.axes]
-        return cls.of_space(Space(tuple(parameters)), box)
+        parameters = [_make_parameter(axis) for axis in box.axes]
+        return cls.from_space(Space(tuple(parameters)), box)
 
     @classmethod
-    def _bound(cls, space: Space, box: Box) -> "Domain":
+    def _from_constrained_space(cls, space: Space, box: Box) -> "Domain":
         assert space.feasible is not None
-        rows = space.feasible.listed
+        rows = space.feasible.all_rows
         if rows is None:
-            rows = space.feasible.drawn(_BOUND_SETTINGS, 0)
+            rows = space.feasible.draw_rows(_BOUND_SETTINGS, 0)
         if len(rows) > 2 * _BOUND_SETTINGS:
             rows = rows[np.random.default_rng(0).permutation(len(rows))[:_BOUND_SETTINGS]]
-        settings = space.feasible.settings(rows)
-        sample, sides = box.codes(settings), []
+        settings = space.feasible.decode_rows(rows)
+        sample, sides = box.encode(settings), []
         for column, (parameter, axis) in enumerate(zip(space.parameters, box.axes, strict=True)):
             met, counts = sample[:, column].unique(return_counts=True)
             if axis.width == 0 or len(met) < 2:
@@ -100,31 +100,31 @@ class Domain:
             if len(met) > _MOST_VALUES:  # a continuum: as many settings between one value and the next
                 met = sample[:, column].quantile(torch.linspace(0, 1, _NODES, dtype=torch.float64)).unique()
                 counts = torch.ones(len(met))
-            values = tuple(_value(axis, parameter, code) for code in met.tolist())
+            values = tuple(_decode_value(axis, parameter, code) for code in met.tolist())
             weights = counts.double() / counts.sum()
             sides.append(Side(axis.name, column, met, weights, values, axis.choices is not None))
         return cls(tuple(sides), sample, is_bound=True)
 
 
-def _side_of(parameter: Parameter, axis: Axis, column: int) -> Side | None:
+def _make_side(parameter: Parameter, axis: Axis, column: int) -> Side | None:
     """How a parameter is looked at on its own; None if it cannot change."""
     count = parameter.count
     if axis.width == 0 or count == 1:
         return None
     if count is not None and (count <= _MOST_VALUES or isinstance(parameter, Categorical)):
-        values = parameter.values()
+        values = parameter.list_values()
         weights = torch.full((len(values),), 1 / len(values), dtype=torch.float64)
     else:
-        shares, weights = clenshaw_curtis(_NODES)
-        values = [parameter.at_quantile(float(share)) for share in shares]
-    codes = _codes(axis, values)
+        shares, weights = compute_clenshaw_curtis(_NODES)
+        values = [parameter.compute_quantile(float(share)) for share in shares]
+    codes = _encode_values(axis, values)
     return Side(axis.name, column, codes, weights, tuple(values), isinstance(parameter, Categorical))
 
 
-def clenshaw_curtis(count: int) -> tuple[Float[Tensor, " q"], Float[Tensor, " q"]]:
+def compute_clenshaw_curtis(count: int) -> tuple[Float[Tensor, " q"], Float[Tensor, " q"]]:
     """Nodes in [0, 1], its ends among them, and weights that integrate polynomials of degree count - 1 exactly.
 
-    >>> nodes, weights = clenshaw_curtis(5)
+    >>> nodes, weights = compute_clenshaw_curtis(5)
     >>> round(float(weights @ nodes**4), 12)
     0.2
     """
@@ -135,25 +135,25 @@ def clenshaw_curtis(count: int) -> tuple[Float[Tensor, " q"], Float[Tensor, " q"
     return (nodes + 1) / 2, torch.linalg.solve(chebyshev, integrals) / 2
 
 
-def _uniform(num_parameters: int) -> Float[Tensor, "n g"]:
+def _draw_sobol(num_parameters: int) -> Float[Tensor, "n g"]:
     sobol = torch.quasirandom.SobolEngine(num_parameters, scramble=True, seed=0)
     return sobol.draw(_SETTINGS if num_parameters <= _FEW_INPUTS else _SETTINGS_OF_MANY, dtype=torch.float64)
 
 
-def _codes(axis: Axis, values: Sequence[Any]) -> Float[Tensor, " n"]:
+def _encode_values(axis: Axis, values: Sequence[Any]) -> Float[Tensor, " n"]:
     column = pd.Series(values, dtype=object if axis.choices is not None else np.float64)
-    return torch.as_tensor(axis.codes(column))
+    return torch.as_tensor(axis.encode(column))
 
 
-def _value(axis: Axis, parameter: Parameter, code: float) -> Any:
+def _decode_value(axis: Axis, parameter: Parameter, code: float) -> Any:
     if isinstance(parameter, Categorical):
         return parameter.choices[round(code)]
-    return parameter.nearest(axis.value(code))
+    return parameter.find_nearest_value(axis.decode(code))
 
 
-def _parameter(axis: Axis) -> Parameter:
+def _make_parameter(axis: Axis) -> Parameter:
     """The parameter that may take every value of a side of the box."""
     if axis.choices is not None:
         return Categorical(axis.name, axis.choices)
-    ends = axis.value(-1.0), axis.value(1.0)
+    ends = axis.decode(-1.0), axis.decode(1.0)
     return Numeric(axis.name, *ends, log=axis.log)

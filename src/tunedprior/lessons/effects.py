@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from tunedprior.lessons.sensitivity import Sensitivity
-from tunedprior.lessons.shown import short
+from tunedprior.lessons.shown import format_value
 
 #: The share of the variance below which an input has little effect.
 LITTLE = 0.02
@@ -32,21 +32,29 @@ class Effect:
     lowest: Any
     highest: Any
 
-    def in_words(self, name: str, response: str) -> str:
+    def describe(self, name: str, response: str) -> str:
         """A clause about the response along this input."""
-        at, within = f"from {short(self.low)} to {short(self.high)}", f"{short(self.low)} and {short(self.high)}"
+        at, within = (
+            f"from {format_value(self.low)} to {format_value(self.high)}",
+            f"{format_value(self.low)} and {format_value(self.high)}",
+        )
         if self.way == "rises":
             return f"{response} rises with {name} ({at})"
         if self.way == "falls":
-            return f"{response} falls with {name} (from {short(self.high)} to {short(self.low)})"
+            return f"{response} falls with {name} (from {format_value(self.high)} to {format_value(self.low)})"
         if self.way == "rises then falls":
-            return f"{response} rises with {name} up to about {short(self.highest)}, then falls (between {within})"
+            return (
+                f"{response} rises with {name} up to about {format_value(self.highest)}, then falls (between {within})"
+            )
         if self.way == "falls then rises":
-            return f"{response} falls with {name} down to about {short(self.lowest)}, then rises (between {within})"
+            return (
+                f"{response} falls with {name} down to about {format_value(self.lowest)}, then rises (between {within})"
+            )
         if self.way == "differs":
             return (
-                f"{response} is highest with {name} = {short(self.highest)} ({short(self.high)}) and lowest with "
-                f"{short(self.lowest)} ({short(self.low)})"
+                f"{response} is highest with {name} = {format_value(self.highest)} ({format_value(self.high)}) "
+                "and lowest with "
+                f"{format_value(self.lowest)} ({format_value(self.low)})"
             )
         if self.way == "depends on others":
             return f"which way {response} goes with {name} depends on other inputs"
@@ -55,7 +63,7 @@ class Effect:
         return f"{response} goes up and down with {name} (between {within})"
 
 
-def effect_of(found: Sensitivity, number: int) -> Effect:
+def classify_effect(found: Sensitivity, number: int) -> Effect:
     """The effect of one side of the domain."""
     side, curve = found.domain.sides[number], found.curves[number]
     lowest, highest = int(curve.argmin()), int(curve.argmax())
@@ -69,10 +77,10 @@ def effect_of(found: Sensitivity, number: int) -> Effect:
     if side.is_category:
         return Effect("differs", *ends)
     order = torch.argsort(side.codes, stable=True)
-    return Effect(_way(curve[order].tolist(), _WIGGLE * (high - low)), *ends)
+    return Effect(_classify_curve(curve[order].tolist(), _WIGGLE * (high - low)), *ends)
 
 
-def _way(curve: list[float], slight: float) -> str:
+def _classify_curve(curve: list[float], slight: float) -> str:
     """The turns of a curve, those of less than `slight` left out."""
     turns: list[int] = []
     low = high = curve[0]

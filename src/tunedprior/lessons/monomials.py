@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.kernels import FreeKernel
-from tunedprior.kernels.features.certificate import features_that_matter, has_features
+from tunedprior.kernels.features.certificate import has_features, select_relevant_features
 from tunedprior.kernels.features.explicit import Features
-from tunedprior.kernels.features.multi_index import multi_indices
+from tunedprior.kernels.features.multi_index import list_multi_indices
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.streamed import FeatureFit
 from tunedprior.problem.box import Box
@@ -32,7 +32,7 @@ class Monomial(NamedTuple):
     share: float
 
 
-def largest(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
+def rank_monomials(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
     """The features of a fit by their share of Σ_i ŵ_i² ϑ_i², on average over the box, the largest first.
 
     ŵ_i² is the prior variance that the Theorem gives the coefficient of the feature ϑ_i. Features that are
@@ -42,49 +42,49 @@ def largest(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
     kernel = fit.kernel
     if not isinstance(kernel, FreeKernel) or not has_features(kernel):
         return []
-    found = _weights(fit, kernel)
+    found = _compute_weights(fit, kernel)
     if found is None:
         return []
     indices, weights = found
     far = torch.full((indices.shape[1],), reach, dtype=torch.float64)
-    logs = kernel.log_mean_squares(int(indices.max()), far)
+    logs = kernel.compute_log_mean_squares(int(indices.max()), far)
     sizes = weights.square() * logs[torch.arange(len(far)), indices].sum(-1).exp()
     whole = float(sizes.sum())
     if not whole > 0:
         return []
     merged: dict[tuple[str, ...], tuple[float, float, float]] = {}
     for index, weight, size in zip(indices.tolist(), weights.tolist(), sizes.tolist(), strict=True):
-        name = _factors(index, box)
+        name = _format_factors(index, box)
         share, strongest, of_it = merged.get(name, (0.0, 0.0, -1.0))
         merged[name] = (share + size, *((weight, size) if size > of_it else (strongest, of_it)))
     ordered = sorted(merged.items(), key=lambda item: -item[1][0])
     return [Monomial("·".join(name) or LEVEL, weight, share / whole) for name, (share, weight, _) in ordered]
 
 
-def _weights(fit: Fit, kernel: FreeKernel) -> tuple[Int[Tensor, "p d"], Float[Tensor, " p"]] | None:
+def _compute_weights(fit: Fit, kernel: FreeKernel) -> tuple[Int[Tensor, "p d"], Float[Tensor, " p"]] | None:
     """The multi-indices of the features that matter, and ŵ_i for each."""
     if isinstance(fit, FeatureFit):
-        return fit.map.features.indices, fit.weights.double()
+        return fit.feature_map.features.indices, fit.weights.double()
     if not isinstance(fit, AlphaFit):
         return None
     anchors, alpha = fit.anchors.double(), fit.alpha.double()
     with torch.no_grad():
-        product = kernel.product(anchors)
-        found = features_that_matter(kernel, product, alpha[None], False, 0.0, _TOLERANCE)
-        indices = _low_degrees(anchors.shape[1]) if found is None or len(found.indices) == 0 else found.indices
+        product = kernel.make_product(anchors)
+        found = select_relevant_features(kernel, product, alpha[None], False, 0.0, _TOLERANCE)
+        indices = _list_low_degrees(anchors.shape[1]) if found is None or len(found.indices) == 0 else found.indices
         features = Features(indices)
-        phi = kernel.weights_at(features.indices).to(anchors)[:, None] * features.all(product)
+        phi = kernel.compute_weights_at(features.indices).to(anchors)[:, None] * features.evaluate_all(product)
     return features.indices, phi @ alpha
 
 
-def _low_degrees(num_inputs: int) -> Int[Tensor, "p d"]:
-    degree, found = 1, multi_indices(num_inputs, 1)
-    while degree < _HIGHEST_DEGREE and len(more := multi_indices(num_inputs, degree + 1)) <= _MOST:
+def _list_low_degrees(num_inputs: int) -> Int[Tensor, "p d"]:
+    degree, found = 1, list_multi_indices(num_inputs, 1)
+    while degree < _HIGHEST_DEGREE and len(more := list_multi_indices(num_inputs, degree + 1)) <= _MOST:
         degree, found = degree + 1, more
     return found
 
 
-def _factors(index: Sequence[int], box: Box) -> tuple[str, ...]:
+def _format_factors(index: Sequence[int], box: Box) -> tuple[str, ...]:
     """The factors of a monomial, such as "speed" and "conc²".
 
     The product of a category's inputs for some of its choices is ±1, and says whether it is one of these; all other

@@ -45,7 +45,7 @@ class Sensitivity:
     curves: tuple[Float[Tensor, " q"], ...]
 
 
-def sensitivity_of(function: Function, domain: Domain) -> Sensitivity:
+def compute_sensitivity(function: Function, domain: Domain) -> Sensitivity:
     """Sobol indices of a function over a domain.
 
     Each input takes all its values at each setting of a sample, all others as they are. Means and variances along these
@@ -53,13 +53,15 @@ def sensitivity_of(function: Function, domain: Domain) -> Sensitivity:
     curves of i, less their mean and their level, that x_j explains.
     """
     if domain.is_bound:
-        return _of_bound_inputs(function, domain)
+        return _compute_bound_sensitivity(function, domain)
     sides, sample = domain.sides, domain.sample
     count = len(sides)
     if count == 0:
         nothing = torch.zeros(0, dtype=torch.float64)
-        return Sensitivity(domain, float(_values(function, sample[:1])), 0.0, nothing, nothing, nothing[:, None], ())
-    tables = [_along(function, sample, side) for side in sides]
+        return Sensitivity(
+            domain, float(_evaluate_in_batches(function, sample[:1])), 0.0, nothing, nothing, nothing[:, None], ()
+        )
+    tables = [_evaluate_along_side(function, sample, side) for side in sides]
     means = torch.stack([(table @ side.weights).mean() for table, side in zip(tables, sides, strict=True)])
     squares = [
         ((table - mean).square() @ side.weights).mean() for table, mean, side in zip(tables, means, sides, strict=True)
@@ -69,7 +71,7 @@ def sensitivity_of(function: Function, domain: Domain) -> Sensitivity:
     pairs = torch.zeros(count, count, dtype=torch.float64)
     first, total = torch.zeros(count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
     whole = domain.is_whole
-    bases = [_basis(side, sample[:, side.column], len(sample) if whole else _HIGHEST_POWER) for side in sides]
+    bases = [_build_basis(side, sample[:, side.column], len(sample) if whole else _HIGHEST_POWER) for side in sides]
     for i, (side, table, curve) in enumerate(zip(sides, tables, curves, strict=True)):
         level = table @ side.weights
         first[i] = side.weights @ (curve - side.weights @ curve).square()
@@ -77,7 +79,7 @@ def sensitivity_of(function: Function, domain: Domain) -> Sensitivity:
         together = table - level[:, None] - curve + side.weights @ curve
         for j in range(count):
             if j != i:
-                pairs[i, j] = side.weights @ _explained(bases[j], together, by_chance=not whole)
+                pairs[i, j] = side.weights @ _compute_explained_variance(bases[j], together, by_chance=not whole)
     if _is_flat(variance, float(means.mean())):
         return Sensitivity(domain, float(means.mean()), 0.0, 0 * first, 0 * total, 0 * pairs, curves)
     first, total, pairs = first / variance, total / variance, (pairs + pairs.T) / (2 * variance)
@@ -93,20 +95,20 @@ def _is_flat(variance: float, mean: float) -> bool:
     return not variance > (_ROUNDING * mean) ** 2
 
 
-def _along(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Float[Tensor, "n q"]:
+def _evaluate_along_side(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Float[Tensor, "n q"]:
     """f at each setting of the sample, with each value of one input."""
     moved = sample[:, None].repeat(1, len(side.codes), 1)
     moved[:, :, side.column] = side.codes
-    found: Tensor = _values(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.codes)))
+    found: Tensor = _evaluate_in_batches(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.codes)))
     return found
 
 
-def _values(function: Function, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+def _evaluate_in_batches(function: Function, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     with torch.no_grad():
         return torch.cat([function(some) for some in codes.split(_AT_ONCE)])
 
 
-def _basis(side: Side, codes: Float[Tensor, " n"], highest: int) -> Float[Tensor, "n p"]:
+def _build_basis(side: Side, codes: Float[Tensor, " n"], highest: int) -> Float[Tensor, "n p"]:
     """Functions of one input at settings, orthonormal, without the constant: powers, or one for each category."""
     if side.is_category or len(side.codes) <= highest + 1:
         columns = (codes[:, None] - side.codes[1:]).abs() < 1e-9
@@ -115,17 +117,17 @@ def _basis(side: Side, codes: Float[Tensor, " n"], highest: int) -> Float[Tensor
         low, high = side.codes.min(), side.codes.max()
         scaled = (2 * codes - low - high) / (high - low)
         raw = torch.stack([scaled**power for power in range(1, highest + 1)], dim=1)
-    return _orthonormal(raw)
+    return _orthonormalise(raw)
 
 
-def _orthonormal(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
+def _orthonormalise(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
     """Orthonormal columns that span the same as these, less their means."""
     left, sizes, _ = torch.linalg.svd(raw - raw.mean(0), full_matrices=False)
     found: Tensor = left[:, sizes > 1e-9 * sizes.max().clamp_min(1e-12)]
     return found
 
 
-def _explained(
+def _compute_explained_variance(
     basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"], by_chance: bool = True
 ) -> Float[Tensor, " q"]:
     """The variance of each column that the basis explains; in a sample, less what it would explain by chance."""
@@ -138,26 +140,28 @@ def _explained(
     return real
 
 
-def _of_bound_inputs(function: Function, domain: Domain) -> Sensitivity:
+def _compute_bound_sensitivity(function: Function, domain: Domain) -> Sensitivity:
     """The same where no input moves alone: by regression of f on each input, and on pairs, over allowed settings."""
     sides, sample = domain.sides, domain.sample
-    values, count = _values(function, sample), len(domain.sides)
+    values, count = _evaluate_in_batches(function, sample), len(domain.sides)
     mean, variance = float(values.mean()), float(values.var(correction=0))
     centred = (values - mean)[:, None]
     first, pairs = torch.zeros(count, dtype=torch.float64), torch.zeros(count, count, dtype=torch.float64)
     curves, bases = [], []
     for i, side in enumerate(sides):
-        basis = _basis(side, sample[:, side.column], _HIGHEST_POWER)
-        first[i] = _explained(basis, centred)[0]
-        curves.append(mean + _at_nodes(side, sample[:, side.column], centred[:, 0]))
-        bases.append(_basis(side, sample[:, side.column], _HIGHEST_OF_PAIRS))
+        basis = _build_basis(side, sample[:, side.column], _HIGHEST_POWER)
+        first[i] = _compute_explained_variance(basis, centred)[0]
+        curves.append(mean + _estimate_curve(side, sample[:, side.column], centred[:, 0]))
+        bases.append(_build_basis(side, sample[:, side.column], _HIGHEST_OF_PAIRS))
     for i in range(count):
         for j in range(i):
-            alone = _orthonormal(torch.cat([bases[i], bases[j]], dim=1))
+            alone = _orthonormalise(torch.cat([bases[i], bases[j]], dim=1))
             products = (bases[i][:, :, None] * bases[j][:, None, :]).flatten(1)
             left = products - products.mean(0)
             left = left - alone @ (alone.mT @ left)
-            pairs[i, j] = pairs[j, i] = _explained(_orthonormal(left), centred - alone @ (alone.mT @ centred))[0]
+            pairs[i, j] = pairs[j, i] = _compute_explained_variance(
+                _orthonormalise(left), centred - alone @ (alone.mT @ centred)
+            )[0]
     total = torch.full_like(first, _NOTHING)
     if _is_flat(variance, mean):
         return Sensitivity(domain, mean, 0.0, 0 * first, total, 0 * pairs, tuple(curves))
@@ -166,7 +170,7 @@ def _of_bound_inputs(function: Function, domain: Domain) -> Sensitivity:
     )
 
 
-def _at_nodes(side: Side, codes: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
+def _estimate_curve(side: Side, codes: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
     """E[f | x_i] at the values at which a side is looked at: means at each, or a polynomial through all settings."""
     if side.is_category or len(side.codes) <= _HIGHEST_POWER + 1:
         near = ((codes[:, None] - side.codes).abs() < 1e-9).double()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.lessons.lesson import Lesson
-from tunedprior.lessons.shown import Explanation, plain
-from tunedprior.problem.trials import in_words
+from tunedprior.lessons.lesson import FunctionSummary
+from tunedprior.lessons.shown import Explanation, to_json_value
+from tunedprior.problem.trials import format_setting
 
 # Rows and features that the tables hold for each old data set.
 _MOST_ROWS, _MOST_FEATURES = 10, 10
@@ -22,7 +22,7 @@ _ROWS = ["old data", "response", "row", "setting", "measured", "influence"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Taught(Explanation):
+class PriorExplanation(Explanation):
     """What was learnt, in the columns' own names and units.
 
     In all tables `old data` is the name of the old data set, or "the model of all results" for what is expected by now,
@@ -52,7 +52,7 @@ class Taught(Explanation):
     sentences: list[str]
 
     @classmethod
-    def of(cls, lessons: Sequence[Lesson], notes: Sequence[str] = ()) -> "Taught":
+    def from_summaries(cls, lessons: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
         """The tables of all lessons, one below the other; notes come before their sentences."""
         inputs: list[list[Any]] = []
         curves: list[list[Any]] = []
@@ -60,7 +60,7 @@ class Taught(Explanation):
         features: list[list[Any]] = []
         rows: list[list[Any]] = []
         for one in lessons:
-            head, found = [one.source, one.target], one.found
+            head, found = [one.source, one.target], one.sensitivity
             for number, (side, effect) in enumerate(zip(found.domain.sides, one.effects, strict=True)):
                 ends = [effect.low, effect.high, effect.lowest, effect.highest]
                 shares = [float(found.first[number]), float(found.total[number])]
@@ -69,9 +69,9 @@ class Taught(Explanation):
                 curves += [[*head, side.name, value, expected] for value, expected in both]
             pairs += [[*head, *pair] for pair in one.pairs]
             features += [[*head, *feature] for feature in one.monomials[:_MOST_FEATURES]]
-            for carrier in one.carriers[:_MOST_ROWS]:
-                place = one.place(carrier)
-                rows.append([*head, place, in_words(carrier.setting), carrier.response, carrier.influence])
+            for carrier in one.influential_rows[:_MOST_ROWS]:
+                place = one.get_place(carrier)
+                rows.append([*head, place, format_setting(carrier.setting), carrier.response, carrier.influence])
         said = [sentence for one in lessons for sentence in one.sentences]
         return cls(
             pd.DataFrame(inputs, columns=_INPUTS),
@@ -93,10 +93,10 @@ class Taught(Explanation):
         }
 
     @property
-    def shown(self) -> Mapping[str, pd.DataFrame]:
+    def printed_tables(self) -> Mapping[str, pd.DataFrame]:
         """The same, without interactions that are next to nothing."""
         return {**self.tables, "interactions": self.interactions[self.interactions["share"] >= _LEAST_SHARE]}
 
     def to_dict(self) -> dict[str, Any]:
         """Sentences and tables as JSON has them: lists of records, None for what is not known."""
-        return {**super().to_dict(), "effects": [plain(row) for row in self.effects.to_dict("records")]}
+        return {**super().to_dict(), "effects": [to_json_value(row) for row in self.effects.to_dict("records")]}

@@ -2,7 +2,7 @@
 
 from tunedprior.machines.fit import AlphaFit, Fit
 from tunedprior.machines.least_squares import LeastSquares
-from tunedprior.machines.leave_one_out import leave_one_out_error
+from tunedprior.machines.leave_one_out import compute_loo_error
 from tunedprior.machines.machine import Machine
 from tunedprior.machines.selection import Selection, select
 from tunedprior.machines.streamed import FeatureFit
@@ -17,6 +17,6 @@ __all__ = [
     "Selection",
     "SupportVectorClassifier",
     "SupportVectorRegressor",
-    "leave_one_out_error",
+    "compute_loo_error",
     "select",
 ]

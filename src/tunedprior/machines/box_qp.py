@@ -37,28 +37,30 @@ def solve_box_qp(
     `tolerance` (times the largest |c|, where that is above 1).
     """
 
-    def violation(beta: Float64[ndarray, " n"]) -> float:
+    def compute_violation(beta: Float64[ndarray, " n"]) -> float:
         return float(np.abs(beta - np.clip(beta - (quadratic @ beta + linear), 0.0, upper)).max())
 
     allowed = tolerance * max(1.0, float(np.abs(linear).max()))
     if start is not None:
-        beta = _quasi_newton(quadratic, linear, upper, np.clip(start, 0.0, upper), iterations=200)
-        if violation(beta) <= allowed:
+        beta = _solve_quasi_newton(quadratic, linear, upper, np.clip(start, 0.0, upper), iterations=200)
+        if compute_violation(beta) <= allowed:
             return beta
     beta = np.zeros(len(linear))
     for ridge in _RELATIVE_RIDGES:
-        beta = _active_set(quadratic, linear, upper, beta, ridge, lambda found: violation(found) <= 1e-3 * allowed)
-        if violation(beta) > allowed:
-            beta = _quasi_newton(quadratic, linear, upper, beta, iterations=20_000)
-        if violation(beta) <= allowed:
+        beta = _solve_active_set(
+            quadratic, linear, upper, beta, ridge, lambda found: compute_violation(found) <= 1e-3 * allowed
+        )
+        if compute_violation(beta) > allowed:
+            beta = _solve_quasi_newton(quadratic, linear, upper, beta, iterations=20_000)
+        if compute_violation(beta) <= allowed:
             return beta
     raise ConvergenceError(
         f"The support vector machine's optimality conditions should hold to {allowed:.1g}; the solver "
-        f"stopped at {violation(beta):.1g}. Raise λ, change the kernel's parameter, or use LeastSquares."
+        f"stopped at {compute_violation(beta):.1g}. Raise λ, change the kernel's parameter, or use LeastSquares."
     )
 
 
-def _active_set(
+def _solve_active_set(
     quadratic: Float64[ndarray, "n n"],
     linear: Float64[ndarray, " n"],
     upper: float,
@@ -88,7 +90,7 @@ def _active_set(
     return beta
 
 
-def _quasi_newton(
+def _solve_quasi_newton(
     quadratic: Float64[ndarray, "n n"],
     linear: Float64[ndarray, " n"],
     upper: float,

@@ -10,9 +10,9 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import Numbers, table
-from tunedprior.kernels import Reweighted, SquaredExponential
-from tunedprior.numerics.evidence import profile_log_evidence
+from tunedprior.checks import Numbers, check_table
+from tunedprior.kernels import ReweightedKernel, SquaredExponential
+from tunedprior.numerics.evidence import compute_profile_log_evidence
 from tunedprior.numerics.linalg import solve_posdef
 
 #: The grid on which λ maximises the marginal likelihood, for responses of variance 1.
@@ -57,7 +57,7 @@ class AlphaFit:
     bias: float = 0.0
 
     @classmethod
-    def by_evidence(
+    def fit_by_evidence(
         cls, anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], lengthscale: Float[Tensor, " d"]
     ) -> "AlphaFit":
         """Ridge regression with these length-scales; λ maximises the marginal likelihood (profiled amplitude)."""
@@ -66,27 +66,29 @@ class AlphaFit:
         values, vectors = torch.linalg.eigh(gram)
         projected = (vectors.mT @ y).square()
 
-        def evidence(lam: float) -> float:
+        def compute_evidence(lam: float) -> float:
             spectrum = values.clamp_min(0) + lam
-            return profile_log_evidence(float(spectrum.log().sum()), float((projected / spectrum).sum()), len(y))
+            return compute_profile_log_evidence(
+                float(spectrum.log().sum()), float((projected / spectrum).sum()), len(y)
+            )
 
-        lam = float(max(LAMBDAS, key=evidence))
+        lam = float(max(LAMBDAS, key=compute_evidence))
         alpha = solve_posdef(gram + lam * torch.eye(len(y)).to(y), y[:, None])[:, 0]
         return cls(kernel, anchors, alpha, lam)
 
     def __call__(self, x: Numbers) -> Float[Tensor, " n"]:
         """g at each row of x."""
-        x = table(x, "Points", num_inputs=self.anchors.shape[1]).to(self.anchors)
+        x = check_table(x, "Points", num_inputs=self.anchors.shape[1]).to(self.anchors)
         with torch.no_grad():
             cross: Tensor = self.kernel(x, self.anchors).to_dense()
         return cross.to(self.alpha) @ self.alpha + self.bias
 
-    def reweighted(self) -> Reweighted:
+    def make_reweighted_kernel(self) -> ReweightedKernel:
         """K^A_m, the kernel re-weighted with α (the Theorem); the bias plays no part."""
-        return Reweighted(deepcopy(self.kernel), self.anchors, self.alpha)
+        return ReweightedKernel(deepcopy(self.kernel), self.anchors, self.alpha)
 
 
-def lengthscale_of(fit: Fit, num_inputs: int) -> Float[Tensor, " d"] | None:
+def get_lengthscales(fit: Fit, num_inputs: int) -> Float[Tensor, " d"] | None:
     """The length-scales of the fit's kernel, one for each of `num_inputs` inputs; None if it has none."""
     if not isinstance(fit.kernel, SquaredExponential):
         return None

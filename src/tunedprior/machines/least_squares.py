@@ -22,17 +22,17 @@ class LeastSquares(Machine):
 
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
         """α = (K + λI)⁻¹ y."""
-        return solve_posdef(self._ridged(gram), y[:, None])[:, 0], 0.0
+        return solve_posdef(self._add_ridge(gram), y[:, None])[:, 0], 0.0
 
-    def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def predict_loo(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """g₋ᵢ(x_i) = y_i - α_i / M_ii with M = (K + λI)⁻¹: all n refits from one factorisation."""
-        return y - leave_one_out_residuals(cholesky(self._ridged(gram)), y)
+        return y - compute_loo_residuals(cholesky(self._add_ridge(gram)), y)
 
-    def _ridged(self, gram: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    def _add_ridge(self, gram: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         return gram + self.lam * torch.eye(len(gram)).to(gram)
 
 
-def leave_one_out_residuals(factor: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+def compute_loo_residuals(factor: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """y_i - g₋ᵢ(x_i) = α_i / M_ii with M = (K + λI)⁻¹, from the Cholesky factor of K + λI; differentiable."""
     inverse = torch.cholesky_inverse(factor)
     return (inverse @ y) / inverse.diagonal()

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
-from tunedprior.kernels.box_means import box_sample
+from tunedprior.kernels.box_means import draw_box_sample
 from tunedprior.kernels.features.certificate import OPEN_REACH
 from tunedprior.machines.fit import AlphaFit, Fit
-from tunedprior.machines.machine import gram_matrix
+from tunedprior.machines.machine import compute_gram_matrix
 from tunedprior.machines.streamed import FeatureFit, FeatureMap
-from tunedprior.numerics.linalg import cholesky_or_none, largest_inverse_eigenvalue
+from tunedprior.numerics.linalg import compute_largest_inverse_eigenvalue, try_cholesky
 
 #: The error of K^A₂(x, x) that is allowed, as a share of its mean over the box.
 ACCURACY = 1e-6
@@ -42,16 +42,16 @@ def solve_exactly(
     Raises:
         InputError: If neither can be shown to be accurate enough.
     """
-    fit = _by_features(kernel, points, y, lam)
+    fit = _solve_by_features(kernel, points, y, lam)
     if fit is not None:
-        return fit, fit.leave_one_out_error(points, y)
-    found = _by_alpha(kernel, points, y, lam) if len(points) <= MOST_ROWS else None
+        return fit, fit.compute_loo_error(points, y)
+    found = _solve_by_alpha(kernel, points, y, lam) if len(points) <= MOST_ROWS else None
     if found is not None:
         return found
-    raise refusal(kernel, len(points), lam)
+    raise make_accuracy_error(kernel, len(points), lam)
 
 
-def refusal(kernel: FreeKernel, rows: int, lam: float) -> InputError:
+def make_accuracy_error(kernel: FreeKernel, rows: int, lam: float) -> InputError:
     """What is said where the problem cannot be solved accurately enough."""
     fewer = f"{MOST_ROWS:,} rows or fewer" if rows > MOST_ROWS else "fewer rows (500 always have an α each)"
     return InputError(
@@ -63,38 +63,40 @@ def refusal(kernel: FreeKernel, rows: int, lam: float) -> InputError:
     )
 
 
-def _by_features(
+def _solve_by_features(
     kernel: FreeKernel, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam: float
 ) -> FeatureFit | None:
     """ŵ in a set of features that is complete enough; None if there is none."""
-    both = kernel.product(points)
-    trace = float(kernel.cross(both.rowwise(both), both.empty_product()).sum())
+    both = kernel.make_product(points)
+    trace = float(kernel.evaluate_matrix(both.multiply_rows(both), both.make_empty_product()).sum())
     for power in _POWERS:
-        features = FeatureMap.complete(kernel, points, _MOST_FEATURES, _SHARE * min(1.0, lam / trace) ** power)
+        features = FeatureMap.from_complete_features(
+            kernel, points, _MOST_FEATURES, _SHARE * min(1.0, lam / trace) ** power
+        )
         if features.missing >= 1:
             break
-        fit = FeatureFit.by_rows(features, points, y, lam)
+        fit = FeatureFit.fit_by_rows(features, points, y, lam)
         alpha = float((y - fit(points)).norm()) / lam
         truncated = features.missing * trace * alpha / (2 * sqrt(lam))
         # A factorisation is that of rows with an error relative to each column.
         columns, left = fit.factor.norm(dim=1), sqrt(fit.signal * lam * len(y))
-        inverse = largest_inverse_eigenvalue(fit.factor)
+        inverse = compute_largest_inverse_eigenvalue(fit.factor)
         rounded = float((columns * fit.weights).norm()) * sqrt(inverse) + float(columns.norm()) * left * inverse
         missed = features.missing * trace * alpha**2
-        if _is_right(features, fit.weights, truncated + _ROUNDING * rounded, missed):
+        if _is_accurate(features, fit.weights, truncated + _ROUNDING * rounded, missed):
             return fit
         if len(features) == _MOST_FEATURES:
             break
     return None
 
 
-def _by_alpha(
+def _solve_by_alpha(
     kernel: FreeKernel, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam: float
 ) -> tuple[AlphaFit, float] | None:
     """α for each row, refined, and the leave-one-out error; None if it is not accurate enough."""
-    ridged = gram_matrix(kernel, points)
+    ridged = compute_gram_matrix(kernel, points)
     ridged.diagonal().add_(lam)
-    factor = cholesky_or_none(ridged)
+    factor = try_cholesky(ridged)
     if factor is None:
         return None
     alpha, error = torch.zeros_like(y), float("inf")
@@ -102,18 +104,18 @@ def _by_alpha(
         left = y - ridged @ alpha
         step = torch.cholesky_solve(left[:, None], factor)[:, 0]
         alpha, error = alpha + step, sqrt(abs(float(step @ (left - lam * step))))  # √(stepᵀ K_A step)
-    largest = FeatureMap.of(kernel, points, _MOST_FEATURES)
-    weights = torch.stack([phi @ some for phi, some in largest.blocks(points, alpha)]).sum(0)
-    if not _is_right(largest, weights, _UNSEEN * error, 0.0):
+    largest = FeatureMap.from_largest_features(kernel, points, _MOST_FEATURES)
+    weights = torch.stack([phi @ some for phi, some in largest.iterate_blocks(points, alpha)]).sum(0)
+    if not _is_accurate(largest, weights, _UNSEEN * error, 0.0):
         return None
     residuals = alpha / torch.cholesky_inverse(factor).diagonal()
     return AlphaFit(kernel, points, alpha, lam), float(residuals.square().mean())
 
 
-def _is_right(features: FeatureMap, weights: Float[Tensor, " p"], error: float, missed: float) -> bool:
+def _is_accurate(features: FeatureMap, weights: Float[Tensor, " p"], error: float, missed: float) -> bool:
     """Whether an error of ŵ, and what features left out add to a variance, are small beside the mean variance."""
     reach = OPEN_REACH if features.kernel.open_domain else 1.0
-    sample = features.kernel.product(box_sample(features.features.indices.shape[1], reach).to(weights))
-    variances = weights.square() @ features.features.all(sample).square()
+    sample = features.kernel.make_product(draw_box_sample(features.features.indices.shape[1], reach).to(weights))
+    variances = weights.square() @ features.features.evaluate_all(sample).square()
     mean = float(variances.mean())
     return 2 * error * sqrt(mean) + error**2 + missed <= ACCURACY * mean

@@ -13,11 +13,11 @@ from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
-from tunedprior.checks import Numbers, positive, refuse_other_types, shown
+from tunedprior.checks import Numbers, check_positive, format_value, refuse_other_types
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.machines.least_squares import LeastSquares, leave_one_out_residuals
-from tunedprior.machines.machine import Machine, gram_matrix
+from tunedprior.machines.least_squares import LeastSquares, compute_loo_residuals
+from tunedprior.machines.machine import Machine, compute_gram_matrix
 from tunedprior.numerics.linalg import cholesky
 
 #: Search interval of the kernel's parameter, for inputs in [-1, 1].
@@ -44,10 +44,10 @@ class Selection:
 def refuse_other_bounds(lam_bounds: Any) -> None:
     """An `InputError` for anything but two numbers above 0, the lower one first."""
     if not isinstance(lam_bounds, Sequence | np.ndarray) or isinstance(lam_bounds, str) or len(lam_bounds) != 2:
-        raise InputError(f"lam_bounds must be (low, high), such as (0.01, 10.0); got {shown(lam_bounds)}.")
-    low, high = (positive(bound, "Each of lam_bounds") for bound in lam_bounds)
+        raise InputError(f"lam_bounds must be (low, high), such as (0.01, 10.0); got {format_value(lam_bounds)}.")
+    low, high = (check_positive(bound, "Each of lam_bounds") for bound in lam_bounds)
     if low > high:
-        raise InputError(f"lam_bounds must be (low, high), the lower one first; got {shown(lam_bounds)}.")
+        raise InputError(f"lam_bounds must be (low, high), the lower one first; got {format_value(lam_bounds)}.")
 
 
 @dataclass(frozen=True, order=True)
@@ -94,7 +94,7 @@ def select(
     X, y = machine.check(kernel, X, y)
     like = X
     X, y = X.detach().cpu().double(), y.detach().cpu().double()
-    template = _template(kernel, X, ard)
+    template = _make_template(kernel, X, ard)
     if isinstance(machine, LeastSquares):
         found = _select_by_gradient(template, X, y, ard, lam_bounds or LEAST_SQUARES_LAMBDAS, seed)
     else:
@@ -110,7 +110,7 @@ def select(
     return replace(found, kernel=found.kernel.to(like))
 
 
-def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKernel:
+def _make_template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKernel:
     if not ard:
         copied: FreeKernel = deepcopy(kernel).to(X)
         return copied
@@ -118,7 +118,7 @@ def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKer
         raise InputError(
             f"ard=True needs a kernel with one length-scale per input, SquaredExponential; got {type(kernel).__name__}."
         )
-    low, high = _bounds(kernel)
+    low, high = _get_parameter_bounds(kernel)
     spread: FreeKernel = SquaredExponential(
         torch.full((kernel.select_columns(X).shape[1],), float(np.sqrt(low * high))),
         active_dims=kernel.active_dims,
@@ -128,7 +128,7 @@ def _template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> FreeKer
     return spread
 
 
-def _bounds(kernel: FreeKernel) -> tuple[float, float]:
+def _get_parameter_bounds(kernel: FreeKernel) -> tuple[float, float]:
     """Search interval of the tuned parameter: `PARAMETER_BOUNDS`, inside the kernel's own constraint."""
     low, high = PARAMETER_BOUNDS[str(kernel.tuned_parameter)]
     constraint = getattr(kernel, f"raw_{kernel.tuned_parameter}_constraint")
@@ -136,27 +136,27 @@ def _bounds(kernel: FreeKernel) -> tuple[float, float]:
     return max(low, float(constraint.lower_bound) * edge), min(high, float(constraint.upper_bound) / edge)
 
 
-def _with_parameter(template: FreeKernel, value: float) -> FreeKernel:
+def _copy_with_parameter(template: FreeKernel, value: float) -> FreeKernel:
     """A copy of the template whose tuned parameter has `value` as its geometric mean, and the template's ARD ratios."""
     kernel = deepcopy(template)
     if kernel.tuned_parameter is not None:
         current = getattr(kernel, kernel.tuned_parameter).detach()
         shaped = value * current / current.log().mean().exp()
-        setattr(kernel, kernel.tuned_parameter, shaped.clamp(*_bounds(kernel)))
+        setattr(kernel, kernel.tuned_parameter, shaped.clamp(*_get_parameter_bounds(kernel)))
     return kernel
 
 
-def _parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]:
+def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]:
     if template.tuned_parameter is None:
         return np.ones(1)
-    return np.geomspace(*_bounds(template), points)
+    return np.geomspace(*_get_parameter_bounds(template), points)
 
 
-def _score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
+def _compute_score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
     """The machine's leave-one-out error; infinite where it cannot be trained, which must not end the search."""
     try:
-        squares = float(LeastSquares(machine.lam).leave_one_out_losses(gram, y).mean())
-        own = squares if isinstance(machine, LeastSquares) else float(machine.leave_one_out_losses(gram, y).mean())
+        squares = float(LeastSquares(machine.lam).compute_loo_losses(gram, y).mean())
+        own = squares if isinstance(machine, LeastSquares) else float(machine.compute_loo_losses(gram, y).mean())
     except (FactorisationError, ConvergenceError):
         own = squares = np.inf
     return _Score(own, squares) if np.isfinite(own) and np.isfinite(squares) else _Score(np.inf, np.inf)
@@ -165,7 +165,7 @@ def _score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"])
 Candidate = tuple[_Score, float, float]  # score, kernel parameter, λ
 
 
-def _scored_grid(
+def _score_grid(
     machine: Machine,
     template: FreeKernel,
     X: Float[Tensor, "n d"],
@@ -176,8 +176,8 @@ def _scored_grid(
     """Every combination of parameter and λ with its score, best first; larger parameter and λ first in a tie."""
     scored = []
     for parameter in parameters[::-1]:
-        gram = gram_matrix(_with_parameter(template, parameter), X)
-        scored += [(_score(replace(machine, lam=lam), gram, y), parameter, lam) for lam in lams[::-1]]
+        gram = compute_gram_matrix(_copy_with_parameter(template, parameter), X)
+        scored += [(_compute_score(replace(machine, lam=lam), gram, y), parameter, lam) for lam in lams[::-1]]
     return sorted(scored, key=lambda candidate: candidate[0])
 
 
@@ -189,17 +189,17 @@ def _select_by_zooming(
     lam_bounds: tuple[float, float],
 ) -> Selection:
     parameter_points, lam_points = _SUPPORT_VECTOR_GRID
-    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
-    best = _scored_grid(machine, template, X, y, parameters, lams)[0]
+    parameters, lams = _make_parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
+    best = _score_grid(machine, template, X, y, parameters, lams)[0]
     for _ in range(_ZOOMS):
-        parameters = _between_neighbours(best[1], parameters)
-        lams = _between_neighbours(best[2], lams)
-        best = min(best, _scored_grid(machine, template, X, y, parameters, lams)[0], key=lambda found: found[0])
+        parameters = _refine_grid(best[1], parameters)
+        lams = _refine_grid(best[2], lams)
+        best = min(best, _score_grid(machine, template, X, y, parameters, lams)[0], key=lambda found: found[0])
     score, parameter, lam = best
-    return Selection(replace(machine, lam=lam), _with_parameter(template, parameter), score.error)
+    return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score.error)
 
 
-def _between_neighbours(centre: float, grid: Float64[ndarray, " k"]) -> Float64[ndarray, " j"]:
+def _refine_grid(centre: float, grid: Float64[ndarray, " k"]) -> Float64[ndarray, " j"]:
     """The centre and the (geometric) half-way points to its neighbours in the grid, within the grid."""
     if len(grid) == 1:
         return grid
@@ -216,19 +216,19 @@ def _select_by_gradient(
     seed: int,
 ) -> Selection:
     parameter_points, lam_points = _LEAST_SQUARES_GRID
-    parameters, lams = _parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
-    grid = _scored_grid(LeastSquares(1.0), template, X, y, parameters, lams)
+    parameters, lams = _make_parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
+    grid = _score_grid(LeastSquares(1.0), template, X, y, parameters, lams)
     score, parameter, lam = grid[0]
-    best = Selection(LeastSquares(lam), _with_parameter(template, parameter), score.error)
+    best = Selection(LeastSquares(lam), _copy_with_parameter(template, parameter), score.error)
     random = np.random.default_rng(seed)
     for _, parameter, lam in grid[:_GRADIENT_STARTS]:
-        start = _with_parameter(template, parameter)
+        start = _copy_with_parameter(template, parameter)
         starts = [start]
         if ard:  # equal length-scales are a saddle whenever inputs could swap roles
             scattered = deepcopy(start)
             lengthscale = start.lengthscale.detach()
             factors = np.exp(0.5 * random.standard_normal(lengthscale.shape))
-            scattered.lengthscale = (lengthscale * torch.as_tensor(factors)).clamp(*_bounds(start))
+            scattered.lengthscale = (lengthscale * torch.as_tensor(factors)).clamp(*_get_parameter_bounds(start))
             starts.append(scattered)
         for kernel in starts:
             found = _descend(kernel, lam, lam_bounds, X, y)
@@ -250,34 +250,34 @@ def _descend(
     if kernel.tuned_parameter is not None:
         name = f"raw_{kernel.tuned_parameter}"
         raw = getattr(kernel, name)
-        edges = torch.tensor(_bounds(kernel)).to(raw)
+        edges = torch.tensor(_get_parameter_bounds(kernel)).to(raw)
         low, high = getattr(kernel, f"{name}_constraint").inverse_transform(edges).tolist()
         bounds = [(low, high)] * raw.numel()
     log_lam = torch.tensor(np.log(lam), requires_grad=True)
     bounds.append(tuple(np.log(lam_bounds).tolist()))
     variables = [log_lam] if raw is None else [raw, log_lam]
 
-    def put(theta: Float64[ndarray, " k"]) -> None:
+    def set_variables(theta: Float64[ndarray, " k"]) -> None:
         values = torch.as_tensor(theta)
         with torch.no_grad():
             log_lam.copy_(values[-1])
             if raw is not None:
                 raw.copy_(values[:-1].view_as(raw))
 
-    def error_and_gradient(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
-        put(theta)
+    def evaluate_error_and_gradient(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+        set_variables(theta)
         gram = kernel(X).to_dense() + log_lam.exp() * torch.eye(len(X)).to(X)
-        error = (leave_one_out_residuals(cholesky(gram), y) ** 2).mean()
+        error = (compute_loo_residuals(cholesky(gram), y) ** 2).mean()
         gradients = torch.autograd.grad(error, variables)
         return error.item(), torch.cat([gradient.flatten() for gradient in gradients]).numpy()
 
     start = torch.cat([variable.detach().flatten() for variable in variables]).numpy().copy()
     try:
         found = minimize(
-            error_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}
+            evaluate_error_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}
         )
     except FactorisationError:  # a step overflowed: the result of the grid stands
         return Selection(LeastSquares(lam), kernel, np.inf)
-    put(found.x)
+    set_variables(found.x)
     error = float(found.fun) if np.isfinite(found.fun) else np.inf
     return Selection(LeastSquares(float(log_lam.detach().exp())), kernel, error)

@@ -10,12 +10,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.kernels import FreeKernel
-from tunedprior.kernels.features.certificate import complete_features, largest_features
+from tunedprior.kernels.features.certificate import select_complete_features, select_largest_features
 from tunedprior.kernels.features.explicit import Features
 from tunedprior.machines.fit import LAMBDAS
-from tunedprior.numerics.evidence import profile_log_evidence
-from tunedprior.numerics.isolation import computing
-from tunedprior.numerics.linalg import cholesky, triangle_with_rows
+from tunedprior.numerics.evidence import compute_profile_log_evidence
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.numerics.linalg import append_qr_rows, cholesky
 
 # Entries of Φ held at once: a row block of it has to stay in memory, the whole of it never does.
 _ENTRIES = {"cpu": 2**21, "cuda": 2**28}
@@ -44,32 +44,34 @@ class FeatureMap:
     missing: float
 
     @classmethod
-    def of(cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int) -> "FeatureMap":
+    def from_largest_features(cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int) -> "FeatureMap":
         """The map of at most `most` features, those with the largest mean square over (a sample of) the rows."""
-        sample = kernel.product(_some_rows(points, _SAMPLE))
-        return cls._selected(kernel, points, *largest_features(kernel, sample, most, _NEGLIGIBLE))
+        sample = kernel.make_product(_draw_rows(points, _SAMPLE))
+        return cls._from_indices(kernel, points, *select_largest_features(kernel, sample, most, _NEGLIGIBLE))
 
     @classmethod
-    def complete(cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int, negligible: float) -> "FeatureMap":
+    def from_complete_features(
+        cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int, negligible: float
+    ) -> "FeatureMap":
         """The map of the features that all but a negligible share of the trace needs, `most` at most; see `missing`."""
-        sample = kernel.product(_some_rows(points, _LARGE_SAMPLE))
-        return cls._selected(kernel, points, *complete_features(kernel, sample, most, negligible))
+        sample = kernel.make_product(_draw_rows(points, _LARGE_SAMPLE))
+        return cls._from_indices(kernel, points, *select_complete_features(kernel, sample, most, negligible))
 
     @classmethod
-    def _selected(
+    def _from_indices(
         cls, kernel: FreeKernel, points: Float[Tensor, "n d"], indices: Int[Tensor, "p d"], missing: float
     ) -> "FeatureMap":
         features = Features(indices)
-        return cls(kernel, features, kernel.weights_at(features.indices).to(points), missing)
+        return cls(kernel, features, kernel.compute_weights_at(features.indices).to(points), missing)
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def __call__(self, points: Float[Tensor, "n d"]) -> Float[Tensor, "p n"]:
         """φ_i of every row."""
-        return self.features.all(self.kernel.product(points)).mul_(self.weights[:, None])
+        return self.features.evaluate_all(self.kernel.make_product(points)).mul_(self.weights[:, None])
 
-    def blocks(
+    def iterate_blocks(
         self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]
     ) -> Iterator[tuple[Float[Tensor, "p b"], Float[Tensor, " b"]]]:
         """φ and y of all rows, in blocks of rows that fit into memory."""
@@ -78,7 +80,7 @@ class FeatureMap:
             yield self(some), responses
 
 
-def _some_rows(points: Float[Tensor, "n d"], most: int) -> Float[Tensor, "k d"]:
+def _draw_rows(points: Float[Tensor, "n d"], most: int) -> Float[Tensor, "k d"]:
     """All rows, or a random choice of so many with a fixed seed."""
     if len(points) <= most:
         return points
@@ -94,28 +96,30 @@ class NormalEquations:
     in any place and in any order, `merge` into those of all.
     """
 
-    map: FeatureMap
+    feature_map: FeatureMap
     gram: Float[Tensor, "p p"]
     moment: Float[Tensor, " p"]
     square: float
     count: int
 
     @classmethod
-    def of(cls, feature_map: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
+    def from_rows(
+        cls, feature_map: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]
+    ) -> "NormalEquations":
         """The normal equations of these rows, in one pass over them."""
         size = len(feature_map)
         gram, moment = points.new_zeros(size, size), points.new_zeros(size)
-        with computing(parallel=len(points) >= _MANY_ROWS):
-            for phi, responses in feature_map.blocks(points, y):
+        with isolate_computation(parallel=len(points) >= _MANY_ROWS):
+            for phi, responses in feature_map.iterate_blocks(points, y):
                 for start in range(0, size, _BLOCK):
                     gram[start : start + _BLOCK, start:].addmm_(phi[start : start + _BLOCK], phi[start:].mT)
                 moment += phi @ responses
         gram = gram.triu() + gram.triu(1).mT
         return cls(feature_map, gram, moment, float(y @ y), len(y))
 
-    def add(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
+    def add_rows(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
         """The same with some more rows."""
-        return self.merge(NormalEquations.of(self.map, points, y))
+        return self.merge(NormalEquations.from_rows(self.feature_map, points, y))
 
     def merge(self, other: "NormalEquations") -> "NormalEquations":
         """Those of the rows of both, in the same features."""
@@ -132,16 +136,16 @@ class NormalEquations:
         factor = cholesky(self.gram + lam * torch.eye(len(self.gram)).to(self.gram))
         weights = torch.cholesky_solve(self.moment[:, None], factor)[:, 0]
         signal = (self.square - float(self.moment @ weights)) / (lam * self.count)
-        return FeatureFit(self.map, weights, factor, lam, signal)
+        return FeatureFit(self.feature_map, weights, factor, lam, signal)
 
-    def log_evidence(self, lam: float) -> float:
+    def compute_log_evidence(self, lam: float) -> float:
         """max over the amplitude of log p(y | λ) = -½ log|R| - n/2 log yᵀR⁻¹y + const, with R = ΦΦᵀ + λI.
 
         |R| = |ΦᵀΦ + λI| λ^{n-p} and yᵀR⁻¹y = (yᵀy - yᵀΦŵ)/λ.
         """
         fit = self.solve(lam)
         determinant = 2 * float(fit.factor.diagonal().log().sum()) + (self.count - len(self.moment)) * log(lam)
-        return profile_log_evidence(determinant, fit.signal * self.count, self.count)
+        return compute_profile_log_evidence(determinant, fit.signal * self.count, self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,20 +160,22 @@ class FeatureFit:
         signal: s_f² = yᵀ(ΦΦᵀ + λI)⁻¹y/n.
     """
 
-    map: FeatureMap
+    feature_map: FeatureMap
     weights: Float[Tensor, " p"]
     factor: Float[Tensor, "p p"]
     lam: float
     signal: float
 
     @classmethod
-    def by_evidence(cls, features: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "FeatureFit":
+    def fit_by_evidence(
+        cls, features: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]
+    ) -> "FeatureFit":
         """Ridge regression in these features; λ maximises the marginal likelihood (profiled amplitude)."""
-        equations = NormalEquations.of(features, points, y)
-        return equations.solve(float(max(LAMBDAS, key=equations.log_evidence)))
+        equations = NormalEquations.from_rows(features, points, y)
+        return equations.solve(float(max(LAMBDAS, key=equations.compute_log_evidence)))
 
     @classmethod
-    def by_rows(
+    def fit_by_rows(
         cls, features: FeatureMap, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam: float
     ) -> "FeatureFit":
         """argmin ‖y - Φw‖² + λ‖w‖², from the rows of [Φ; √λ I] themselves.
@@ -181,9 +187,9 @@ class FeatureFit:
         triangle = sqrt(lam) * torch.eye(size + 1).to(points)
         triangle[size, size] = 0.0  # the last column is y
         rows = 2 * max(size, _BLOCK)
-        with computing(parallel=len(points) >= _MANY_ROWS):
+        with isolate_computation(parallel=len(points) >= _MANY_ROWS):
             for some, responses in zip(points.split(rows), y.split(rows), strict=True):
-                triangle = triangle_with_rows(triangle, torch.cat([features(some), responses[None]]).mT)
+                triangle = append_qr_rows(triangle, torch.cat([features(some), responses[None]]).mT)
         root, right = triangle[:size, :size], triangle[:size, size:]
         weights = torch.linalg.solve_triangular(root, right, upper=True)[:, 0]
         return cls(features, weights, root.mT.contiguous(), lam, float(triangle[size, size]) ** 2 / (lam * len(y)))
@@ -191,62 +197,62 @@ class FeatureFit:
     @property
     def kernel(self) -> FreeKernel:
         """The free kernel K_m, its parameters fixed."""
-        return self.map.kernel
+        return self.feature_map.kernel
 
     def to(self, device: str) -> "FeatureFit":
         """The fit on another device."""
         where = replace(
-            self.map,
-            kernel=deepcopy(self.map.kernel).to(device),
-            features=deepcopy(self.map.features).to(device),
-            weights=self.map.weights.to(device),
+            self.feature_map,
+            kernel=deepcopy(self.feature_map.kernel).to(device),
+            features=deepcopy(self.feature_map.features).to(device),
+            weights=self.feature_map.weights.to(device),
         )
-        return replace(self, map=where, weights=self.weights.to(device), factor=self.factor.to(device))
+        return replace(self, feature_map=where, weights=self.weights.to(device), factor=self.factor.to(device))
 
     def __call__(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
         """g at each row of x."""
         nothing = x.new_zeros(len(x))
-        return torch.cat([self.weights @ phi for phi, _ in self.map.blocks(x, nothing)])
+        return torch.cat([self.weights @ phi for phi, _ in self.feature_map.iterate_blocks(x, nothing)])
 
-    def determined(self) -> Float[Tensor, "p p"]:
+    def compute_determined_matrix(self) -> Float[Tensor, "p p"]:
         """Q = (ΦᵀΦ + λI)⁻¹ΦᵀΦ = I - λ(ΦᵀΦ + λI)⁻¹: near 1 in directions that the data determines, 0 in all others."""
         inverse = torch.cholesky_inverse(self.factor)
         return torch.eye(len(inverse)).to(inverse) - self.lam * inverse
 
-    def undetermined(self) -> Float[Tensor, " p"]:
+    def compute_undetermined_shares(self) -> Float[Tensor, " p"]:
         """var(w_i | A)/s_f² = λ [(ΦᵀΦ + λI)⁻¹]_ii: near 0 for weights that the data determines, 1 for all others."""
         return self.lam * torch.cholesky_inverse(self.factor).diagonal()
 
-    def error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
+    def compute_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
         """The mean squared residual on rows that were not trained on."""
         return float((y - self(points)).square().mean())
 
-    def leave_one_out_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
+    def compute_loo_error(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> float:
         """(1/n) Σ_j ((y_j - g(a_j))/(1 - h_j))² with h_j = φ(a_j)ᵀ(ΦᵀΦ + λI)⁻¹φ(a_j), for the rows trained on.
 
         The summands are the squared leave-one-out residuals. It takes a second pass over the rows; of a random choice
         of them it is an estimate.
         """
         total = 0.0
-        with computing(parallel=len(points) >= _MANY_ROWS):
-            for phi, responses in self.map.blocks(points, y):
+        with isolate_computation(parallel=len(points) >= _MANY_ROWS):
+            for phi, responses in self.feature_map.iterate_blocks(points, y):
                 residual = responses - self.weights @ phi
                 leverage = torch.linalg.solve_triangular(self.factor, phi, upper=False).square().sum(0)
                 total += float((residual / (1 - leverage)).square().sum())
         return total / len(y)
 
-    def arrays(self) -> dict[str, Tensor]:
+    def to_arrays(self) -> dict[str, Tensor]:
         """The fit as tensors to be saved, for `from_arrays`."""
         return {
-            "indices": self.map.features.indices,
+            "indices": self.feature_map.features.indices,
             "weights": self.weights,
             "factor": self.factor,
-            "signal_and_missing": torch.tensor([self.signal, self.map.missing], dtype=torch.float64),
+            "signal_and_missing": torch.tensor([self.signal, self.feature_map.missing], dtype=torch.float64),
         }
 
     @classmethod
     def from_arrays(cls, kernel: FreeKernel, lam: float, arrays: Mapping[str, Tensor]) -> "FeatureFit":
         """The fit that these tensors, of its method `arrays`, were saved from."""
         features, (signal, missing) = Features(arrays["indices"]), arrays["signal_and_missing"].tolist()
-        feature_map = FeatureMap(kernel, features, kernel.weights_at(features.indices), missing)
+        feature_map = FeatureMap(kernel, features, kernel.compute_weights_at(features.indices), missing)
         return cls(feature_map, arrays["weights"], arrays["factor"], lam, signal)

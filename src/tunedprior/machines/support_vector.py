@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.checks import Numbers, flag, labels
+from tunedprior.checks import Numbers, check_flag, check_labels
 from tunedprior.errors import ConvergenceError, InputError
 from tunedprior.machines.box_qp import solve_box_qp
 from tunedprior.machines.machine import Machine
@@ -30,27 +30,27 @@ class _SupportVectorMachine(Machine):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "bias", flag(self.bias, "bias"))
+        object.__setattr__(self, "bias", check_flag(self.bias, "bias"))
 
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
         """α and the bias, from the Gram matrix of K₂."""
-        alpha, bias = self._solve(*_as_arrays(gram, y))
+        alpha, bias = self._solve(*_to_arrays(gram, y))
         return torch.as_tensor(alpha).to(y), bias
 
-    def leave_one_out(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def predict_loo(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """g₋ᵢ(x_i) for each row i, by exact refits without row i where it is a support vector.
 
         Dropping a row with α_i = 0 changes nothing, unless there is a bias that no free support vector determines.
         """
-        K, targets = _as_arrays(gram, y)
+        K, targets = _to_arrays(gram, y)
         alpha, bias = self._solve(K, targets)
         pinned = not self.bias or ((alpha != 0) & (np.abs(alpha) < (1 - 1e-6) / self.lam)).any()
         rows = np.flatnonzero(alpha) if pinned else np.arange(len(targets))
         predictions = K @ alpha + bias
-        predictions[rows] = self._refits(K, targets, alpha, rows)
+        predictions[rows] = self._predict_by_refits(K, targets, alpha, rows)
         return torch.as_tensor(predictions).to(y)
 
-    def _refits(
+    def _predict_by_refits(
         self,
         K: Float64[ndarray, "n n"],
         y: Float64[ndarray, " n"],
@@ -86,26 +86,26 @@ class SupportVectorClassifier(_SupportVectorMachine):
     def check(self, kernel: Kernel, X: Numbers, y: Numbers) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
         """X and y as tensors; an `InputError` if the machine cannot be trained on them, as where y is not ±1."""
         X, y = super().check(kernel, X, y)
-        return X, labels(y)
+        return X, check_labels(y)
 
-    def leave_one_out_losses(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def compute_loo_losses(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """1 for each row i where y_i g₋ᵢ(x_i) ≤ 0, else 0.
 
         Without a bias y_i g(x_i) - |α_i| K_ii ≤ y_i g₋ᵢ(x_i) ≤ y_i g(x_i) (Jaakkola and Haussler 1999): a row whose
         bounds have the same sign needs no refit.
         """
         if self.bias:
-            return super().leave_one_out_losses(gram, y)
-        K, labels = _as_arrays(gram, y)
+            return super().compute_loo_losses(gram, y)
+        K, labels = _to_arrays(gram, y)
         alpha, _ = self._solve(K, labels)
         upper = labels * (K @ alpha)
         lower = upper - np.abs(alpha) * np.diag(K)
         unsettled = np.flatnonzero((upper > 0) & (lower <= 0))
         wrong = upper <= 0
-        wrong[unsettled] = labels[unsettled] * self._refits(K, labels, alpha, unsettled) <= 0
+        wrong[unsettled] = labels[unsettled] * self._predict_by_refits(K, labels, alpha, unsettled) <= 0
         return torch.as_tensor(wrong).to(y)
 
-    def loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    def compute_loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
         """1 where the prediction has the wrong sign or is 0, else 0."""
         return (y * predictions <= 0).to(y)
 
@@ -122,7 +122,7 @@ class SupportVectorClassifier(_SupportVectorMachine):
             return y * beta, 0.0
         if (y == y[0]).all():  # a leave-one-out refit may see one class only; g = ±1 costs nothing
             return np.zeros(len(y)), float(y[0])
-        return _libsvm("SVC", K, y, C=1 / self.lam)
+        return _solve_libsvm("SVC", K, y, C=1 / self.lam)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class SupportVectorRegressor(_SupportVectorMachine):
         start: Float64[ndarray, " n"] | None = None,
     ) -> tuple[Float64[ndarray, " n"], float]:
         if self.bias:
-            return _libsvm("SVR", K, y, C=1 / self.lam, epsilon=self.epsilon)
+            return _solve_libsvm("SVR", K, y, C=1 / self.lam, epsilon=self.epsilon)
         # |α| is smooth in its positive and negative parts: α = u - v with 0 ≤ u, v ≤ 1/λ.
         parts = solve_box_qp(
             np.block([[K, -K], [-K, K]]),
@@ -157,7 +157,7 @@ class SupportVectorRegressor(_SupportVectorMachine):
         return parts[: len(y)] - parts[len(y) :], 0.0
 
 
-def _libsvm(
+def _solve_libsvm(
     name: str, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"], **options: float
 ) -> tuple[Float64[ndarray, " n"], float]:
     # Only here: most users never train a support vector machine, and all would wait for the import.
@@ -180,7 +180,7 @@ def _libsvm(
     return alpha, float(machine.intercept_[0])
 
 
-def _as_arrays(
+def _to_arrays(
     gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]
 ) -> tuple[Float64[ndarray, "n n"], Float64[ndarray, " n"]]:
     if not torch.isfinite(gram).all():

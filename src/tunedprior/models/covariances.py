@@ -34,7 +34,7 @@ class KernelInputs(InputTransform, torch.nn.Module):
     def transform(self, X: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n d"]:
         """Inputs between `low` and `high`."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        return middle + half * self.box.inputs(X)
+        return middle + half * self.box.to_kernel_inputs(X)
 
 
 class UnitMeanVariance(Kernel):
@@ -75,10 +75,10 @@ def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
 
 
 @runtime_checkable
-class KnowsItsRounding(Protocol):
+class HasRoundingBound(Protocol):
     """A kernel that is exact but for rounding, and knows how large that may be."""
 
-    def rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
+    def bound_rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
         """Upper bound on the rounding error of K(x, x)."""
         ...
 
@@ -91,43 +91,43 @@ class UnitDiagonal(Kernel):
     prior stays certain of zero, or nearly so.
 
     Args:
-        kernel: K, a kernel that also is `KnowsItsRounding`, as `FixedReweighted` summed over pairs of rows.
+        kernel: K, a kernel that also is `HasRoundingBound`, as `FixedReweightedKernel` summed over pairs of rows.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
-        refuse_other_types(kernel, KnowsItsRounding, "kernel", "one that is exact but for rounding, FixedReweighted")
+        refuse_other_types(kernel, HasRoundingBound, "kernel", "one that is exact but for rounding, FixedReweighted")
         self.base = kernel
 
     def forward(
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"], diag: bool = False, **params: Any
     ) -> Float[Tensor, "..."]:
         """The scaled matrix, or its diagonal."""
-        left, right = self._scale(x1, **params), self._scale(x2, **params)
+        left, right = self._compute_scale(x1, **params), self._compute_scale(x2, **params)
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params)
         # One after the other: both together may overflow.
         return matrix * left * right if diag else matrix * left[..., :, None] * right[..., None, :]
 
-    def _scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
+    def _compute_scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
         """1/√K(x, x). A batch of candidates repeats the training points for each; they are computed once."""
         if x.requires_grad:
-            return self._of_different(x, **params)
+            return self._compute_distinct_scale(x, **params)
         points, place = x.flatten(0, -2).unique(dim=0, return_inverse=True)
-        return self._of_different(points, **params)[place].reshape(x.shape[:-1])
+        return self._compute_distinct_scale(points, **params)[place].reshape(x.shape[:-1])
 
-    def _of_different(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
+    def _compute_distinct_scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
         variance: Tensor = self.base.forward(x, x, diag=True, **params)
         with torch.no_grad():
-            least = (_LEAST_DIGITS * self.base.rounding_error(x)).clamp_min(torch.finfo(variance.dtype).tiny)
+            least = (_LEAST_DIGITS * self.base.bound_rounding_error(x)).clamp_min(torch.finfo(variance.dtype).tiny)
         return torch.maximum(variance, least).rsqrt()
 
 
-def with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
+def standardise_with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
     """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
-    return amplified(UnitMeanVariance(kernel, mean_variance))
+    return add_amplitude(UnitMeanVariance(kernel, mean_variance))
 
 
-def amplified(kernel: Kernel, batch_shape: tuple[int, ...] = ()) -> ScaleKernel:
+def add_amplitude(kernel: Kernel, batch_shape: tuple[int, ...] = ()) -> ScaleKernel:
     """σ_f² K(x, x') with an amplitude σ_f to fit, one for each member of a batch."""
     return ScaleKernel(
         kernel,

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from tunedprior.checks import warn
 from tunedprior.errors import FittingWarning, JitterWarning
-from tunedprior.numerics.isolation import ENDED_EARLY, quietly
-from tunedprior.numerics.linalg import jitter_of
+from tunedprior.numerics.isolation import ENDED_EARLY, silence_warnings
+from tunedprior.numerics.linalg import compute_jitter
 from tunedprior.problem.observations import Observations
 
 #: Known noise counts as this share of the results' variance at least, but for a process as printed: with less,
@@ -31,7 +31,7 @@ LEAST_NOISE = 2e-6
 ModelT = TypeVar("ModelT", bound=GPyTorchModel)
 
 
-class _NoiseAsItIs(FixedGaussianNoise):
+class _UnclampedNoise(FixedGaussianNoise):
     """GPyTorch's fixed noise, without its floor of 1e-6."""
 
     def __init__(self, noise: Float[Tensor, " n"]) -> None:
@@ -39,25 +39,25 @@ class _NoiseAsItIs(FixedGaussianNoise):
         self.noise = noise
 
 
-class KnownNoise(FixedNoiseGaussianLikelihood):
+class KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
     """Gaussian noise whose variance is known for each observation, and taken as it is, however small."""
 
     def __init__(self, noise: Float[Tensor, " n"]) -> None:
         super().__init__(torch.ones_like(noise))
-        self.noise_covar = _NoiseAsItIs(noise)
+        self.noise_covar = _UnclampedNoise(noise)
 
-    def get_fantasy_likelihood(self, **kwargs: Any) -> "KnownNoise":
+    def get_fantasy_likelihood(self, **kwargs: Any) -> "KnownNoiseLikelihood":
         """The same for more observations, whose noise is given as `noise`."""
         more: Tensor = kwargs["noise"]
-        return KnownNoise(torch.cat([self.noise.expand(*more.shape[:-1], -1), more], -1))
+        return KnownNoiseLikelihood(torch.cat([self.noise.expand(*more.shape[:-1], -1), more], -1))
 
 
-def known_noise(observations: Observations) -> Float[Tensor, "n 1"] | None:
+def compute_known_noise(observations: Observations) -> Float[Tensor, "n 1"] | None:
     """The noise variance of each observation, where it is known: `LEAST_NOISE` or more, with a warning if it was less.
 
     An exact response is one with that little noise, without a warning.
     """
-    told, counted = observations.noise_variances(0.0), observations.noise_variances(LEAST_NOISE)
+    told, counted = observations.compute_noise_variances(0.0), observations.compute_noise_variances(LEAST_NOISE)
     if told is not None and bool(((told > 0) & (told < LEAST_NOISE)).any()):
         warn_of_little_noise()
     return counted
@@ -72,14 +72,14 @@ def warn_of_little_noise() -> None:
     )
 
 
-def fitted_process(
+def fit_process(
     observations: Observations, transform: InputTransform, covariance: Kernel | None = None
 ) -> SingleTaskGP:
     """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations."""
-    return fit(_process(observations, transform, covariance, known_noise(observations)))
+    return fit(_make_process(observations, transform, covariance, compute_known_noise(observations)))
 
 
-def process_as_it_is(
+def fit_unscaled_process(
     observations: Observations, transform: InputTransform, covariance: Kernel, mean: float
 ) -> SingleTaskGP:
     """The process with this prior mean and covariance, in the units of y; only noise that is not known is fitted.
@@ -90,26 +90,26 @@ def process_as_it_is(
     constant = ConstantMean()
     constant.constant.requires_grad_(False).fill_(mean)
     fixed: dict[str, Any] = {"mean_module": constant, "outcome_transform": None}
-    noise = observations.noise_variances(0.0)
+    noise = observations.compute_noise_variances(0.0)
     if noise is not None:
         with torch.no_grad():
-            inputs = transform.transform(observations.codes)
+            inputs = transform.transform(observations.X)
             matrix: Tensor = covariance(inputs).to_dense()
         matrix = matrix + torch.diag(noise[:, 0])
-        fixed["likelihood"] = KnownNoise(noise[:, 0] + jitter_of(matrix))
-    return fit(_process(observations, transform, covariance, None, **fixed))
+        fixed["likelihood"] = KnownNoiseLikelihood(noise[:, 0] + compute_jitter(matrix))
+    return fit(_make_process(observations, transform, covariance, None, **fixed))
 
 
-def _process(
+def _make_process(
     observations: Observations,
     transform: InputTransform,
     covariance: Kernel | None,
     noise: Float[Tensor, "n 1"] | None,
     **options: Any,
 ) -> SingleTaskGP:
-    with quietly(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
+    with silence_warnings(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
         return SingleTaskGP(
-            observations.codes, observations.y, noise, covar_module=covariance, input_transform=transform, **options
+            observations.X, observations.y, noise, covar_module=covariance, input_transform=transform, **options
         )
 
 
@@ -122,7 +122,7 @@ def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
         return model.eval()  # BoTorch would not know what to do without any
     options = None if max_steps is None else {"options": {"maxiter": max_steps}}
     # [-1, 1] is where free kernels live; BoTorch's settings, like its warnings, are those of the whole process.
-    with quietly(ENDED_EARLY), torch.enable_grad(), validate_input_scaling(False):
+    with silence_warnings(ENDED_EARLY), torch.enable_grad(), validate_input_scaling(False):
         try:
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model), optimizer_kwargs=options)
         except ModelFittingError as error:

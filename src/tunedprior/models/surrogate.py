@@ -29,7 +29,7 @@ class Surrogate(Protocol):
 class OpeningSurrogate(Protocol):
     """A surrogate that knows what to begin with, before the first result."""
 
-    def opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+    def evaluate_opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
         """How promising settings are: a row for each setting to begin with, possibly none."""
         ...
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tunedprior.numerics.squared_exponentials import squared_differences
+from tunedprior.numerics.squared_exponentials import compute_squared_differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Axes:
     unit: Float[Tensor, " d"]
 
     @classmethod
-    def numbers(cls, count: int) -> "Axes":
+    def make_numeric(cls, count: int) -> "Axes":
         """Numbers alone, in the kernel inputs' own units."""
         return cls(torch.arange(count), torch.ones(count, dtype=torch.float64))
 
@@ -37,11 +37,11 @@ class Axes:
         """Whether each kernel input is that of a number, and not one of a category's."""
         return torch.bincount(self.of_input)[self.of_input] == 1
 
-    def at_least(self, unit: float) -> "Axes":
+    def clamp_units(self, unit: float) -> "Axes":
         """The axes with units of at least this length."""
         return replace(self, unit=self.unit.clamp_min(unit))
 
-    def inputs(self, positions: Float[Tensor, "n g"]) -> Float[Tensor, "n d"]:
+    def to_kernel_inputs(self, positions: Float[Tensor, "n g"]) -> Float[Tensor, "n d"]:
         """Kernel inputs from one position in [-1, 1] for each parameter; a category's choices divide it evenly."""
         columns = []
         for axis in range(len(self)):
@@ -51,11 +51,11 @@ class Axes:
             columns.append(position if width == 1 else one_hot)
         return torch.cat(columns, dim=-1)
 
-    def squares(self, x1: Float[Tensor, "n d"], x2: Float[Tensor, "k d"]) -> Float[Tensor, "g n k"]:
+    def compute_squared_distances(self, x1: Float[Tensor, "n d"], x2: Float[Tensor, "k d"]) -> Float[Tensor, "g n k"]:
         """The squared distance along each parameter, in its unit, for all pairs of rows."""
-        each = squared_differences(x1 / self.unit, x2 / self.unit)
+        each = compute_squared_differences(x1 / self.unit, x2 / self.unit)
         return each.new_zeros(len(self), *each.shape[1:]).index_add_(0, self.of_input, each)
 
-    def lengthscales(self, lengths: Float[Tensor, "*batch g"]) -> Float[Tensor, "*batch d"]:
+    def expand_lengthscales(self, lengths: Float[Tensor, "*batch g"]) -> Float[Tensor, "*batch d"]:
         """One length-scale for each kernel input, from one for each parameter in its unit."""
         return lengths[..., self.of_input] * self.unit

@@ -6,12 +6,12 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 
-def chunks(length: int, size: int) -> Iterator[slice]:
+def iterate_chunks(length: int, size: int) -> Iterator[slice]:
     """0, …, length - 1 in slices of at most `size`."""
     return (slice(start, min(start + size, length)) for start in range(0, length, size))
 
 
-def recomputed(function: Callable[..., Tensor], *arguments: object) -> Tensor:
+def call_checkpointed(function: Callable[..., Tensor], *arguments: object) -> Tensor:
     """function(*arguments), checkpointed: the backward pass recomputes intermediates instead of storing them."""
     result: Tensor = checkpoint(function, *arguments, use_reentrant=False, preserve_rng_state=False)
     return result

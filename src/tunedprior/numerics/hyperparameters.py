@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.matern import matern_and_slope
-from tunedprior.numerics.squared_exponentials import exponentials
+from tunedprior.numerics.matern import compute_matern_and_slope
+from tunedprior.numerics.squared_exponentials import compute_squared_exponentials
 
 # Search intervals, for inputs in [-1, 1].
 _LENGTHSCALES = (0.05, 1e3)
@@ -40,14 +40,14 @@ class HyperPrior:
         smooth: Whether the kernel is squared exponential, and not Matérn-5/2.
     """
 
-    middle: Float[Tensor, " k"]
+    mean: Float[Tensor, " k"]
     covariance: Float[Tensor, "k k"]
     constant: float
     certainty: float
     smooth: bool = False
 
     @classmethod
-    def of(
+    def from_axis_count(
         cls,
         num_axes: int,
         *,
@@ -78,11 +78,11 @@ class HyperPrior:
         middle[-1], covariance[-1, -1] = noise[0], noise[1] ** 2
         return cls(middle, covariance, constant, certainty, smooth)
 
-    def with_noise(self, variance: float) -> "HyperPrior":
+    def fix_noise(self, variance: float) -> "HyperPrior":
         """The prior where the noise variance, relative to the amplitude, is known."""
-        middle, covariance = self.middle.clone(), self.covariance.clone()
+        middle, covariance = self.mean.clone(), self.covariance.clone()
         middle[-1], covariance[-1, -1] = log(min(max(variance, _NOISE[0]), _NOISE[1])), _FIXED**2
-        return replace(self, middle=middle, covariance=covariance)
+        return replace(self, mean=middle, covariance=covariance)
 
     @cached_property
     def root(self) -> Float[Tensor, "k k"]:
@@ -91,13 +91,13 @@ class HyperPrior:
 
     def sample(self, count: int) -> Float[Tensor, "count k"]:
         """Draws of θ: a scrambled Sobol sequence, the same in every call."""
-        return _within(self.middle + _normal(count, len(self.middle), seed=0) @ self.root.mT)
+        return _clamp_to_bounds(self.mean + _draw_normal(count, len(self.mean), seed=0) @ self.root.mT)
 
-    def log_density(self, theta: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    def compute_log_density(self, theta: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """log N(θ; m, C)."""
-        return _log_normal(theta, self.middle, self.root)
+        return _compute_normal_log_density(theta, self.mean, self.root)
 
-    def log_posterior(
+    def compute_log_posterior(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"]
     ) -> tuple[float, Float[Tensor, " k"]]:
         """log p(θ) p(y | θ) up to a constant, and its gradient.
@@ -108,9 +108,9 @@ class HyperPrior:
         """
         n, precision, noise = len(y), (-2 * theta[:-1]).exp(), theta[-1].exp()
         if self.smooth:
-            values = slopes = exponentials(precision[None], squares)
+            values = slopes = compute_squared_exponentials(precision[None], squares)
         else:
-            values, slopes = matern_and_slope(precision[None], squares)
+            values, slopes = compute_matern_and_slope(precision[None], squares)
         covariance = values[0] + self.constant
         covariance.diagonal().add_(noise)
         factor = cholesky(covariance)
@@ -121,11 +121,11 @@ class HyperPrior:
         by_length = precision * (squares.flatten(1) @ (by_covariance * slopes[0]).flatten())
         gradient = torch.cat([by_length, (noise * by_covariance.trace())[None]])
         value = lgamma(posterior) - float(factor.diagonal().log().sum()) - posterior * log(misfit)
-        off = theta - self.middle
+        off = theta - self.mean
         pull = torch.cholesky_solve(off[:, None], self.root)[:, 0]
         return value - float(off @ pull) / 2, gradient - pull
 
-    def most_probable(
+    def find_most_probable(
         self,
         squares: Float[Tensor, "g n n"],
         y: Float[Tensor, " n"],
@@ -135,31 +135,31 @@ class HyperPrior:
     ) -> Float[Tensor, " k"]:
         """The argmax of p(θ) p(y | θ), searched from each start; from the prior's middle when left out."""
         lengths = (log(least_lengthscale), log(_LENGTHSCALES[1]))
-        bounds = [lengths] * (len(self.middle) - 1) + [(log(_NOISE[0]), log(_NOISE[1]))]
+        bounds = [lengths] * (len(self.mean) - 1) + [(log(_NOISE[0]), log(_NOISE[1]))]
 
-        def badness(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
-            value, gradient = self.log_posterior(torch.as_tensor(theta), squares, y)
+        def evaluate_negative_log_posterior(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+            value, gradient = self.compute_log_posterior(torch.as_tensor(theta), squares, y)
             return -value, -gradient.numpy()
 
         found = [
             minimize(
-                badness, start.numpy().clip(*np.array(bounds).T),
+                evaluate_negative_log_posterior, start.numpy().clip(*np.array(bounds).T),
                 jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": most},
             )
-            for start in (starts or (self.middle,))
+            for start in (starts or (self.mean,))
         ]  # fmt: skip
         return torch.as_tensor(min(found, key=lambda one: float(one.fun)).x)
 
-    def proposal(
+    def compute_proposal_root(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"], widened: float
     ) -> Float[Tensor, "k k"]:
         """A root of the covariance of Laplace's approximation at the most probable θ, made wider by a factor.
 
         In no direction is it wider than the prior's widest.
         """
-        _, here = self.log_posterior(theta, squares, y)
+        _, here = self.compute_log_posterior(theta, squares, y)
         steps = _STEP * torch.eye(len(theta)).to(theta)
-        there = torch.stack([self.log_posterior(theta + step, squares, y)[1] for step in steps])
+        there = torch.stack([self.compute_log_posterior(theta + step, squares, y)[1] for step in steps])
         curvature = (here - there) / _STEP
         least = 1 / torch.linalg.eigvalsh(self.covariance).max()
         values, vectors = torch.linalg.eigh((curvature + curvature.mT) / 2)
@@ -183,7 +183,7 @@ class Draws:
     most_probable: Float[Tensor, " k"]
 
 
-def draws(
+def draw_hyperparameters(
     prior: HyperPrior,
     beforehand: Float[Tensor, "p k"],
     squares: Float[Tensor, "g n n"],
@@ -196,18 +196,18 @@ def draws(
     A density that is off in its tails would give few draws all the weight; with those of the prior in the mixture, no
     weight exceeds that of a prior draw by more than the number of draws.
     """
-    top = prior.most_probable(squares, y)
-    root = prior.proposal(top, squares, y, widened)
-    near = _within(top + _normal(count, len(top), seed=1, middle_first=True) @ root.mT)
+    top = prior.find_most_probable(squares, y)
+    root = prior.compute_proposal_root(top, squares, y, widened)
+    near = _clamp_to_bounds(top + _draw_normal(count, len(top), seed=1, middle_first=True) @ root.mT)
     theta = torch.cat([beforehand, near])
-    log_prior = prior.log_density(theta)
-    log_near = _log_normal(theta, top, root)
+    log_prior = prior.compute_log_density(theta)
+    log_near = _compute_normal_log_density(theta, top, root)
     total = len(theta)
     mixture = torch.logaddexp(log_prior + log(len(beforehand) / total), log_near + log(count / total))
     return Draws(theta, log_prior - mixture - log(total), top)
 
 
-def _normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Float[Tensor, "count dims"]:
+def _draw_normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Float[Tensor, "count dims"]:
     """Standard normal draws from a scrambled Sobol sequence; the first at 0, if asked for."""
     uniform = SobolEngine(dims, scramble=True, seed=seed).draw(count, dtype=torch.float64)
     found: Tensor = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6))
@@ -216,13 +216,13 @@ def _normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Flo
     return found
 
 
-def _within(theta: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+def _clamp_to_bounds(theta: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     """θ with every entry inside its search interval."""
     lengths, noise = (torch.as_tensor(np.log(bounds)) for bounds in (_LENGTHSCALES, _NOISE))
     return torch.cat([theta[:, :-1].clamp(*lengths), theta[:, -1:].clamp(*noise)], dim=-1)
 
 
-def _log_normal(
+def _compute_normal_log_density(
     theta: Float[Tensor, "n k"], middle: Float[Tensor, " k"], root: Float[Tensor, "k k"]
 ) -> Float[Tensor, " n"]:
     """log N(θ; m, WWᵀ) for a square root W."""

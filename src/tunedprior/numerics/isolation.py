@@ -1,7 +1,8 @@
 """Isolation of a call from the rest of the process: its own random generator and thread count.
 
 PyTorch's default generator, its thread count and Python's warning filters are process-wide. What is set here is set for
-the calling thread alone; `quietly` and `one_blas_thread`, which have to change process-wide state, hold a lock.
+the calling thread alone; `silence_warnings` and `one_blas_thread`, which have to change process-wide state, hold a
+lock.
 """
 
 import ctypes
@@ -63,7 +64,7 @@ class OwnGenerator(TorchFunctionMode):
 
 
 @contextmanager
-def quietly(*messages: str) -> Iterator[None]:
+def silence_warnings(*messages: str) -> Iterator[None]:
     """A context that hides warnings which begin with one of the messages, for one thread of this package at a time.
 
     Warning filters, and the settings of BoTorch and GPyTorch, are process-wide, and some of their routines change both
@@ -76,14 +77,14 @@ def quietly(*messages: str) -> Iterator[None]:
 
 
 @contextmanager
-def computing(parallel: bool = False) -> Iterator[None]:
+def isolate_computation(parallel: bool = False) -> Iterator[None]:
     """A context for numerical work: on the CPU, gradients enabled, one thread (if parallel, one for each core).
 
     There are never more threads than PyTorch was given. The caller's settings (default device, `no_grad`,
     `inference_mode`, thread counts) are restored afterwards.
     """
     with ExitStack() as stack:
-        stack.enter_context(_threads(parallel))
+        stack.enter_context(_limit_threads(parallel))
         stack.enter_context(one_blas_thread())
         if torch.is_inference_mode_enabled():
             stack.enter_context(torch.inference_mode(False))
@@ -107,7 +108,7 @@ class _OneBlasThread:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
-            self._limit = self._limit or _blas().limit(limits=1)
+            self._limit = self._limit or _find_blas().limit(limits=1)
             self._inside += 1
         try:
             yield
@@ -123,13 +124,13 @@ class _OneBlasThread:
 one_blas_thread = _OneBlasThread()
 
 
-def child_seed(*path: int) -> int:
+def derive_seed(*path: int) -> int:
     """A seed derived from whole numbers such as (seed, step, purpose); paths of different lengths may share one."""
     return int(np.random.SeedSequence(list(path)).generate_state(1)[0])
 
 
 class _Threads(threading.local):
-    """The thread count PyTorch had before the outermost `computing`, and the one set in it; 0 outside of it."""
+    """The thread count PyTorch had before the outermost `isolate_computation`, and that set in it; 0 outside of it."""
 
     given = 0
     set = 0
@@ -139,18 +140,18 @@ _ours = _Threads()
 
 
 @contextmanager
-def _threads(parallel: bool) -> Iterator[None]:
+def _limit_threads(parallel: bool) -> Iterator[None]:
     """A context that sets PyTorch's thread count to 1, or to the number of cores, for the calling thread alone.
 
     `torch.set_num_threads` would also change the default of threads that start meanwhile.
     """
     given, before = _ours.given or torch.get_num_threads(), (_ours.given, _ours.set)
-    count = min(given, _cores()) if parallel else 1
+    count = min(given, _count_cores()) if parallel else 1
     if _ours.set == count:
         yield
         return
-    set_mkl = _mkl_setter()
-    with _openmp().limit(limits=count):
+    set_mkl = _find_mkl_setter()
+    with _find_openmp().limit(limits=count):
         previous = 0 if set_mkl is None else set_mkl(count)  # 0 where this thread had no number of its own
         _ours.given, _ours.set = given, count
         try:
@@ -162,19 +163,19 @@ def _threads(parallel: bool) -> Iterator[None]:
 
 
 @cache
-def _openmp() -> Any:
+def _find_openmp() -> Any:
     """PyTorch's OpenMP runtime, looked up once; its thread count is per calling thread."""
     return ThreadpoolController().select(user_api="openmp")
 
 
 @cache
-def _blas() -> Any:
+def _find_blas() -> Any:
     """The BLAS of NumPy and SciPy, looked up once."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @cache
-def _mkl_setter() -> Callable[[int], int] | None:
+def _find_mkl_setter() -> Callable[[int], int] | None:
     """The setter of MKL's thread count for the calling thread, which does not follow OpenMP's; None without MKL."""
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     if not library.exists():
@@ -185,7 +186,7 @@ def _mkl_setter() -> Callable[[int], int] | None:
     return setter
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -30,18 +30,18 @@ def cholesky(
         diagonal: What jitter is relative to (its mean is): the diagonal of the matrix, when left out. For a matrix that
             is the small difference of two large ones it is that of the large ones, which its rounding errors go with.
     """
-    return _factor_and_jitter(matrix, diagonal)[0]
+    return _factorise_with_jitter(matrix, diagonal)[0]
 
 
-def jitter_of(matrix: Float[Tensor, "n n"]) -> float:
+def compute_jitter(matrix: Float[Tensor, "n n"]) -> float:
     """What `cholesky` adds to the diagonal, with a `JitterWarning`; 0 if nothing."""
-    return float(_factor_and_jitter(matrix, None)[1])
+    return float(_factorise_with_jitter(matrix, None)[1])
 
 
-def _factor_and_jitter(
+def _factorise_with_jitter(
     matrix: Float[Tensor, "*batch n n"], diagonal: Float[Tensor, "*batch n"] | None
 ) -> tuple[Float[Tensor, "*batch n n"], Float[Tensor, "*batch"]]:
-    factor = cholesky_or_none(matrix)
+    factor = try_cholesky(matrix)
     if factor is not None:
         return factor, matrix.new_zeros(matrix.shape[:-2])
     if not torch.isfinite(matrix).all():
@@ -55,7 +55,7 @@ def _factor_and_jitter(
     ladder = _JITTER_LADDER[matrix.dtype]
     for relative in ladder:
         jitter = (relative * scale).expand(matrix.shape[:-1])
-        factor = cholesky_or_none(matrix + torch.diag_embed(jitter))
+        factor = try_cholesky(matrix + torch.diag_embed(jitter))
         if factor is not None:
             warn(
                 f"Added {relative:g} of the mean diagonal as jitter to factorise a "
@@ -71,14 +71,14 @@ def _factor_and_jitter(
     )
 
 
-def cholesky_or_none(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"] | None:
+def try_cholesky(matrix: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"] | None:
     """L with L Lᵀ = matrix, without jitter; None if a matrix of the batch is not positive definite up to rounding."""
     factor: Tensor
     factor, failed = torch.linalg.cholesky_ex(matrix)
     return None if failed.any() else factor
 
 
-def extended_corner(
+def compute_cholesky_corner(
     explained: Float[Tensor, "*batch n m"],
     corner: Float[Tensor, "*batch2 m m"],
     may_fail: bool = False,
@@ -89,7 +89,7 @@ def extended_corner(
     None instead of jitter.
     """
     left = corner - explained.mT @ explained
-    return cholesky_or_none(left) if may_fail else cholesky(left, corner.diagonal(dim1=-2, dim2=-1))
+    return try_cholesky(left) if may_fail else cholesky(left, corner.diagonal(dim1=-2, dim2=-1))
 
 
 def solve_posdef(
@@ -99,7 +99,7 @@ def solve_posdef(
     return torch.cholesky_solve(right, cholesky(matrix))
 
 
-def triangle_with_rows(triangle: Float[Tensor, "p p"], rows: Float[Tensor, "n p"]) -> Float[Tensor, "p p"]:
+def append_qr_rows(triangle: Float[Tensor, "p p"], rows: Float[Tensor, "n p"]) -> Float[Tensor, "p p"]:
     """R, upper triangular, with RᵀR = TᵀT + XᵀX for a triangle T and rows X, and no negative number on its diagonal.
 
     By Householder's QR, with an error of rounding relative to each column of X: in XᵀX it would be squared.
@@ -108,7 +108,7 @@ def triangle_with_rows(triangle: Float[Tensor, "p p"], rows: Float[Tensor, "n p"
     return joined * torch.where(joined.diagonal() < 0, -1.0, 1.0)[:, None]
 
 
-def largest_inverse_eigenvalue(factor: Float[Tensor, "p p"]) -> float:
+def compute_largest_inverse_eigenvalue(factor: Float[Tensor, "p p"]) -> float:
     """The largest eigenvalue of (LLᵀ)⁻¹ for a Cholesky factor L, by a few steps of the power method."""
     vector = torch.ones_like(factor[:, :1]) + torch.linspace(0, 1, len(factor)).to(factor)[:, None]
     size = 0.0
@@ -118,7 +118,7 @@ def largest_inverse_eigenvalue(factor: Float[Tensor, "p p"]) -> float:
     return size
 
 
-def symmetric_root(matrix: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
+def compute_symmetric_root(matrix: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
     """W with WWᵀ = matrix, for a positive semi-definite matrix, without columns that are zero up to rounding."""
     values, vectors = torch.linalg.eigh(matrix)
     kept = values > _NEGLIGIBLE * values.max()

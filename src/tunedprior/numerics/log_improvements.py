@@ -14,7 +14,7 @@ _NARROW = 1e-3
 _TINY = 1e-300
 
 
-def improvement(u: Float[Tensor, "*shape"]) -> tuple[Float[Tensor, "*shape"], ...]:
+def compute_log_improvement(u: Float[Tensor, "*shape"]) -> tuple[Float[Tensor, "*shape"], ...]:
     """log h, h'/h = Φ/h and 1 - u h'/h = φ/h, where h(u) = φ(u) + u Φ(u) = φ (1 + u M) with Mills's ratio M = Φ/φ.
 
     For u ≪ 0 by the asymptotic series 1 + u M = u⁻² - 3u⁻⁴ + 15u⁻⁶ - …, for u ≫ 0 by h = u.
@@ -42,7 +42,7 @@ class _LogImprovement(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, u: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        log_h, slope, _ = improvement(u)
+        log_h, slope, _ = compute_log_improvement(u)
         ctx.save_for_backward(slope)
         return log_h
 
@@ -53,19 +53,19 @@ class _LogImprovement(torch.autograd.Function):
         return by_u
 
 
-def _log_h(u: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def _evaluate_log_h(u: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     found: Tensor = _LogImprovement.apply(u)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
     return found
 
 
-def log_excess(
+def compute_log_excess(
     level: Float[Tensor, "..."], mean: Float[Tensor, "..."], sigma: Float[Tensor, "..."]
 ) -> Float[Tensor, "..."]:
     """log E[(f - level)₊] = log σ h((m - level)/σ) for f ~ N(m, σ²); differentiable."""
-    return _log_h((mean - level) / sigma) + sigma.log()
+    return _evaluate_log_h((mean - level) / sigma) + sigma.log()
 
 
-def log_closeness(
+def compute_log_closeness(
     distance: Float[Tensor, "..."],
     mean: Float[Tensor, "..."],
     sigma: Float[Tensor, "..."],
@@ -81,7 +81,7 @@ def log_closeness(
     middle, half = (low + high) / 2, (high - low) / 2
     below = middle - (mean - middle).abs()
     edges = (middle - half - distance, middle - half, middle + half, middle + half + distance)
-    first, *rest = (_log_h((below - edge) / sigma) for edge in edges)
+    first, *rest = (_evaluate_log_h((below - edge) / sigma) for edge in edges)
     second, third, fourth = ((one - first).exp() for one in rest)
     share = (1 - second - third + fourth).clamp_min(_TINY)
     trapezoid = first + share.log() + sigma.log()
@@ -93,20 +93,20 @@ def log_closeness(
     return torch.where(narrow, triangle, torch.where(narrow, torch.zeros_like(trapezoid), trapezoid))
 
 
-def log_within(
+def compute_log_probability_within(
     low: float, high: float, mean: Float[Tensor, "..."], sigma: Float[Tensor, "..."]
 ) -> Float[Tensor, "..."]:
     """log P(low ≤ f ≤ high) for f ~ N(m, σ²)."""
     if low == -torch.inf:
-        return _log_cdf((high - mean) / sigma)
+        return _compute_log_cdf((high - mean) / sigma)
     if high == torch.inf:
-        return _log_cdf((mean - low) / sigma)
+        return _compute_log_cdf((mean - low) / sigma)
     middle = (low + high) / 2
     below = middle - (mean - middle).abs()  # mirrored: from there both edges lie above, and differences do not cancel
-    far, near = (_log_cdf((below - edge) / sigma) for edge in (high, low))
+    far, near = (_compute_log_cdf((below - edge) / sigma) for edge in (high, low))
     return near + torch.log1p(-(far - near).exp().clamp_max(1 - 1e-15))
 
 
-def _log_cdf(u: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def _compute_log_cdf(u: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     found: Tensor = torch.special.log_ndtr(u)
     return found

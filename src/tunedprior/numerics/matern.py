@@ -8,12 +8,14 @@ from torch import Tensor
 _LEAST = 1e-30
 
 
-def matern_covariances(precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]) -> Float[Tensor, "r *n k"]:
+def compute_matern_covariances(
+    precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
+) -> Float[Tensor, "r *n k"]:
     """(1 + r + r²/3) e⁻ʳ with r² = 5 Σ_d ν_d s_d, for each row of ν, from squared differences s."""
-    return matern_and_slope(precision, squares)[0]
+    return compute_matern_and_slope(precision, squares)[0]
 
 
-def matern_and_slope(
+def compute_matern_and_slope(
     precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
 ) -> tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]:
     """The covariances K, and -2 dK/dq = 5/3 (1 + r) e⁻ʳ, where q = r²/5 = Σ_d ν_d s_d.

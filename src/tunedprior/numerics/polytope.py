@@ -32,7 +32,7 @@ class Polytope:
         rank = int((sizes > 1e-10 * sizes.max(initial=1e-300)).sum())
         return directions[rank:].T
 
-    def walked(
+    def sample_hit_and_run(
         self, starts: Float64[ndarray, "s n"], b: Float64[ndarray, "s m"], steps: int, random: np.random.Generator
     ) -> Float64[ndarray, "s n"]:
         """Where hit and run from each start leads: uniform over the polytope after enough steps."""
@@ -51,7 +51,7 @@ class Polytope:
             points += np.where(np.isfinite(step), step, 0.0)[:, None] * towards
         return points
 
-    def middle(self, e: Float64[ndarray, " p"], b: Float64[ndarray, " m"]) -> Float64[ndarray, " n"] | None:
+    def find_centre(self, e: Float64[ndarray, " p"], b: Float64[ndarray, " m"]) -> Float64[ndarray, " n"] | None:
         """The centre of the largest ball in the polytope; None if it is empty."""
         from scipy.optimize import linprog  # takes as long to import as all of pandas
 
@@ -68,7 +68,7 @@ class Polytope:
         )
         return None if found.x is None else found.x[:-1]
 
-    def beside(
+    def find_nearby_point(
         self, point: Float64[ndarray, " n"], e: Float64[ndarray, " p"], b: Float64[ndarray, " m"]
     ) -> Float64[ndarray, " n"] | None:
         """A point of the polytope next to the given one; None if it is not found.

@@ -21,7 +21,7 @@ SumT = TypeVar("SumT", bound=Mergeable)
 PartT = TypeVar("PartT")
 
 
-def tree_sum(parts: Iterable[SumT]) -> SumT:
+def sum_as_tree(parts: Iterable[SumT]) -> SumT:
     """((s₀ + s₁) + (s₂ + s₃)) + …: parts merge with their neighbours, then pairs with theirs, and so on.
 
     Parts are asked for one after the other, and merged as soon as that order allows it: of n parts, log₂ n are held.
@@ -38,10 +38,10 @@ def tree_sum(parts: Iterable[SumT]) -> SumT:
     return reduce(lambda later, earlier: earlier.merge(later), [part for _, part in reversed(waiting)])
 
 
-def paired_up(parts: Sequence[PartT], merge: Callable[[PartT, PartT], PartT]) -> PartT:
-    """The same tree as `tree_sum`, of parts that are only promised yet: `merge` promises the sum of two.
+def sum_promises_as_tree(parts: Sequence[PartT], merge: Callable[[PartT, PartT], PartT]) -> PartT:
+    """The same tree as `sum_as_tree`, of parts that are only promised yet: `merge` promises the sum of two.
 
-    >>> paired_up("abcde", lambda left, right: f"({left}{right})")
+    >>> sum_promises_as_tree("abcde", lambda left, right: f"({left}{right})")
     '(((ab)(cd))e)'
     """
     level = list(parts)

@@ -3,16 +3,16 @@
 from typing import Any
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import listed, shown, whole
+from tunedprior.checks import check_positive_integer, format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.plots.effect_curves import effects_picture
-from tunedprior.plots.old_lessons import learnt_picture
-from tunedprior.plots.over_trials import progress_picture
-from tunedprior.plots.pair_effects import interactions_picture
+from tunedprior.plots.effect_curves import build_effects_picture
+from tunedprior.plots.old_lessons import build_old_data_picture
+from tunedprior.plots.over_trials import build_progress_picture
+from tunedprior.plots.pair_effects import build_interactions_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import standing_of
-from tunedprior.plots.trade_offs import front_picture
-from tunedprior.plots.trust_course import trust_picture
+from tunedprior.plots.standing import take_snapshot
+from tunedprior.plots.trade_offs import build_front_picture
+from tunedprior.plots.trust_course import build_trust_picture
 
 PLOTLY, MATPLOTLIB = BACKENDS = ("plotly", "matplotlib")
 #: For how many suggestions the shadow is worked out; each takes a fifth of a second or more.
@@ -33,7 +33,7 @@ def progress(opt: Optimizer, *, shadow: bool | int = True, backend: str = PLOTLY
     Returns:
         A Plotly or matplotlib figure.
     """
-    return drawn(progress_picture(standing_of(opt), shadows(shadow), bar), backend)
+    return render_picture(build_progress_picture(take_snapshot(opt), parse_baseline_count(shadow), bar), backend)
 
 
 def effects(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
@@ -43,7 +43,7 @@ def effects(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
         opt: The campaign.
         backend: As for `progress`.
     """
-    return drawn(effects_picture(standing_of(opt)), backend)
+    return render_picture(build_effects_picture(take_snapshot(opt)), backend)
 
 
 def interactions(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
@@ -53,7 +53,7 @@ def interactions(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
         opt: The campaign.
         backend: As for `progress`.
     """
-    return drawn(interactions_picture(standing_of(opt)), backend)
+    return render_picture(build_interactions_picture(take_snapshot(opt)), backend)
 
 
 def trust(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
@@ -63,8 +63,8 @@ def trust(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
         opt: The campaign.
         backend: As for `progress`.
     """
-    standing_of(opt)  # refuses what is no optimiser
-    return drawn(trust_picture(opt.trust), backend)
+    take_snapshot(opt)  # refuses what is no optimiser
+    return render_picture(build_trust_picture(opt.trust), backend)
 
 
 def front(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
@@ -74,34 +74,34 @@ def front(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
         opt: The campaign.
         backend: As for `progress`.
     """
-    return drawn(front_picture(standing_of(opt)), backend)
+    return render_picture(build_front_picture(take_snapshot(opt)), backend)
 
 
-def learnt(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
+def old_data(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
     """What the old data taught: how much each input matters, and the old response along it.
 
     Args:
         opt: The campaign.
         backend: As for `progress`.
     """
-    return drawn(learnt_picture(standing_of(opt)), backend)
+    return render_picture(build_old_data_picture(take_snapshot(opt)), backend)
 
 
-def shadows(shadow: bool | int) -> int:
+def parse_baseline_count(shadow: bool | int) -> int:
     """Of how many suggestions the shadow is worked out."""
     if isinstance(shadow, bool):
         return SHADOWED if shadow else 0
-    return whole(shadow, "shadow") if shadow != 0 else 0
+    return check_positive_integer(shadow, "shadow") if shadow != 0 else 0
 
 
-def drawn(picture: Picture, backend: str) -> Any:
+def render_picture(picture: Picture, backend: str) -> Any:
     """The picture as a figure of one of the two packages."""
     if backend == PLOTLY:
-        from tunedprior.plots.with_plotly import plotly_figure
+        from tunedprior.plots.with_plotly import render_plotly
 
-        return plotly_figure(picture)
+        return render_plotly(picture)
     if backend == MATPLOTLIB:
-        from tunedprior.plots.with_matplotlib import matplotlib_figure
+        from tunedprior.plots.with_matplotlib import render_matplotlib
 
-        return matplotlib_figure(picture)
-    raise InputError(f"backend must be one of {listed(map(repr, BACKENDS))}; got {shown(backend)}.")
+        return render_matplotlib(picture)
+    raise InputError(f"backend must be one of {format_list(map(repr, BACKENDS))}; got {format_value(backend)}.")

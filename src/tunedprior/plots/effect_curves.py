@@ -3,18 +3,18 @@
 import numpy as np
 
 from tunedprior.plots.along_inputs import (
-    changed,
-    in_brief,
-    is_points,
-    notes_of,
-    places,
-    room_for,
-    scale_of,
-    values_along,
+    abbreviate_setting,
+    compute_axis_range,
+    has_few_values,
+    list_axis_values,
+    list_hover_notes,
+    locate_on_axis,
+    make_axis_scale,
+    vary_input,
 )
 from tunedprior.plots.pictures import BLACK, BLUE, GREY, STAR, Band, Curve, Dots, Layer, Level, Panel, Picture, Scale
-from tunedprior.plots.standing import Expected, Standing
-from tunedprior.plots.wanted import levels_of
+from tunedprior.plots.standing import PredictedInterval, Snapshot
+from tunedprior.plots.wanted import make_goal_lines
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Parameter
 
@@ -24,26 +24,26 @@ _NOTED = 600  # points of all panels that say more than their trial's number
 _DRAWN = 500  # results that are drawn: the latest
 
 
-def effects_picture(standing: Standing) -> Picture:
+def build_effects_picture(standing: Snapshot) -> Picture:
     """For each response a row: what is expected along each input, all others held at the recommended setting."""
     standing.refuse_if_nothing_told("A picture of effects")
     panels: list[Panel] = []
     broken = False
     for response in standing.modelled:
-        drawn = [_layers(standing, response, one) for one in standing.varying]
+        drawn = [_build_layers(standing, response, one) for one in standing.varying]
         broken = broken or any(interrupted for _, interrupted, _ in drawn)
         seen = [one for _, _, values in drawn for one in values]
-        y = Scale(response.target, response.log, ends=room_for(seen, response.log))
+        y = Scale(response.name, response.log, ends=compute_axis_range(seen, response.log))
         for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
-            panels.append(Panel(scale_of(parameter), y, tuple(layers)))
-    held = f"{standing.centre_is} ({in_brief(standing.centre, standing.space)})"
+            panels.append(Panel(make_axis_scale(parameter), y, tuple(layers)))
+    held = f"{standing.centre_description} ({abbreviate_setting(standing.centre, standing.space)})"
     said = [f"The star is {held}."]
     if len(standing.varying) > 1:
         said = [
             f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
             "they need not lie on the curves."
         ]
-    left = max(len(one.told(standing.history.told)) for one in standing.modelled) - _DRAWN
+    left = max(len(one.select_measured(standing.history.told)) for one in standing.modelled) - _DRAWN
     if left > 0:
         said.append(f"Of the results, the latest {_DRAWN} are drawn; {left} earlier ones are left out.")
     said.append("Intervals are those of the response itself, without the noise of a measurement.")
@@ -53,37 +53,39 @@ def effects_picture(standing: Standing) -> Picture:
     return Picture("What the model expects along each input", tuple(panels), columns, tuple(said))
 
 
-def _layers(standing: Standing, response: Objective, parameter: Parameter) -> tuple[list[Layer], bool, list[float]]:
+def _build_layers(
+    standing: Snapshot, response: Objective, parameter: Parameter
+) -> tuple[list[Layer], bool, list[float]]:
     """What is in one panel, whether a curve of it is interrupted, and all heights in it."""
     name, centre = parameter.name, standing.centre
-    values = values_along(parameter, _FINE)
-    settings = changed(centre, name, values)
-    expected, at = standing.expected(response, settings), places(parameter, values)
-    trials = response.told(standing.history.told)[-_DRAWN:]
-    told = tuple(response.value_of(one) for one in trials)
+    values = list_axis_values(parameter, _FINE)
+    settings = vary_input(centre, name, values)
+    expected, at = standing.predict_interval(response, settings), locate_on_axis(parameter, values)
+    trials = response.select_measured(standing.history.told)[-_DRAWN:]
+    told = tuple(response.get_value(one) for one in trials)
     layers: list[Layer] = [
-        *levels_of(standing.aims, response),
+        *make_goal_lines(standing.goals, response),
         Dots(
             "results",
-            places(parameter, [one.setting[name] for one in trials]),
+            locate_on_axis(parameter, [one.setting[name] for one in trials]),
             told,
             GREY,
             small=True,
-            notes=notes_of(trials, standing.space, _NOTED // len(standing.varying)),
+            notes=list_hover_notes(trials, standing.space, _NOTED // len(standing.varying)),
         ),
     ]
-    allowed = standing.allowed(settings)
-    if is_points(parameter):
-        layers += _points(at, expected, allowed, scale_of(parameter))
+    allowed = standing.are_feasible(settings)
+    if has_few_values(parameter):
+        layers += _make_points(at, expected, allowed, make_axis_scale(parameter))
     else:
-        layers += _curves(at, expected, allowed)
-    here = standing.expected(response, [centre])
-    layers.append(Dots("held here", places(parameter, [centre[name]]), here.mean, BLACK, STAR))
+        layers += _make_curves(at, expected, allowed)
+    here = standing.predict_interval(response, [centre])
+    layers.append(Dots("held here", locate_on_axis(parameter, [centre[name]]), here.mean, BLACK, STAR))
     heights = [*expected.low, *expected.high, *told, *(one.at for one in layers if isinstance(one, Level))]
     return layers, not allowed.all(), heights
 
 
-def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray, scale: Scale) -> list[Layer]:
+def _make_points(at: tuple[float, ...], expected: PredictedInterval, allowed: np.ndarray, scale: Scale) -> list[Layer]:
     found: list[Layer] = []
     for name, which, hollow in (
         ("expected, with 95 % interval", allowed, False),
@@ -97,7 +99,7 @@ def _points(at: tuple[float, ...], expected: Expected, allowed: np.ndarray, scal
     return found
 
 
-def _curves(at: tuple[float, ...], expected: Expected, allowed: np.ndarray) -> list[Layer]:
+def _make_curves(at: tuple[float, ...], expected: PredictedInterval, allowed: np.ndarray) -> list[Layer]:
     found: list[Layer] = [Band("95 % interval", at, expected.low, expected.high)]
     if not allowed.all():
         found.append(Curve("not allowed by the constraints", at, expected.mean, BLUE, dashed=True))

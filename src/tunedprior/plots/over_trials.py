@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan, nan
 
 from tunedprior.errors import InputError
-from tunedprior.plots.along_inputs import in_short, notes_of, room_for
+from tunedprior.plots.along_inputs import compute_axis_range, format_rounded_setting, list_hover_notes
 from tunedprior.plots.pictures import (
     BLACK,
     BLUE,
@@ -23,9 +23,9 @@ from tunedprior.plots.pictures import (
     Scale,
     Zone,
 )
-from tunedprior.plots.plain_course import has_shadow, plain_suggestions
-from tunedprior.plots.standing import Expected, Standing
-from tunedprior.plots.wanted import goal_of, levels_of
+from tunedprior.plots.plain_course import has_baseline, replay_baselines
+from tunedprior.plots.standing import PredictedInterval, Snapshot
+from tunedprior.plots.wanted import format_goal, make_goal_lines
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.space import Setting
 from tunedprior.problem.trials import Trial
@@ -33,7 +33,7 @@ from tunedprior.problem.trials import Trial
 _WORDS = ("fail", "pass")
 
 
-def progress_picture(standing: Standing, shadow: int, progress: bool = False) -> Picture:
+def build_progress_picture(standing: Snapshot, shadow: int, progress: bool = False) -> Picture:
     """Results in the order they were told, for each response a panel.
 
     Args:
@@ -45,91 +45,96 @@ def progress_picture(standing: Standing, shadow: int, progress: bool = False) ->
         raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
     instead: dict[int, Setting] = {}
     said = []
-    modelled = [one.target for one in standing.modelled] if _any_value(standing) else []
-    if modelled and shadow and has_shadow(standing):
+    modelled = [one.name for one in standing.modelled] if _has_any_value(standing) else []
+    if modelled and shadow and has_baseline(standing):
         try:
-            instead = plain_suggestions(standing, shadow, progress)
+            instead = replay_baselines(standing, shadow, progress)
         except InputError as error:  # of an acquisition function that plain optimisation cannot do
             said.append(f"There is no shadow: {error}")
-    panels = [_panel(standing, one, instead if one.target in modelled else {}) for one in standing.aims.responses]
+    panels = [
+        _build_response_panel(standing, one, instead if one.name in modelled else {})
+        for one in standing.goals.responses
+    ]
     if instead:
         said.append(
             "The shadow: what plain optimisation, with the same results before it but without old data, would have "
             "suggested instead. It was never run: shown is what the present model expects there, with its 95 % "
             "interval."
         )
-        left = sum(trial.asked for trial in standing.history.told) - len(instead)
+        left = sum(trial.is_suggestion for trial in standing.history.told) - len(instead)
         if left > 0:
             said.append(f"It is shown for the latest {len(instead)} suggestions.")
     return Picture("Progress", tuple(panels), columns=2 if len(panels) > 1 else 1, sentences=tuple(said))
 
 
-def _any_value(standing: Standing) -> bool:
-    return any(one.told(standing.history.told) for one in standing.aims.responses)
+def _has_any_value(standing: Snapshot) -> bool:
+    return any(one.select_measured(standing.history.told) for one in standing.goals.responses)
 
 
-def _panel(standing: Standing, response: Objective, instead: Mapping[int, Setting]) -> Panel:
+def _build_response_panel(standing: Snapshot, response: Objective, instead: Mapping[int, Setting]) -> Panel:
     told, pending = standing.history.told, standing.history.pending
     if response.labels:
-        return _labels_panel(standing, response)
-    layers: list[Layer] = levels_of(standing.aims, response)
+        return _build_labels_panel(standing, response)
+    layers: list[Layer] = make_goal_lines(standing.goals, response)
     if instead:
-        expected = standing.expected(response, list(instead.values()))
-        notes: Sequence[str] = [in_short(one, standing.space) for one in instead.values()]
+        expected = standing.predict_interval(response, list(instead.values()))
+        notes: Sequence[str] = [format_rounded_setting(one, standing.space) for one in instead.values()]
         numbers = [one + 1 for one in instead]
-        layers.append(_expectations("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
-    if pending and _any_value(standing) and response.target in standing.fitted.parts:
+        layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
+    if pending and _has_any_value(standing) and response.name in standing.fitted.parts:
         settings = [one.setting for one in pending]
         coming = [len(told) + 1 + number for number in range(len(pending))]
-        notes = notes_of(pending, standing.space)
-        expected = standing.expected(response, settings)
-        layers.append(_expectations("under way: expected", coming, expected, notes, BLUE, SQUARE))
-    best = _best_so_far(standing, response)
+        notes = list_hover_notes(pending, standing.space)
+        expected = standing.predict_interval(response, settings)
+        layers.append(_make_prediction_dots("under way: expected", coming, expected, notes, BLUE, SQUARE))
+    best = _compute_best_so_far(standing, response)
     if not all(map(isnan, best)):
         layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
     for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
-        rows = [(number, one) for number, one in enumerate(told, start=1) if one.asked == asked]
-        layers += _results(name, rows, response, standing, colour)
-    heights = _heights(layers)
-    ends = room_for(heights, response.log) or (0.0, 1.0)
-    failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.value_of(one))]
+        rows = [(number, one) for number, one in enumerate(told, start=1) if one.is_suggestion == asked]
+        layers += _make_result_dots(name, rows, response, standing, colour)
+    heights = _collect_heights(layers)
+    ends = compute_axis_range(heights, response.log) or (0.0, 1.0)
+    failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.get_value(one))]
     if failed:
         where = tuple(float(number) for number, _ in failed)
-        why = notes_of([one for _, one in failed], standing.space)
+        why = list_hover_notes([one for _, one in failed], standing.space)
         layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
-        ends = room_for([*ends], response.log) or ends
-    title = f"{response.target} ({goal_of(standing.aims, response)})"
+        ends = compute_axis_range([*ends], response.log) or ends
+    title = f"{response.name} ({format_goal(standing.goals, response)})"
     return Panel(
         Scale("result", ends=(0.4, len(told) + len(pending) + 0.6), whole=True),
-        Scale(response.target, response.log, ends=ends),
+        Scale(response.name, response.log, ends=ends),
         tuple(layers),
         title,
     )
 
 
-def _labels_panel(standing: Standing, response: Objective) -> Panel:
+def _build_labels_panel(standing: Snapshot, response: Objective) -> Panel:
     told = standing.history.told
     rows = [(number, one) for number, one in enumerate(told, start=1)]
     layers = [
         layer
         for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE))
-        for layer in _results(name, [row for row in rows if row[1].asked == asked], response, standing, colour)
+        for layer in _make_result_dots(
+            name, [row for row in rows if row[1].is_suggestion == asked], response, standing, colour
+        )
     ]
     x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
-    y = Scale(response.target, choices=_WORDS, ends=(-0.5, 1.5))
-    return Panel(x, y, tuple(layers), f"{response.target} (required)")
+    y = Scale(response.name, choices=_WORDS, ends=(-0.5, 1.5))
+    return Panel(x, y, tuple(layers), f"{response.name} (required)")
 
 
-def _results(
-    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, standing: Standing, colour: str
+def _make_result_dots(
+    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, standing: Snapshot, colour: str
 ) -> list[Layer]:
     """Results, those that do not meet what is required hollow."""
     found: list[Layer] = []
     for met in (True, False):
         some = [
-            (number, one, response.value_of(one))
+            (number, one, response.get_value(one))
             for number, one in rows
-            if not isnan(response.value_of(one)) and standing.aims.is_met(one) == met
+            if not isnan(response.get_value(one)) and standing.goals.is_met(one) == met
         ]
         if not some:
             continue
@@ -142,16 +147,16 @@ def _results(
                 heights,
                 colour,
                 hollow=not met,
-                notes=notes_of(trials, standing.space),
+                notes=list_hover_notes(trials, standing.space),
             )
         )
     return found
 
 
-def _expectations(
+def _make_prediction_dots(
     name: str,
     numbers: Sequence[int],
-    expected: Expected,
+    expected: PredictedInterval,
     notes: Sequence[str],
     colour: str,
     shape: str = DIAMOND,
@@ -160,21 +165,21 @@ def _expectations(
     return Dots(name, where, expected.mean, colour, shape, True, False, *ends, tuple(notes))
 
 
-def _best_so_far(standing: Standing, response: Objective) -> tuple[float, ...]:
+def _compute_best_so_far(standing: Snapshot, response: Objective) -> tuple[float, ...]:
     """The value of the best trial after each result; where there is a front, the best of this response alone."""
-    aims = standing.aims
+    aims = standing.goals
     if response not in aims.objectives:
         return (nan,) * len(standing.history)
     best: Trial | None = None
     found = []
     for trial in standing.history.told:
         some = [trial] if best is None else [best, trial]
-        best = response.best(aims.of_use(some)) if aims.has_front else aims.best(some)
-        found.append(nan if best is None else response.value_of(best))
+        best = response.find_best(aims.select_feasible(some)) if aims.has_front else aims.find_best(some)
+        found.append(nan if best is None else response.get_value(best))
     return tuple(found)
 
 
-def _heights(layers: Sequence[Layer]) -> list[float]:
+def _collect_heights(layers: Sequence[Layer]) -> list[float]:
     found: list[float] = []
     for one in layers:
         if isinstance(one, Dots):

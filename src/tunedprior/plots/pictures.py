@@ -70,7 +70,7 @@ class Scale:
         return tuple(every), tuple(self.labels[place] for place in every)
 
     @property
-    def renamed(self) -> dict[str, str]:
+    def full_names(self) -> dict[str, str]:
         """The full names of choices that are not shown with them, by what is shown."""
         return {label: name for label, name in zip(self.labels, self.choices, strict=True) if label != name}
 
@@ -183,10 +183,10 @@ class Panel:
     title: str = ""
 
 
-def names_in_words(picture: "Picture") -> tuple[str, ...]:
+def describe_full_names(picture: "Picture") -> tuple[str, ...]:
     """What numbers on axes stand for, a sentence for each axis; of many the first."""
     found = []
-    for title, names in picture.renamed().items():
+    for title, names in picture.collect_full_names().items():
         some = [f"{label.split(':')[0]} is {name}" for label, name in list(names.items())[:MANY]]
         more = f"; and {len(names) - MANY} more" if len(names) > MANY else ""
         found.append(f"{title}: {'; '.join(some)}{more}.")
@@ -219,17 +219,17 @@ class Picture:
         """How many panels are side by side."""
         return max(1, min(self.columns, len(self.panels)))
 
-    def placed(self) -> Iterator[tuple[int, int, Panel]]:
+    def place_panels(self) -> Iterator[tuple[int, int, Panel]]:
         """The panels with their rows and columns, from 1."""
         for number, panel in enumerate(self.panels):
             yield 1 + number // self.across, 1 + number % self.across, panel
 
-    def renamed(self) -> dict[str, dict[str, str]]:
+    def collect_full_names(self) -> dict[str, dict[str, str]]:
         """For each axis whose choices have long names, or are many: the full names by what is shown."""
         scales = [scale for panel in self.panels for scale in (panel.x, panel.y)]
-        return {scale.title or "input": scale.renamed for scale in scales if scale.renamed}
+        return {scale.title or "input": scale.full_names for scale in scales if scale.full_names}
 
-    def legend(self) -> list[Layer]:
+    def list_legend_layers(self) -> list[Layer]:
         """One layer for each name, in order: what is to be explained."""
         found: dict[str, Layer] = {}
         for panel in self.panels:

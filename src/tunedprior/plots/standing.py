@@ -8,24 +8,24 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tunedprior.campaign.advice import Recommendation, recommended
-from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.advice import Recommendation, recommend_setting
+from tunedprior.campaign.fitted import FittedModels
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.prediction import interval
+from tunedprior.campaign.prediction import predict_interval
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.checks import refuse_other_types
 from tunedprior.errors import InputError
-from tunedprior.numerics.isolation import quietly
+from tunedprior.numerics.isolation import silence_warnings
 from tunedprior.plots.pictures import Numbers
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.objective import Objective, codes_of_run
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.objective import Objective, encode_run_settings
 from tunedprior.problem.parameters import Parameter
 from tunedprior.problem.space import Setting, Space
 from tunedprior.problem.trials import History, Trial
 
 
 @dataclass(frozen=True)
-class Expected:
+class PredictedInterval:
     """What is expected of a response at some settings: its mean, and the ends of a 95 % interval without noise."""
 
     mean: Numbers
@@ -34,7 +34,7 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Snapshot:
     """What a campaign knows; nothing in it changes, however long a picture takes.
 
     Attributes:
@@ -49,13 +49,13 @@ class Standing:
     suggester: Suggester
     seed: int
     history: History
-    before: Fitted | None = None
-    plain_suggestions: dict[int, tuple[tuple[Trial, ...], Setting]] = field(default_factory=dict)
+    previous_fit: FittedModels | None = None
+    baseline_suggestions: dict[int, tuple[tuple[Trial, ...], Setting]] = field(default_factory=dict)
 
     @property
-    def aims(self) -> Aims:
+    def goals(self) -> Goals:
         """What is wanted."""
-        return self.suggester.aims
+        return self.suggester.goals
 
     @property
     def space(self) -> Space:
@@ -71,31 +71,33 @@ class Standing:
         """An `InputError` while no response was measured."""
         if not len(self.history):
             raise InputError(f"{what} needs a result, and nothing was told yet. Tell at least one.")
-        if not any(one.told(self.history.told) for one in self.aims.responses):
+        if not any(one.select_measured(self.history.told) for one in self.goals.responses):
             raise InputError(f"{what} needs a result, and every run failed so far. Tell at least one that worked.")
 
     @cached_property
-    def fitted(self) -> Fitted:
+    def fitted(self) -> FittedModels:
         """The models of everything told."""
-        return self.suggester.fit(self.history, self.seed, self.before)
+        return self.suggester.fit(self.history, self.seed, self.previous_fit)
 
     @property
     def modelled(self) -> list[Objective]:
         """The responses that were measured, and are numbers."""
-        return [one for one in self.aims.responses if one.target in self.fitted.parts and not one.labels]
+        return [one for one in self.goals.responses if one.name in self.fitted.parts and not one.labels]
 
-    def expected(self, response: Objective, settings: Sequence[Setting]) -> Expected:
+    def predict_interval(self, response: Objective, settings: Sequence[Setting]) -> PredictedInterval:
         """What the model expects of a response at settings, in its units."""
-        codes = codes_of_run(settings, self.fitted.box)
-        return Expected(*map(tuple, interval(self.fitted.parts[response.target], response, codes).tolist()))
+        codes = encode_run_settings(settings, self.fitted.box)
+        return PredictedInterval(
+            *map(tuple, predict_interval(self.fitted.parts[response.name], response, codes).tolist())
+        )
 
     @cached_property
     def recommendation(self) -> Recommendation:
         """The setting to use; an `InputError` where there is none."""
         self.refuse_if_nothing_told("A recommendation")
-        if self.aims.main.target not in self.fitted.parts:
-            raise InputError(f"A recommendation needs a result of {self.aims.main.target!r}; none was measured yet.")
-        return recommended(self.suggester, self.fitted, self.seed)
+        if self.goals.main.name not in self.fitted.parts:
+            raise InputError(f"A recommendation needs a result of {self.goals.main.name!r}; none was measured yet.")
+        return recommend_setting(self.suggester, self.fitted, self.seed)
 
     @cached_property
     def centre(self) -> Setting:
@@ -103,53 +105,53 @@ class Standing:
         return dict(self._centre[0])
 
     @property
-    def centre_is(self) -> str:
+    def centre_description(self) -> str:
         """What that setting is."""
         return self._centre[1]
 
     @cached_property
     def _centre(self) -> tuple[Setting, str]:
         told = self.history.told
-        if not self.aims.has_front and self.aims.main.told(told):
+        if not self.goals.has_front and self.goals.main.select_measured(told):
             try:
                 return self.recommendation.setting, "the recommended setting"
             except InputError:  # of models that do not say
-                best = self.aims.best(told) or self.aims.main.best(told)
+                best = self.goals.find_best(told) or self.goals.main.find_best(told)
                 assert best is not None
                 return best.setting, f"trial {best.id}, the best so far"
-        front = self.aims.front(told) if self.aims.has_front else []
+        front = self.goals.find_front(told) if self.goals.has_front else []
         if not front:
-            measured = self.suggester.usable(told)
+            measured = self.suggester.keep_usable(told)
             return measured[-1].setting, f"trial {measured[-1].id}, the latest"
-        utilities = np.array([self.aims.utilities(one) for one in front])
+        utilities = np.array([self.goals.compute_utilities(one) for one in front])
         reach = np.ptp(utilities, axis=0)
         shares = (utilities - utilities.min(0)) / np.where(reach > 0, reach, 1.0)
         even = front[int(shares.min(1).argmax())]
         return even.setting, f"trial {even.id}, the most even trade-off of the front"
 
-    def allowed(self, settings: Sequence[Setting]) -> Any:
+    def are_feasible(self, settings: Sequence[Setting]) -> Any:
         """Which settings satisfy the constraints."""
-        return np.array([not self.space.violated(one) for one in settings], dtype=bool)
+        return np.array([not self.space.find_violated(one) for one in settings], dtype=bool)
 
 
 # Pictures of one optimiser share its models while nothing more is told.
-_standings: WeakKeyDictionary[Optimizer, Standing] = WeakKeyDictionary()
+_standings: WeakKeyDictionary[Optimizer, Snapshot] = WeakKeyDictionary()
 
 
-def standing_of(optimizer: Optimizer) -> Standing:
+def take_snapshot(optimizer: Optimizer) -> Snapshot:
     """How a campaign stands now: one look at its history."""
     refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
     history, known = optimizer.trials, _standings.get(optimizer)
     if known is not None and known.history is history:
         return known
     before = None if known is None else known.__dict__.get("fitted")
-    shared = {} if known is None else known.plain_suggestions
-    _standings[optimizer] = Standing(optimizer.suggester, optimizer.seed, history, before, shared)
+    shared = {} if known is None else known.baseline_suggestions
+    _standings[optimizer] = Snapshot(optimizer.suggester, optimizer.seed, history, before, shared)
     return _standings[optimizer]
 
 
-def still(optimizer: Optimizer) -> Optimizer:
+def copy_optimizer(optimizer: Optimizer) -> Optimizer:
     """A copy of an optimiser as it is now: it sees nothing that is told afterwards, and changes nothing."""
     refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
-    with quietly(""):  # odd results were noted when they were told
-        return Optimizer.of(optimizer.suggester, optimizer.seed).resume(optimizer.trials)
+    with silence_warnings(""):  # odd results were noted when they were told
+        return Optimizer.from_suggester(optimizer.suggester, optimizer.seed).resume(optimizer.trials)

@@ -3,7 +3,7 @@
 from textwrap import fill
 from typing import Any
 
-from tunedprior.integrations.extras import needed
+from tunedprior.integrations.extras import import_optional
 from tunedprior.plots.pictures import (
     CIRCLE,
     CROSS,
@@ -23,7 +23,7 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    names_in_words,
+    describe_full_names,
     shorten,
 )
 
@@ -35,38 +35,38 @@ _LONG = 6  # letters of a category from which names are turned
 _MANY = 4  # categories likewise
 
 
-def matplotlib_figure(picture: Picture) -> Any:
+def render_matplotlib(picture: Picture) -> Any:
     """The picture as a `matplotlib.figure.Figure`, which `savefig` writes and notebooks show."""
-    figure_class = needed("matplotlib.figure", "plots").Figure
-    keys = picture.legend()
+    figure_class = import_optional("matplotlib.figure", "plots").Figure
+    keys = picture.list_legend_layers()
     width, panels_high = max(_LEAST_WIDTH, 2.6 * picture.across), 2.3 * picture.rows
-    sentences = (*picture.sentences, *names_in_words(picture))
-    said = "\n".join(fill(_plain(one), int(width * 16)) for one in sentences)
-    legend_high = 0.2 * (1 + len(keys) // _keys_across(width)) if len(keys) > 1 else 0.0
+    sentences = (*picture.sentences, *describe_full_names(picture))
+    said = "\n".join(fill(_escape_dollars(one), int(width * 16)) for one in sentences)
+    legend_high = 0.2 * (1 + len(keys) // _count_legend_columns(width)) if len(keys) > 1 else 0.0
     high = [0.4 + panels_high + legend_high, 0.1 + 0.155 * (1 + said.count("\n")) if said else 0.02]
     figure = figure_class(figsize=(width, sum(high)), dpi=110, layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=high)
-    upper.suptitle(_plain(picture.title), fontsize=11, x=0.01, ha="left")
+    upper.suptitle(_escape_dollars(picture.title), fontsize=11, x=0.01, ha="left")
     axes_of = upper.subplots(picture.rows, picture.across, squeeze=False)
     for axes in axes_of.flat[len(picture.panels) :]:
         axes.set_visible(False)
     shown: dict[str, tuple[Any, list[Any]]] = {}
     handles: dict[str, Any] = {}
-    for row, column, panel in picture.placed():
+    for row, column, panel in picture.place_panels():
         axes = axes_of[row - 1, column - 1]
-        for name, drawn in _draw_panel(axes, panel):
+        for name, drawn in _render_panel(axes, panel):
             handles.setdefault(name, drawn)
-        _note_shades(panel, axes, shown)
+        _collect_shades(panel, axes, shown)
     for name, (mesh, beside) in shown.items():
         bar = upper.colorbar(mesh, ax=beside, shrink=0.9)
-        bar.set_label(_plain(shorten(name, LONGEST_TITLE)), fontsize=_TEXT)
+        bar.set_label(_escape_dollars(shorten(name, LONGEST_TITLE)), fontsize=_TEXT)
         bar.ax.tick_params(labelsize=_SMALL)
     if len(keys) > 1:
         upper.legend(
             [handles[one.name] for one in keys],
-            [_plain(one.name) for one in keys],
+            [_escape_dollars(one.name) for one in keys],
             loc="outside lower left",
-            ncols=_keys_across(width),
+            ncols=_count_legend_columns(width),
             fontsize=_SMALL,
             frameon=False,
         )
@@ -74,11 +74,11 @@ def matplotlib_figure(picture: Picture) -> Any:
     return figure
 
 
-def _keys_across(width: float) -> int:
+def _count_legend_columns(width: float) -> int:
     return 2 if width < 7 else 4
 
 
-def _draw_panel(axes: Any, panel: Panel) -> list[tuple[str, Any]]:
+def _render_panel(axes: Any, panel: Panel) -> list[tuple[str, Any]]:
     _set_scale(axes.xaxis, panel.x, axes.set_xlim, axes.set_xscale, axes.set_xlabel)
     _set_scale(axes.yaxis, panel.y, axes.set_ylim, axes.set_yscale, axes.set_ylabel)
     labels = panel.x.ticks[1]
@@ -90,8 +90,8 @@ def _draw_panel(axes: Any, panel: Panel) -> list[tuple[str, Any]]:
     axes.grid(visible=True, color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
     if panel.title:
-        axes.set_title(_plain(shorten(panel.title, LONGEST_TITLE)), fontsize=_TEXT, loc="left")
-    return [(layer.name, _draw(axes, layer)) for layer in panel.layers]
+        axes.set_title(_escape_dollars(shorten(panel.title, LONGEST_TITLE)), fontsize=_TEXT, loc="left")
+    return [(layer.name, _render_layer(axes, layer)) for layer in panel.layers]
 
 
 def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title: Any) -> None:
@@ -99,18 +99,18 @@ def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title:
         set_kind("log")
     if scale.choices:
         places, labels = scale.ticks
-        axis.set_ticks(places, [_plain(one) for one in labels])
+        axis.set_ticks(places, [_escape_dollars(one) for one in labels])
     elif scale.marks:
         axis.set_ticks(scale.marks, [f"{one:g}" for one in scale.marks])
         axis.set_ticks([], minor=True)
     elif scale.whole:
-        axis.set_major_locator(needed("matplotlib.ticker", "plots").MaxNLocator(integer=True, min_n_ticks=1))
+        axis.set_major_locator(import_optional("matplotlib.ticker", "plots").MaxNLocator(integer=True, min_n_ticks=1))
     if scale.ends is not None:
         set_ends(*scale.ends)
-    set_title(_plain(shorten(scale.title, LONGEST_TITLE)), fontsize=_TEXT)
+    set_title(_escape_dollars(shorten(scale.title, LONGEST_TITLE)), fontsize=_TEXT)
 
 
-def _draw(axes: Any, layer: Layer) -> Any:
+def _render_layer(axes: Any, layer: Layer) -> Any:
     if isinstance(layer, Curve):
         drawing = "steps-post" if layer.stepped else "default"
         style = "--" if layer.dashed else "-"
@@ -118,7 +118,7 @@ def _draw(axes: Any, layer: Layer) -> Any:
     if isinstance(layer, Band):
         return axes.fill_between(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.3, linewidth=0)
     if isinstance(layer, Dots):
-        return _draw_dots(axes, layer)
+        return _render_dots(axes, layer)
     if isinstance(layer, Bars):
         return axes.barh(range(len(layer.lengths)), layer.lengths, height=0.65, color=layer.colour)
     if isinstance(layer, Level):
@@ -130,7 +130,7 @@ def _draw(axes: Any, layer: Layer) -> Any:
     )
 
 
-def _draw_dots(axes: Any, dots: Dots) -> Any:
+def _render_dots(axes: Any, dots: Dots) -> Any:
     if dots.low:
         down = [y - low for y, low in zip(dots.y, dots.low, strict=True)]
         up = [high - y for y, high in zip(dots.y, dots.high, strict=True)]
@@ -150,7 +150,7 @@ def _draw_dots(axes: Any, dots: Dots) -> Any:
     )[0]
 
 
-def _note_shades(panel: Panel, axes: Any, shown: dict[str, tuple[Any, list[Any]]]) -> None:
+def _collect_shades(panel: Panel, axes: Any, shown: dict[str, tuple[Any, list[Any]]]) -> None:
     for layer in panel.layers:
         if isinstance(layer, Shades):
             mesh = axes.collections[0]
@@ -158,6 +158,6 @@ def _note_shades(panel: Panel, axes: Any, shown: dict[str, tuple[Any, list[Any]]
             axes.grid(visible=False)
 
 
-def _plain(text: str) -> str:
+def _escape_dollars(text: str) -> str:
     """Text as it is: between dollars matplotlib would read mathematics."""
     return text.replace("$", r"\$")

@@ -6,7 +6,7 @@ from math import log10
 from textwrap import wrap
 from typing import Any
 
-from tunedprior.integrations.extras import needed
+from tunedprior.integrations.extras import import_optional
 from tunedprior.plots.pictures import (
     CIRCLE,
     CROSS,
@@ -26,7 +26,7 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    names_in_words,
+    describe_full_names,
     shorten,
 )
 
@@ -39,10 +39,10 @@ _ROOM = 20  # letters of categories that have room side by side
 _ROW, _ABOVE, _BELOW, _LINE = 280, 70, 60, 17
 
 
-def plotly_figure(picture: Picture) -> Any:
+def render_plotly(picture: Picture) -> Any:
     """The picture as a `plotly.graph_objects.Figure`."""
-    make = needed("plotly.subplots", "plots").make_subplots
-    titles = [_text(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels]
+    make = import_optional("plotly.subplots", "plots").make_subplots
+    titles = [_escape_html(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels]
     down = 0.32 / picture.rows if picture.rows > 1 else 0.0
     figure = make(
         rows=picture.rows,
@@ -53,26 +53,26 @@ def plotly_figure(picture: Picture) -> Any:
     )
     named: set[str] = set()
     rows_of: dict[str, int] = {}
-    for row, column, panel in picture.placed():
+    for row, column, panel in picture.place_panels():
         for layer in panel.layers:
             if isinstance(layer, Shades):
                 rows_of.setdefault(layer.name, row)
-            for trace in _traces(layer, panel):
+            for trace in _encode_traces(layer, panel):
                 trace["showlegend"] = bool(trace.get("showlegend")) and layer.name not in named
                 if isinstance(layer, Shades):
                     bar = (1 - (rows_of[layer.name] - 0.5) / picture.rows, 0.9 / picture.rows)
                     trace["showscale"] = layer.name not in named
-                    trace["colorbar"] = _colour_bar(layer) | {"y": bar[0], "len": bar[1]}
+                    trace["colorbar"] = _encode_colour_bar(layer) | {"y": bar[0], "len": bar[1]}
                 figure.add_trace(trace, row=row, col=column)
             named.add(layer.name)
-        figure.update_xaxes(_axis(panel.x, True), row=row, col=column)
-        figure.update_yaxes(_axis(panel.y, False), row=row, col=column)
-    sentences = (*picture.sentences, *names_in_words(picture))
+        figure.update_xaxes(_encode_axis(panel.x, True), row=row, col=column)
+        figure.update_yaxes(_encode_axis(panel.y, False), row=row, col=column)
+    sentences = (*picture.sentences, *describe_full_names(picture))
     said = [line for sentence in sentences for line in wrap(sentence, _SAID)]
-    plot, keys = _ROW * picture.rows, len(picture.legend())
+    plot, keys = _ROW * picture.rows, len(picture.list_legend_layers())
     legend = 22 * (1 + keys // (2 + picture.across)) if keys > 1 else 0
     figure.update_layout(
-        title={"text": _text(picture.title), "x": 0.01, "xanchor": "left", "font": {"size": 16}},
+        title={"text": _escape_html(picture.title), "x": 0.01, "xanchor": "left", "font": {"size": 16}},
         font=_FONT,
         template="none",
         height=plot + _ABOVE + _BELOW + legend + _LINE * len(said),
@@ -84,7 +84,7 @@ def plotly_figure(picture: Picture) -> Any:
     figure.update_annotations(font_size=12)
     if said:
         figure.add_annotation(
-            text="<br>".join(map(_text, said)),
+            text="<br>".join(map(_escape_html, said)),
             showarrow=False,
             align="left",
             x=0,
@@ -99,18 +99,18 @@ def plotly_figure(picture: Picture) -> Any:
     return figure
 
 
-def panel_data(panel: Panel) -> dict[str, Any]:
+def encode_panel(panel: Panel) -> dict[str, Any]:
     """One panel as the `data` and `layout` of a plot of its own, without a legend."""
     traces = []
     for layer in panel.layers:
-        for trace in _traces(layer, panel):
+        for trace in _encode_traces(layer, panel):
             trace["showlegend"] = False
             if isinstance(layer, Shades):
-                trace["colorbar"] = _colour_bar(layer)
+                trace["colorbar"] = _encode_colour_bar(layer)
             traces.append(trace)
     layout: dict[str, Any] = {
-        "xaxis": _axis(panel.x, True),
-        "yaxis": _axis(panel.y, False),
+        "xaxis": _encode_axis(panel.x, True),
+        "yaxis": _encode_axis(panel.y, False),
         "font": _FONT,
         "margin": {"l": 62, "r": 12, "t": 30 if panel.title else 10, "b": 50},
         "hovermode": "closest",
@@ -120,47 +120,53 @@ def panel_data(panel: Panel) -> dict[str, Any]:
     }
     if panel.title:
         title = shorten(panel.title, LONGEST_TITLE)
-        layout["title"] = {"text": _text(title), "x": 0.01, "xanchor": "left", "font": {"size": 13}, "y": 0.98}
+        layout["title"] = {"text": _escape_html(title), "x": 0.01, "xanchor": "left", "font": {"size": 13}, "y": 0.98}
     return {"data": traces, "layout": layout}
 
 
-def _traces(layer: Layer, panel: Panel) -> Iterator[dict[str, Any]]:
+def _encode_traces(layer: Layer, panel: Panel) -> Iterator[dict[str, Any]]:
     if isinstance(layer, Bars):
         places = list(range(len(layer.lengths)))
-        said = [f"{_text(name)}: {one:.3g}" for name, one in zip(panel.y.choices, layer.lengths, strict=True)]
+        said = [f"{_escape_html(name)}: {one:.3g}" for name, one in zip(panel.y.choices, layer.lengths, strict=True)]
         yield {
             "type": "bar", "orientation": "h", "x": list(layer.lengths), "y": places, "marker": {"color": layer.colour},
             "hovertext": said, "hoverinfo": "text", "width": 0.65,
         }  # fmt: skip
         return
     if isinstance(layer, Shades):
-        yield _shades(layer, panel)
+        yield _encode_shades(layer, panel)
         return
-    name = _text(layer.name)
+    name = _escape_html(layer.name)
     shared: dict[str, Any] = {"type": "scatter", "name": name, "legendgroup": name, "showlegend": bool(name)}
     ends = list(panel.x.ends or (0.0, 1.0))
     if isinstance(layer, Curve):
         line = {"color": layer.colour, "width": 2, "dash": "dash" if layer.dashed else "solid"}
         line["shape"] = "hv" if layer.stepped else "linear"
-        yield shared | {"mode": "lines", "x": list(layer.x), "y": _known(layer.y), "line": line, "hoverinfo": "y"}
+        yield shared | {
+            "mode": "lines",
+            "x": list(layer.x),
+            "y": _encode_numbers(layer.y),
+            "line": line,
+            "hoverinfo": "y",
+        }
     elif isinstance(layer, Band):
         around = [*layer.x, *reversed(layer.x)], [*layer.low, *reversed(layer.high)]
-        yield shared | _filled(*around, layer.colour, 0.28)
+        yield shared | _encode_fill(*around, layer.colour, 0.28)
     elif isinstance(layer, Zone):
-        yield shared | _filled([*ends, *ends[::-1]], [layer.low] * 2 + [layer.high] * 2, layer.colour, 0.15)
+        yield shared | _encode_fill([*ends, *ends[::-1]], [layer.low] * 2 + [layer.high] * 2, layer.colour, 0.15)
     elif isinstance(layer, Level):
         line = {"color": layer.colour, "width": 1.5, "dash": "dash"}
         yield shared | {"mode": "lines", "x": ends, "y": [layer.at] * 2, "line": line, "hoverinfo": "name"}
     else:
-        yield shared | _dots(layer)
+        yield shared | _encode_dots(layer)
 
 
-def _filled(x: list[float], y: list[float], colour: str, alpha: float) -> dict[str, Any]:
-    fill = {"fill": "toself", "fillcolor": _see_through(colour, alpha), "line": {"width": 0}, "hoverinfo": "skip"}
+def _encode_fill(x: list[float], y: list[float], colour: str, alpha: float) -> dict[str, Any]:
+    fill = {"fill": "toself", "fillcolor": _format_rgba(colour, alpha), "line": {"width": 0}, "hoverinfo": "skip"}
     return {"mode": "lines", "x": x, "y": y, **fill}
 
 
-def _dots(dots: Dots) -> dict[str, Any]:
+def _encode_dots(dots: Dots) -> dict[str, Any]:
     symbol = _SYMBOLS[dots.shape] + ("-open" if dots.hollow else "")
     faint = dots.small and dots.colour == GREY
     marker: dict[str, Any] = {
@@ -170,17 +176,22 @@ def _dots(dots: Dots) -> dict[str, Any]:
         "opacity": 0.55 if faint else 1.0,
         "line": {"width": 1.5 if dots.hollow else 1, "color": dots.colour if dots.hollow else "white"},
     }
-    found: dict[str, Any] = {"mode": "markers", "x": _known(dots.x), "y": _known(dots.y), "marker": marker}
+    found: dict[str, Any] = {
+        "mode": "markers",
+        "x": _encode_numbers(dots.x),
+        "y": _encode_numbers(dots.y),
+        "marker": marker,
+    }
     if dots.low:
-        error = {"type": "data", "symmetric": False, "color": _see_through(dots.colour, 0.7), "thickness": 1.2}
+        error = {"type": "data", "symmetric": False, "color": _format_rgba(dots.colour, 0.7), "thickness": 1.2}
         error["array"] = [high - y for y, high in zip(dots.y, dots.high, strict=True)]
         error["arrayminus"] = [y - low for y, low in zip(dots.y, dots.low, strict=True)]
         found["error_y"] = error | {"width": 3}
-    said = _hover(dots)
+    said = _format_hover_texts(dots)
     return found | {"hovertext": said, "hoverinfo": "text"}
 
 
-def _hover(dots: Dots) -> list[str]:
+def _format_hover_texts(dots: Dots) -> list[str]:
     """What a point says under the mouse: its value and interval, and the words to it."""
     found = []
     for number, y in enumerate(dots.y):
@@ -188,38 +199,38 @@ def _hover(dots: Dots) -> list[str]:
         if dots.low:
             lines[0] += f" ({dots.low[number]:.5g} to {dots.high[number]:.5g})"
         lines += wrap(dots.notes[number], _WIDE) if dots.notes else []
-        found.append("<br>".join(map(_text, lines)))
+        found.append("<br>".join(map(_escape_html, lines)))
     return found
 
 
-def _shades(shades: Shades, panel: Panel) -> dict[str, Any]:
+def _encode_shades(shades: Shades, panel: Panel) -> dict[str, Any]:
     smooth = not panel.x.choices and not panel.y.choices and min(len(shades.x), len(shades.y)) > 2
     found: dict[str, Any] = {
         "type": "contour" if smooth else "heatmap",
         "x": list(shades.x),
         "y": list(shades.y),
-        "z": [_known(row) for row in shades.z],
+        "z": [_encode_numbers(row) for row in shades.z],
         "colorscale": "Viridis",
         "zmin": shades.ends[0],
         "zmax": shades.ends[1],
-        "hovertemplate": f"{_text(shades.name)}: %{{z:.5g}}<extra></extra>",
+        "hovertemplate": f"{_escape_html(shades.name)}: %{{z:.5g}}<extra></extra>",
     }
     if smooth:
         found |= {"contours": {"coloring": "heatmap"}, "line": {"width": 0.5, "color": "rgba(255,255,255,0.6)"}}
     return found
 
 
-def _colour_bar(shades: Shades) -> dict[str, Any]:
+def _encode_colour_bar(shades: Shades) -> dict[str, Any]:
     return {
         "thickness": 12,
-        "title": {"text": _text(shorten(shades.name, LONGEST_TITLE)), "side": "right"},
+        "title": {"text": _escape_html(shorten(shades.name, LONGEST_TITLE)), "side": "right"},
         "outlinewidth": 0,
     }
 
 
-def _axis(scale: Scale, across: bool) -> dict[str, Any]:
+def _encode_axis(scale: Scale, across: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "title": {"text": _text(shorten(scale.title, LONGEST_TITLE)), "standoff": 8},
+        "title": {"text": _escape_html(shorten(scale.title, LONGEST_TITLE)), "standoff": 8},
         "automargin": True,
         "gridcolor": "#e6e6e6",
         "linecolor": "#888888",
@@ -232,8 +243,8 @@ def _axis(scale: Scale, across: bool) -> dict[str, Any]:
         found |= {"type": "log", "exponentformat": "power"}
     if scale.choices:
         places, labels = scale.ticks
-        found |= {"tickvals": list(places), "ticktext": [_text(one) for one in labels]}
-        if scale.renamed:
+        found |= {"tickvals": list(places), "ticktext": [_escape_html(one) for one in labels]}
+        if scale.full_names:
             found["tickfont"] = {"size": 10}
         if across and sum(map(len, labels)) > _ROOM:
             found["tickangle"] = -45  # of its own accord Plotly leaves some out
@@ -246,16 +257,16 @@ def _axis(scale: Scale, across: bool) -> dict[str, Any]:
     return found
 
 
-def _known(values: Any) -> list[float | None]:
+def _encode_numbers(values: Any) -> list[float | None]:
     """Numbers as JSON has them: what is none is null, and interrupts a line."""
     return [None if one != one else float(one) for one in values]
 
 
-def _see_through(colour: str, alpha: float) -> str:
+def _format_rgba(colour: str, alpha: float) -> str:
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
 
-def _text(text: str) -> str:
+def _escape_html(text: str) -> str:
     """Text as it is: Plotly reads some HTML in it otherwise."""
     return escape(text, quote=False)

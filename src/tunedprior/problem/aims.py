@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.checks import listed, positive, shown
+from tunedprior.checks import check_positive, format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import (
@@ -17,18 +17,18 @@ from tunedprior.problem.goals import (
     Requirement,
     Target,
     check_goal,
-    goal_in_words,
+    format_goal,
     parse_limits,
 )
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Space
 from tunedprior.problem.trials import Trial
-from tunedprior.problem.warping import Worse
+from tunedprior.problem.warping import WorseDirection
 
 
 @dataclass(frozen=True)
-class Aims:
+class Goals:
     """The responses, what is wanted of each, and what is required.
 
     Attributes:
@@ -37,8 +37,9 @@ class Aims:
         weights: What one unit of each objective is worth, where the user has such a preference.
         bounds: For each objective, the utility below which it is of no interest, where the user has such a preference.
 
-    >>> aims = Aims((Objective("yield"), Objective("cost", "minimize", is_main=False)))
-    >>> [trial.value for trial in aims.front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7, more={"cost": 4.0})])]
+    >>> aims = Goals((Objective("yield"), Objective("cost", "minimize", is_main=False)))
+    >>> [trial.value for trial in aims.find_front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7,
+    ...     more={"cost": 4.0})])]
     [0.8]
     """
 
@@ -55,7 +56,7 @@ class Aims:
     @property
     def others(self) -> tuple[Objective, ...]:
         """Every response but the first: further objectives, then what is only required."""
-        named = {one.target for one in self.objectives}
+        named = {one.name for one in self.objectives}
         required = [one for one in self.requirements if one.response not in named]
         return (
             *self.objectives[1:],
@@ -77,101 +78,104 @@ class Aims:
         """Whether there is one response, of which as much or as little as possible is wanted, and nothing else."""
         return len(self.responses) == 1 and not self.requirements and not isinstance(self.main.direction, Target)
 
-    def named(self, name: str) -> Objective:
+    def get_response(self, name: str) -> Objective:
         """The response of this name."""
-        return next(one for one in self.responses if one.target == name)
+        return next(one for one in self.responses if one.name == name)
 
     def is_met(self, trial: Trial) -> bool:
         """Whether everything that is required was measured, and is as it should be."""
-        return all(one.is_met(self.named(one.response).value_of(trial)) for one in self.requirements)
+        return all(one.is_met(self.get_response(one.response).get_value(trial)) for one in self.requirements)
 
-    def observations(
+    def make_observations(
         self, response: Objective, trials: Sequence[Trial], box: Box, failures: bool = False
     ) -> Observations:
-        """The trials as training data for the model of one response (see `Objective.observations`)."""
-        return response.observations(trials, box, failures, self._worse(response, trials))
+        """The trials as training data for the model of one response (see `Objective.make_observations`)."""
+        return response.make_observations(trials, box, failures, self._get_worse_direction(response, trials))
 
-    def far_worse(self, trials: Sequence[Trial], box: Box) -> dict[str, list[Trial]]:
+    def find_far_worse(self, trials: Sequence[Trial], box: Box) -> dict[str, list[Trial]]:
         """By response, the trials in which it is so far worse than in all others that it counts as merely worse."""
-        each = {one.target: one.far_worse(trials, box, self._worse(one, trials)) for one in self.responses}
+        each = {
+            one.name: one.find_far_worse(trials, box, self._get_worse_direction(one, trials)) for one in self.responses
+        }
         return {name: found for name, found in each.items() if found}
 
-    def _worse(self, response: Objective, trials: Sequence[Trial]) -> Worse:
+    def _get_worse_direction(self, response: Objective, trials: Sequence[Trial]) -> WorseDirection:
         """Which way a response gets worse, with all that is required of it and of interest in it."""
-        name = response.target
+        name = response.name
         ends = [end for one in self.requirements if one.response == name for end in (one.low, one.high)]
         if name in self.bounds:
             ends.append(response.sign * self.bounds[name])
         if self.weights.get(name):
-            ends += self._outweighing(response, trials)
-        only_required = all(one.target != name for one in self.objectives)
-        return response.worse([end for end in ends if isfinite(end)], only_required)
+            ends += self._compute_outweighing_values(response, trials)
+        only_required = all(one.name != name for one in self.objectives)
+        return response.get_worse_direction([end for end in ends if isfinite(end)], only_required)
 
-    def _outweighing(self, response: Objective, trials: Sequence[Trial]) -> list[float]:
+    def _compute_outweighing_values(self, response: Objective, trials: Sequence[Trial]) -> list[float]:
         """Values of a response so bad that by the preference the best of all other objectives does not make up for it.
 
         The best is compared with the median. What counts as merely worse must not be worth more than what is typical.
         """
-        complete = [found for trial in trials if not any(map(isnan, found := self.utilities(trial)))]
+        complete = [found for trial in trials if not any(map(isnan, found := self.compute_utilities(trial)))]
         if not complete:
             return []
         utilities = np.array(complete)
         gains = utilities.max(0) - np.median(utilities, axis=0)
-        own = [one.target for one in self.objectives].index(response.target)
-        others = [self.weights.get(one.target, 0.0) * gain for one, gain in zip(self.objectives, gains, strict=True)]
-        least = utilities[:, own].max() - (sum(others) - others[own]) / self.weights[response.target]
+        own = [one.name for one in self.objectives].index(response.name)
+        others = [self.weights.get(one.name, 0.0) * gain for one, gain in zip(self.objectives, gains, strict=True)]
+        least = utilities[:, own].max() - (sum(others) - others[own]) / self.weights[response.name]
         if isinstance(response.direction, Target):
             return [response.direction.low + least, response.direction.upper - least]
         return [response.sign * least]
 
-    def utilities(self, trial: Trial) -> list[float]:
+    def compute_utilities(self, trial: Trial) -> list[float]:
         """How good each objective is, more being better; NaN where it was not measured."""
-        return [_utility(one, one.value_of(trial)) for one in self.objectives]
+        return [_compute_utility(one, one.get_value(trial)) for one in self.objectives]
 
-    def worth(self, trial: Trial) -> float:
+    def compute_worth(self, trial: Trial) -> float:
         """The one number that says how good a trial is: the utility, or the weighted sum of them."""
-        weights = [self.weights.get(one.target, 0.0) if self.weights else 1.0 for one in self.objectives]
-        return sum(weight * one for weight, one in zip(weights, self.utilities(trial), strict=True) if weight)
+        weights = [self.weights.get(one.name, 0.0) if self.weights else 1.0 for one in self.objectives]
+        return sum(weight * one for weight, one in zip(weights, self.compute_utilities(trial), strict=True) if weight)
 
-    def of_use(self, trials: Sequence[Trial]) -> list[Trial]:
+    def select_feasible(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials with a value for every objective that meet what is required."""
-        return [one for one in trials if self.is_met(one) and not any(map(isnan, self.utilities(one)))]
+        return [one for one in trials if self.is_met(one) and not any(map(isnan, self.compute_utilities(one)))]
 
-    def best(self, trials: Sequence[Trial]) -> Trial | None:
+    def find_best(self, trials: Sequence[Trial]) -> Trial | None:
         """The best trial that meets what is required; None if there is none."""
         if self.has_front:
             raise InputError(
-                f"There are {len(self.objectives)} objectives ({listed(one.target for one in self.objectives)}), so no "
+                f"There are {len(self.objectives)} objectives "
+                f"({format_list(one.name for one in self.objectives)}), so no "
                 "single trial is best. opt.front has the best trade-offs; or say what a unit of each is worth: "
                 "preference={…}."
             )
-        return max(self.of_use(trials), key=self.worth, default=None)
+        return max(self.select_feasible(trials), key=self.compute_worth, default=None)
 
-    def front(self, trials: Sequence[Trial]) -> list[Trial]:
+    def find_front(self, trials: Sequence[Trial]) -> list[Trial]:
         """The trials that no other is better than in one objective without being worse in another."""
-        useful = self.of_use(trials)
+        useful = self.select_feasible(trials)
         if not useful:
             return []
-        kept = non_dominated(np.array([self.utilities(one) for one in useful]))
+        kept = is_non_dominated(np.array([self.compute_utilities(one) for one in useful]))
         return [one for one, is_kept in zip(useful, kept, strict=True) if is_kept]
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Such as "maximize yield, minimize cost, where purity >= 0.95"."""
-        wanted = ", ".join(goal_in_words(one.direction, one.target) for one in self.objectives)
+        wanted = ", ".join(format_goal(one.direction, one.name) for one in self.objectives)
         return wanted + (f", where {', '.join(map(str, self.requirements))}" if self.requirements else "")
 
 
-def non_dominated(utilities: Any) -> Any:
+def is_non_dominated(utilities: Any) -> Any:
     """Which rows have no other that is at least as good everywhere and better somewhere."""
     better = (utilities[:, None] >= utilities[None]).all(-1) & (utilities[:, None] > utilities[None]).any(-1)
     return ~better.any(0)
 
 
-def _utility(one: Objective, value: float) -> float:
-    return value if isnan(value) else one.utility(value)
+def _compute_utility(one: Objective, value: float) -> float:
+    return value if isnan(value) else one.compute_utility(value)
 
 
-def aims_of(
+def make_goals(
     target: str,
     direction: Goal,
     objectives: Mapping[str, Goal] | None = None,
@@ -180,7 +184,7 @@ def aims_of(
     noise_std: float | Mapping[str, float] | None = None,
     log: bool | Collection[str] = False,
     limits: Any = None,
-) -> Aims:
+) -> Goals:
     """From the arguments of `Optimizer`, or an `InputError`."""
     if objectives is None:
         if not isinstance(target, str):
@@ -192,65 +196,69 @@ def aims_of(
         if not isinstance(objectives, Mapping) or not objectives:
             raise InputError(
                 "objectives is a dict of responses and what is wanted of each, such as "
-                f'{{"yield": "maximize", "cost": "minimize"}}; got {shown(objectives)}.'
+                f'{{"yield": "maximize", "cost": "minimize"}}; got {format_value(objectives)}.'
             )
         for name, goal in objectives.items():
             if not isinstance(name, str) or not name.strip():
-                raise InputError(f"Objectives are by the name of the response, as text; got {shown(name)}.")
+                raise InputError(f"Objectives are by the name of the response, as text; got {format_value(name)}.")
             check_goal(goal, f"What is wanted of {name!r}")
     if requirements is not None and not isinstance(requirements, Mapping):
         raise InputError(
             "requirements is a dict of responses and what is required of each, such as "
-            f'{{"purity": ">= 0.95", "works": "pass"}}; got {shown(requirements)}.'
+            f'{{"purity": ">= 0.95", "works": "pass"}}; got {format_value(requirements)}.'
         )
     required = tuple(Requirement.parse(name, given) for name, given in (requirements or {}).items())
     label = next((one.response for one in required if one.labels and one.response in objectives), None)
     if label is not None:
         raise InputError(f"{label!r} is an objective, so it is a number and cannot be required to pass. Name another.")
     names = list(objectives)
-    noise, logs = _by_name(noise_std, names, "noise_std"), _names(log, names)
-    ends = {name: parse_limits(name, given) for name, given in _by_name(limits, names, "limits").items()}
+    noise, logs = _broadcast_to_objectives(noise_std, names, "noise_std"), _select_log_objectives(log, names)
+    ends = {
+        name: parse_limits(name, given) for name, given in _broadcast_to_objectives(limits, names, "limits").items()
+    }
     made = tuple(
         Objective(name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS))
         for position, (name, goal) in enumerate(objectives.items())
     )
-    aims = Aims(made, required)
-    return aims if preference is None else _preferring(aims, preference)
+    aims = Goals(made, required)
+    return aims if preference is None else _apply_preference(aims, preference)
 
 
-def refuse_names_of_parameters(aims: Aims, space: Space) -> None:
+def refuse_names_of_parameters(aims: Goals, space: Space) -> None:
     """An `InputError` for one of several responses that has the name of a parameter, or of another response."""
-    names = [one.target for one in aims.responses]
+    names = [one.name for one in aims.responses]
     wrong = [name for name in names if name in space.names] if len(names) > 1 else []
     if wrong:
-        raise InputError(f"{listed(wrong)} is a parameter, so it cannot be a response too. Rename one of them.")
+        raise InputError(f"{format_list(wrong)} is a parameter, so it cannot be a response too. Rename one of them.")
 
 
-def _preferring(aims: Aims, preference: Any) -> Aims:
+def _apply_preference(aims: Goals, preference: Any) -> Goals:
     """Weights for numbers, bounds for text such as ">= 0.5"."""
-    names = [one.target for one in aims.objectives]
+    names = [one.name for one in aims.objectives]
     if not isinstance(preference, Mapping) or not preference or len(names) < 2:
         raise InputError(
             "preference is for several objectives, by name: what a unit of each is worth, such as "
             f'{{"yield": 100.0, "cost": 1.0}}, or what is of interest, such as {{"yield": ">= 0.5"}}; got '
-            f"{shown(preference)} for {listed(names)}."
+            f"{format_value(preference)} for {format_list(names)}."
         )
     unknown = [name for name in preference if name not in names]
     if unknown:
-        raise InputError(f"preference names {listed(map(shown, unknown))}, and the objectives are {listed(names)}.")
+        raise InputError(
+            f"preference names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+        )
     texts = {name: one for name, one in preference.items() if isinstance(one, str)}
     if texts and len(texts) < len(preference):
         raise InputError("A preference is either by weights or by bounds; got both.")
     if not texts:
         for name, weight in preference.items():
-            positive(weight, f"The weight of {name!r}")
-        logs = [one.target for one in aims.objectives if one.log]
+            check_positive(weight, f"The weight of {name!r}")
+        logs = [one.name for one in aims.objectives if one.log]
         if logs:
-            raise InputError(f"A weight is of a unit of a response, and {listed(logs)} is on a logarithmic scale.")
-        return Aims(aims.objectives, aims.requirements, dict(preference))
+            raise InputError(f"A weight is of a unit of a response, and {format_list(logs)} is on a logarithmic scale.")
+        return Goals(aims.objectives, aims.requirements, dict(preference))
     bounds = {}
     for name, text in texts.items():
-        objective, bound = aims.named(name), Requirement.parse(name, text)
+        objective, bound = aims.get_response(name), Requirement.parse(name, text)
         if isinstance(objective.direction, Target):
             raise InputError(f"{name!r} has a target, so a bound says nothing of it. Require a range instead.")
         wanted = bound.low if objective.sign > 0 else bound.high
@@ -258,25 +266,31 @@ def _preferring(aims: Aims, preference: Any) -> Aims:
             raise InputError(
                 f"To {objective.direction} {name!r}, its bound is the worst that is of interest; got {text!r}."
             )
-        bounds[name] = objective.utility(wanted)
-    return Aims(aims.objectives, aims.requirements, bounds=bounds)
+        bounds[name] = objective.compute_utility(wanted)
+    return Goals(aims.objectives, aims.requirements, bounds=bounds)
 
 
-def _by_name(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+def _broadcast_to_objectives(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         if given is not None and len(names) > 1:
-            raise InputError(f"{what} must be a dict by response, as there are {listed(names)}; got {shown(given)}.")
+            raise InputError(
+                f"{what} must be a dict by response, as there are {format_list(names)}; got {format_value(given)}."
+            )
         return {} if given is None else dict.fromkeys(names, given)
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise InputError(f"{what} names {listed(map(shown, unknown))}, and the objectives are {listed(names)}.")
+        raise InputError(
+            f"{what} names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+        )
     return dict(given)
 
 
-def _names(log: Any, names: Sequence[str]) -> Collection[str]:
+def _select_log_objectives(log: Any, names: Sequence[str]) -> Collection[str]:
     if isinstance(log, bool | np.bool_):
         return names if log else ()
     each = [log] if isinstance(log, str) else list(log) if isinstance(log, Collection) else None
     if each is None or any(name not in names for name in each):
-        raise InputError(f"log must be True, False or names of objectives ({listed(names)}); got {shown(log)}.")
+        raise InputError(
+            f"log must be True, False or names of objectives ({format_list(names)}); got {format_value(log)}."
+        )
     return each

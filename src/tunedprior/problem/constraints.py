@@ -9,7 +9,7 @@ from math import inf, isfinite
 from sys import float_info
 from typing import Any
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter, is_missing
 
@@ -23,7 +23,7 @@ class Constraint(ABC):
     """What a setting must satisfy; its text is how messages call it."""
 
     @abstractmethod
-    def joined(self, parameters: Sequence[Parameter]) -> "Constraint":
+    def bind_parameters(self, parameters: Sequence[Parameter]) -> "Constraint":
         """The same for these parameters, or an `InputError` that says why it makes no sense for them."""
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Constraint(ABC):
 
 
 @dataclass(frozen=True)
-class Linear(Constraint):
+class LinearConstraint(Constraint):
     """A sum of parameters, each times a number, that must lie between `low` and `high`; equal to both, if they agree.
 
     Attributes:
@@ -42,7 +42,7 @@ class Linear(Constraint):
         slack: By how much the sum may miss its bounds, which is rounding; it follows from the parameters' ranges.
         rounding: By how much of that it may because sums of floats do.
 
-    >>> print(Linear({"a": 1, "b": -2}, high=3))
+    >>> print(LinearConstraint({"a": 1, "b": -2}, high=3))
     a - 2*b <= 3
     """
 
@@ -55,11 +55,13 @@ class Linear(Constraint):
     def __post_init__(self) -> None:
         given = self.coefficients
         if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
-            raise InputError(f'Linear needs a number for each name, such as {{"a": 1, "b": 2}}; got {shown(given)}.')
-        numbers = {name: _number(one, f"The coefficient of {name!r}") for name, one in given.items()}
+            raise InputError(
+                f'Linear needs a number for each name, such as {{"a": 1, "b": 2}}; got {format_value(given)}.'
+            )
+        numbers = {name: _check_number(one, f"The coefficient of {name!r}") for name, one in given.items()}
         numbers = {name: one for name, one in numbers.items() if one != 0}
-        low = -inf if self.low is None or self.low == -inf else _number(self.low, "low")
-        high = inf if self.high is None or self.high == inf else _number(self.high, "high")
+        low = -inf if self.low is None or self.low == -inf else _check_number(self.low, "low")
+        high = inf if self.high is None or self.high == inf else _check_number(self.high, "high")
         if not numbers:
             raise InputError("A linear constraint needs a parameter with a coefficient that is not 0; there is none.")
         if low > high or (low, high) == (-inf, inf):
@@ -70,13 +72,13 @@ class Linear(Constraint):
         for name, value in (("coefficients", numbers), ("low", low), ("high", high)):
             object.__setattr__(self, name, value)
 
-    def joined(self, parameters: Sequence[Parameter]) -> "Linear":
+    def bind_parameters(self, parameters: Sequence[Parameter]) -> "LinearConstraint":
         """With the slack that belongs to the parameters' ranges."""
         by_name = {parameter.name: parameter for parameter in parameters}
         magnitude = max((abs(edge) for edge in (self.low, self.high) if isfinite(edge)), default=0.0)
         width, apart = 0.0, inf
         for name, coefficient in self.coefficients.items():
-            one = _known(name, by_name, self)
+            one = _get_parameter(name, by_name, self)
             if isinstance(one, Categorical):
                 raise InputError(
                     f"The constraint {str(self)!r} takes numbers, and {name!r} is a category. Use OnlyWhen, or a "
@@ -84,7 +86,7 @@ class Linear(Constraint):
                 )
             magnitude += abs(coefficient) * max(abs(one.low), abs(one.high))
             width = max(width, abs(coefficient) * (one.high - one.low))
-            apart = min(apart, abs(coefficient) * _least_gap(one))
+            apart = min(apart, abs(coefficient) * _compute_least_gap(one))
         rounding = _ROUNDING * magnitude
         # Sums of whole numbers are right or wrong by a whole one, however large the numbers are.
         return replace(self, slack=rounding + min(_SLACK * width, apart / 4), rounding=rounding)
@@ -94,17 +96,17 @@ class Linear(Constraint):
         """Whether the sum must have one value."""
         return self.low == self.high
 
-    def total(self, setting: Mapping[str, Any]) -> float:
+    def compute_sum(self, setting: Mapping[str, Any]) -> float:
         """The sum at a setting."""
         return sum(coefficient * float(setting[name]) for name, coefficient in self.coefficients.items())
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
         """Whether the sum is within its bounds, up to rounding."""
-        return self.low - self.slack <= self.total(setting) <= self.high + self.slack
+        return self.low - self.slack <= self.compute_sum(setting) <= self.high + self.slack
 
     def __str__(self) -> str:
         terms = "".join(
-            f" {'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{abs(one):.12g}*'}{_written(name)}"
+            f" {'-' if one < 0 else '+'} {'' if abs(one) == 1 else f'{abs(one):.12g}*'}{_format_name(name)}"
             for name, one in self.coefficients.items()
         )
         terms = terms.removeprefix(" + ") if terms.startswith(" + ") else "-" + terms.removeprefix(" - ")
@@ -133,17 +135,19 @@ class Mixture(Constraint):
     def __post_init__(self) -> None:
         parts = self.parts if isinstance(self.parts, Sequence) and not isinstance(self.parts, str) else ()
         if not all(isinstance(one, str) for one in parts) or len(set(parts)) < max(2, len(parts)):
-            raise InputError(f'Mixture needs two or more different names, such as ["a", "b"]; got {shown(self.parts)}.')
-        _number(self.total, "The total of a Mixture")
+            raise InputError(
+                f'Mixture needs two or more different names, such as ["a", "b"]; got {format_value(self.parts)}.'
+            )
+        _check_number(self.total, "The total of a Mixture")
 
     @property
-    def equality(self) -> Linear:
+    def equality(self) -> LinearConstraint:
         """The same as a linear constraint."""
-        return Linear(dict.fromkeys(self.parts, 1.0), self.total, self.total)
+        return LinearConstraint(dict.fromkeys(self.parts, 1.0), self.total, self.total)
 
-    def joined(self, parameters: Sequence[Parameter]) -> Linear:
+    def bind_parameters(self, parameters: Sequence[Parameter]) -> LinearConstraint:
         """The equality that it is."""
-        return self.equality.joined(parameters)
+        return self.equality.bind_parameters(parameters)
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
         """Whether the parts add up, up to rounding."""
@@ -171,37 +175,41 @@ class OnlyWhen(Constraint):
 
     def __post_init__(self) -> None:
         if not isinstance(self.parameter, str):
-            raise InputError(f"OnlyWhen begins with the name of a parameter, as text; got {shown(self.parameter)}.")
+            raise InputError(
+                f"OnlyWhen begins with the name of a parameter, as text; got {format_value(self.parameter)}."
+            )
         if not isinstance(self.when, Mapping) or not self.when or self.parameter in self.when:
             raise InputError(
                 'OnlyWhen needs the values of one or more other parameters, such as {"catalyst": "B"}; got '
-                f"{shown(self.when)}."
+                f"{format_value(self.when)}."
             )
         several = {name: list(one) if isinstance(one, list | set) else [one] for name, one in self.when.items()}
         object.__setattr__(self, "when", several)
 
-    def joined(self, parameters: Sequence[Parameter]) -> "OnlyWhen":
+    def bind_parameters(self, parameters: Sequence[Parameter]) -> "OnlyWhen":
         """With values as the parameters have them."""
         by_name = {parameter.name: parameter for parameter in parameters}
         when = {}
         for name, values in self.when.items():
-            one = _known(name, by_name, self)
+            one = _get_parameter(name, by_name, self)
             if one.count is None:
                 raise InputError(
                     f"The constraint {str(self)!r} depends on {name!r}, which is a continuum: it is hardly ever one "
                     "value. Give it levels, or write a function of the setting."
                 )
-            when[name] = [_value(one, value, self) for value in values]
-        otherwise = _value(_known(self.parameter, by_name, self), self.otherwise, self)
-        slacks = {name: slack_of(by_name[name]) for name in (self.parameter, *when)}
+            when[name] = [_check_value(one, value, self) for value in values]
+        otherwise = _check_value(_get_parameter(self.parameter, by_name, self), self.otherwise, self)
+        slacks = {name: compute_slack(by_name[name]) for name in (self.parameter, *when)}
         return OnlyWhen(self.parameter, when, otherwise, slacks=slacks)
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
         """Whether the parameter has the value that it has otherwise, or may differ from it."""
-        met = all(any(self._same(name, setting[name], one) for one in values) for name, values in self.when.items())
-        return met or self._same(self.parameter, setting[self.parameter], self.otherwise)
+        met = all(
+            any(self._is_same_value(name, setting[name], one) for one in values) for name, values in self.when.items()
+        )
+        return met or self._is_same_value(self.parameter, setting[self.parameter], self.otherwise)
 
-    def _same(self, name: str, value: Any, other: Any) -> bool:
+    def _is_same_value(self, name: str, value: Any, other: Any) -> bool:
         if is_missing(value) or is_missing(other):
             return is_missing(value) and is_missing(other)
         if isinstance(value, int | float) and isinstance(other, int | float):
@@ -209,12 +217,12 @@ class OnlyWhen(Constraint):
         return bool(value == other)
 
     def __str__(self) -> str:
-        conditions = [f"{name} is {' or '.join(map(shown, values))}" for name, values in self.when.items()]
-        return f"{self.parameter} is {shown(self.otherwise)} unless {' and '.join(conditions)}"
+        conditions = [f"{name} is {' or '.join(map(format_value, values))}" for name, values in self.when.items()]
+        return f"{self.parameter} is {format_value(self.otherwise)} unless {' and '.join(conditions)}"
 
 
 @dataclass(frozen=True)
-class Rule(Constraint):
+class FunctionConstraint(Constraint):
     """A function of the setting that says whether it may be run.
 
     Attributes:
@@ -229,7 +237,7 @@ class Rule(Constraint):
         function = getattr(self.function, "func", self.function)  # functools.partial has no name
         return str(getattr(function, "__name__", type(function).__name__))
 
-    def joined(self, parameters: Sequence[Parameter]) -> "Rule":  # noqa: ARG002  # a function may look at any of them
+    def bind_parameters(self, parameters: Sequence[Parameter]) -> "FunctionConstraint":  # noqa: ARG002  # a function may look at any of them
         """It, as it is."""
         return self
 
@@ -248,7 +256,7 @@ class Rule(Constraint):
         if not isinstance(answer, bool):
             raise InputError(
                 f"The constraint {self.name} must return True or False; for {dict(setting)} it returned "
-                f"{shown(answer)}."
+                f"{format_value(answer)}."
             )
         return answer
 
@@ -256,44 +264,47 @@ class Rule(Constraint):
         return self.name
 
 
-def _number(value: Any, what: str) -> float:
+def _check_number(value: Any, what: str) -> float:
     try:
         number = float(value) if not isinstance(value, bool | str | bytes) else inf
     except (TypeError, ValueError, OverflowError):
         number = inf
     if not isfinite(number):
-        raise InputError(f"{what} must be a finite number; got {shown(value)}.")
+        raise InputError(f"{what} must be a finite number; got {format_value(value)}.")
     return number
 
 
-def _known(name: str, by_name: Mapping[str, Parameter], where: Constraint) -> Parameter:
+def _get_parameter(name: str, by_name: Mapping[str, Parameter], where: Constraint) -> Parameter:
     if name not in by_name:
         raise InputError(
-            f"The constraint {str(where)!r} names {name!r}, which is no parameter. Parameters are {listed(by_name)}."
+            f"The constraint {str(where)!r} names {name!r}, which is no parameter. Parameters are "
+            f"{format_list(by_name)}."
         )
     return by_name[name]
 
 
-def _value(parameter: Parameter, value: Any, where: Constraint) -> Any:
+def _check_value(parameter: Parameter, value: Any, where: Constraint) -> Any:
     if isinstance(parameter, Numeric):
-        value = _number(value, f"The value of {parameter.name!r} in the constraint {str(where)!r}")
+        value = _check_number(value, f"The value of {parameter.name!r} in the constraint {str(where)!r}")
     if not parameter.allows(value):
-        offered = f"one of {listed(parameter.values())}"
+        offered = f"one of {format_list(parameter.list_values())}"
         if isinstance(parameter, Numeric) and parameter.count is None:
             offered = f"between {parameter.low:g} and {parameter.high:g}"
-        raise InputError(f"In the constraint {str(where)!r}, {parameter.name!r} must be {offered}; got {shown(value)}.")
+        raise InputError(
+            f"In the constraint {str(where)!r}, {parameter.name!r} must be {offered}; got {format_value(value)}."
+        )
     return parameter.recognise(value)
 
 
-def slack_of(parameter: Parameter) -> float:
+def compute_slack(parameter: Parameter) -> float:
     """By how much two numbers may differ that are the same value of this parameter."""
     if isinstance(parameter, Categorical):
         return _SLACK
     rounding = _ROUNDING * max(abs(parameter.low), abs(parameter.high))
-    return rounding + min(_SLACK * (parameter.high - parameter.low), _least_gap(parameter) / 4)
+    return rounding + min(_SLACK * (parameter.high - parameter.low), _compute_least_gap(parameter) / 4)
 
 
-def _least_gap(parameter: Numeric) -> float:
+def _compute_least_gap(parameter: Numeric) -> float:
     """How far two values on a grid or on levels are apart at least; infinite where there is neither."""
     if parameter.low == parameter.high:
         return inf
@@ -302,5 +313,5 @@ def _least_gap(parameter: Numeric) -> float:
     return inf if parameter.step is None else float(parameter.step)
 
 
-def _written(name: str) -> str:
+def _format_name(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.problem.constraints import Constraint, Linear
+from tunedprior.problem.constraints import Constraint, LinearConstraint
 from tunedprior.problem.feasible_settings import MOST_TRIES, FeasibleSettings
 from tunedprior.problem.parameters import Parameter
 
@@ -16,12 +16,12 @@ _JUDGED = 1000  # settings that each constraint is asked about
 def refuse_empty(feasible: FeasibleSettings) -> None:
     """An `InputError` if no setting satisfies the constraints, or a single one does, that says which are the reason."""
     _refuse_contradictions(feasible)
-    everything = feasible.listed
-    if _number(feasible) == 0:
-        raise InputError(_reason(feasible))
+    everything = feasible.all_rows
+    if _count_settings(feasible) == 0:
+        raise InputError(_describe_reason(feasible))
     if everything is not None and len(everything) == 1:
         raise InputError(
-            f"The constraints leave a single setting, {feasible.settings(everything)[0]}, and nothing to optimise. "
+            f"The constraints leave a single setting, {feasible.decode_rows(everything)[0]}, and nothing to optimise. "
             "Loosen one."
         )
 
@@ -48,12 +48,13 @@ def _refuse_contradictions(feasible: FeasibleSettings) -> None:
     ]
     which = f"Without {' or '.join(repr(str(one)) for one in culprits)} there are some." if culprits else ""
     raise InputError(
-        f"No setting satisfies the constraints {listed(repr(str(one)) for one in linear)} at once. {which} Drop or "
+        f"No setting satisfies the constraints {format_list(repr(str(one)) for one in linear)} at once. {which} "
+        "Drop or "
         "loosen one.".replace("  ", " ")
     )
 
 
-def _can_be_met(linear: Sequence[Linear], parameters: Sequence[Parameter]) -> bool:
+def _can_be_met(linear: Sequence[LinearConstraint], parameters: Sequence[Parameter]) -> bool:
     """Whether numbers within the parameters' ranges satisfy all sums, by linear programming."""
     from scipy.optimize import linprog  # takes as long to import as all of pandas
 
@@ -69,28 +70,28 @@ def _can_be_met(linear: Sequence[Linear], parameters: Sequence[Parameter]) -> bo
     return bool(found.status != 2)
 
 
-def _reason(feasible: FeasibleSettings) -> str:
+def _describe_reason(feasible: FeasibleSettings) -> str:
     """Which constraint is the reason that there is no setting, or rejects most."""
-    if feasible.listed is not None:
-        needless = [one for one in feasible.constraints if _number(_without(feasible, one)) > 0]
+    if feasible.all_rows is not None:
+        needless = [one for one in feasible.constraints if _count_settings(_drop_constraint(feasible, one)) > 0]
         said = f"Without {' or '.join(repr(str(one)) for one in needless)} there are some. " if needless else ""
         return f"No setting satisfies all constraints. {said}Drop or loosen one."
     free = FeasibleSettings(feasible.parameters, ())
-    settings = free.settings(free.drawn(_JUDGED, 0)[:_JUDGED])
+    settings = free.decode_rows(free.draw_rows(_JUDGED, 0)[:_JUDGED])
     shares = [(np.mean([not one.allows(setting) for setting in settings]), str(one)) for one in feasible.constraints]
-    said = listed(f"{name!r} rejects {share:.1%}" for share, name in sorted(shares, reverse=True))
+    said = format_list(f"{name!r} rejects {share:.1%}" for share, name in sorted(shares, reverse=True))
     return (
         f"No setting was found that satisfies all constraints, in {MOST_TRIES:,} tries. Of {len(settings):,} settings "
         f"of the ranges alone, {said}. Loosen the constraints, or narrow the ranges to where settings are allowed."
     )
 
 
-def _without(feasible: FeasibleSettings, constraint: Constraint) -> FeasibleSettings:
+def _drop_constraint(feasible: FeasibleSettings, constraint: Constraint) -> FeasibleSettings:
     return FeasibleSettings(
         feasible.parameters, tuple(other for other in feasible.constraints if other is not constraint)
     )
 
 
-def _number(feasible: FeasibleSettings) -> int:
-    everything = feasible.listed
-    return len(feasible.drawn(1, 0)) if everything is None else len(everything)
+def _count_settings(feasible: FeasibleSettings) -> int:
+    everything = feasible.all_rows
+    return len(feasible.draw_rows(1, 0)) if everything is None else len(everything)

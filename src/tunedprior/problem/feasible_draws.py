@@ -15,7 +15,7 @@ _STEPS = 50  # of hit and run, and as many more for each five parameters
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class RowSampler:
     """Draws rows.
 
     Attributes:
@@ -24,29 +24,31 @@ class Draw:
 
     rows: FeasibleRows
 
-    def drawn(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
+    def draw_rows(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
         """A row for each row of shares in [0, 1), how far along each parameter is among the values that are left to it.
 
         Parameters are chosen one after another in several orders, so that each sum can still be met. Continuous ones
         that take part in sums are then mixed by hit and run. Rows that lead nowhere are left out.
         """
-        parts = [self._filled(part, random) for part in np.array_split(shares, _ORDERS) if len(part)]
+        parts = [self._fill_rows(part, random) for part in np.array_split(shares, _ORDERS) if len(part)]
         rows = np.concatenate(parts)
-        for pattern in np.unique(self.rows.free(rows), axis=0):
-            some = (self.rows.free(rows) == pattern).all(1)
-            rows[some] = self._mixed(rows[some], pattern, random)
+        for pattern in np.unique(self.rows.are_free(rows), axis=0):
+            some = (self.rows.are_free(rows) == pattern).all(1)
+            rows[some] = self._mix_rows(rows[some], pattern, random)
         rows = rows.clip(*self.rows.bounds)
-        kept: Float64[ndarray, "m k"] = rows[self.rows.satisfied(rows)]
+        kept: Float64[ndarray, "m k"] = rows[self.rows.are_feasible(rows)]
         return kept
 
-    def _filled(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
-        order = self._order(random)
+    def _fill_rows(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
+        order = self._draw_column_order(random)
         rows, known = np.zeros_like(shares), np.zeros(len(self.rows.names), dtype=bool)
         for column in [one for one in order if one not in self.rows.continuous]:
-            low, high = self._interval(rows, known, column)
-            rows[:, column], good = self._chosen(column, low, high, self._skewed(shares[:, column], known, column))
-            pin = self.rows.pinned(rows, column)
-            near = self.rows.near[column]
+            low, high = self._compute_interval(rows, known, column)
+            rows[:, column], good = self._choose_values(
+                column, low, high, self._skew_shares(shares[:, column], known, column)
+            )
+            pin = self.rows.are_pinned(rows, column)
+            near = self.rows.tolerances[column]
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 rows[pin, column] = otherwise
                 good = np.where(pin, (low <= otherwise + near) & (otherwise - near <= high), good)
@@ -54,20 +56,20 @@ class Draw:
             known[column] = True
         started, good, partly = rows.copy(), np.ones(len(rows), dtype=bool), known.copy()
         for column in [one for one in order if one in self.rows.continuous]:
-            low, high = self._interval(started, partly, column)
-            started[:, column], possible = self._chosen(
-                column, low, high, self._skewed(shares[:, column], partly, column)
+            low, high = self._compute_interval(started, partly, column)
+            started[:, column], possible = self._choose_values(
+                column, low, high, self._skew_shares(shares[:, column], partly, column)
             )
-            pin = self.rows.pinned(started, column)
-            near = self.rows.near[column]
+            pin = self.rows.are_pinned(started, column)
+            near = self.rows.tolerances[column]
             for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
                 started[pin, column] = otherwise
             good &= possible | pin
             partly[column] = True
-        good &= self.rows.satisfied(np.clip(started, *self.rows.bounds))
-        return np.concatenate([started[good], self._from_middles(rows[~good])])
+        good &= self.rows.are_feasible(np.clip(started, *self.rows.bounds))
+        return np.concatenate([started[good], self._fill_from_middles(rows[~good])])
 
-    def _order(self, random: np.random.Generator) -> list[int]:
+    def _draw_column_order(self, random: np.random.Generator) -> list[int]:
         """Columns at random, but lists before what is continuous, and what others depend on before these."""
         depth = np.zeros(len(self.rows.names), dtype=int)
         for _ in range(min(len(self.rows.pins), len(self.rows.names))):
@@ -77,13 +79,13 @@ class Draw:
         lot = random.permutation(len(self.rows.names))
         return sorted(range(len(self.rows.names)), key=lambda k: (self.rows.values[k] is None, depth[k], lot[k]))
 
-    def _interval(
+    def _compute_interval(
         self, rows: Float64[ndarray, "n k"], known: Bool[ndarray, " k"], column: int
     ) -> tuple[Float64[ndarray, " n"], Float64[ndarray, " n"]]:
         """Between which numbers a column must lie for each sum to be met by some values of those not known yet."""
         left = ~known
         left[column] = False
-        least, most = self.rows.rest(left)
+        least, most = self.rows.compute_sum_range(left)
         low, high = (np.full(len(rows), edge) for edge in self.rows.bounds[:, column])
         sums = rows[:, known] @ self.rows.matrix[:, known].T
         for j, coefficient in enumerate(self.rows.matrix[:, column]):
@@ -94,7 +96,9 @@ class Draw:
                 low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         return low, high
 
-    def _skewed(self, share: Float64[ndarray, " n"], known: Bool[ndarray, " k"], column: int) -> Float64[ndarray, " n"]:
+    def _skew_shares(
+        self, share: Float64[ndarray, " n"], known: Bool[ndarray, " k"], column: int
+    ) -> Float64[ndarray, " n"]:
         """Shares for a part of a mixture: the more parts are still to come, the less is left for each.
 
         For parts from 0 to the total this makes all mixtures equally probable: the first of r + 1 parts has the
@@ -113,12 +117,12 @@ class Draw:
                 return 1 - (1 - share) ** (1 / others) if fewer else share ** (1 / others)
         return share
 
-    def _chosen(
+    def _choose_values(
         self, column: int, low: Float64[ndarray, " n"], high: Float64[ndarray, " n"], share: Float64[ndarray, " n"]
     ) -> tuple[Float64[ndarray, " n"], Bool[ndarray, " n"]]:
         """The number a share of the way along what is left of a column, and whether anything is."""
         values, parameter = self.rows.values[column], self.rows.parameters[column]
-        slack = max(1e-300, self.rows.near[column])
+        slack = max(1e-300, self.rows.tolerances[column])
         first = last = np.zeros(len(share), dtype=int)
         if values is not None:
             first, last = np.searchsorted(values, low - slack), np.searchsorted(values, high + slack, side="right")
@@ -137,25 +141,25 @@ class Draw:
             at = np.minimum(np.searchsorted(values, found), last - 1)
             return values[np.maximum(at, first).clip(0, len(values) - 1)], last > first
         if not isinstance(parameter, Categorical) and parameter.count is not None:
-            found = np.array([parameter.nearest(one) for one in found.tolist()], dtype=np.float64)
+            found = np.array([parameter.find_nearest_value(one) for one in found.tolist()], dtype=np.float64)
         return found, good
 
-    def _mixed(
+    def _mix_rows(
         self, rows: Float64[ndarray, "n k"], free: Bool[ndarray, " k"], random: np.random.Generator
     ) -> Float64[ndarray, "n k"]:
         """Rows after hit and run along the free columns, except logarithmic ones, whose density is another."""
         columns = [k for k in np.flatnonzero(free).tolist() if not getattr(self.rows.parameters[k], "log", False)]
         if not columns:
             return rows
-        polytope, _, below = self.rows.polytope(rows, columns)
+        polytope, _, below = self.rows.make_polytope(rows, columns)
         low, high = self.rows.bounds[:, columns]
         units = (rows[:, columns] - low) / (high - low)
         steps = _STEPS * (1 + len(columns) // 5)
         rows = rows.copy()
-        rows[:, columns] = low + (high - low) * polytope.walked(units, below, steps, random)
+        rows[:, columns] = low + (high - low) * polytope.sample_hit_and_run(units, below, steps, random)
         return rows
 
-    def _from_middles(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+    def _fill_from_middles(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
         """Rows whose continuous columns could not be chosen one by one, with the middle of what is left for them."""
         if not self.rows.continuous or len(rows) == 0:
             return rows[:0]
@@ -166,24 +170,24 @@ class Draw:
         _, first, which = np.unique(rows[:, matter], axis=0, return_index=True, return_inverse=True)
         for k, one in enumerate(first[:_MOST_MIDDLES]):
             key, some = rows[one, matter].tobytes(), which.ravel() == k
-            if key not in self.rows.middles:
-                self.rows.middles[key] = self._with_middle(rows[one])
-            row = self.rows.middles[key]
+            if key not in self.rows.middle_cache:
+                self.rows.middle_cache[key] = self._fill_with_middle(rows[one])
+            row = self.rows.middle_cache[key]
             if row is not None:
                 rows[np.ix_(some, self.rows.continuous)] = row[self.rows.continuous]
                 good |= some
         return rows[good]
 
-    def _with_middle(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
+    def _fill_with_middle(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
         row = row.copy()
         for target, otherwise, _ in self.rows.pins:
-            if target in self.rows.continuous and self.rows.pinned(row[None], target)[0]:
+            if target in self.rows.continuous and self.rows.are_pinned(row[None], target)[0]:
                 row[target] = otherwise
-        columns = np.flatnonzero(self.rows.free(row[None])[0]).tolist()
+        columns = np.flatnonzero(self.rows.are_free(row[None])[0]).tolist()
         if columns:
-            polytope, equal, below = self.rows.polytope(row[None], columns)
-            middle = polytope.middle(equal[0], below[0])
-            exact = None if middle is None else polytope.beside(middle, equal[0], below[0])
+            polytope, equal, below = self.rows.make_polytope(row[None], columns)
+            middle = polytope.find_centre(equal[0], below[0])
+            exact = None if middle is None else polytope.find_nearby_point(middle, equal[0], below[0])
             if exact is None:
                 return None
             low, high = self.rows.bounds[:, columns]

@@ -13,8 +13,8 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 
 from tunedprior.numerics.polytope import Polytope
-from tunedprior.problem.constraints import Linear, OnlyWhen, slack_of
-from tunedprior.problem.parameters import Categorical, Parameter, position_among
+from tunedprior.problem.constraints import LinearConstraint, OnlyWhen, compute_slack
+from tunedprior.problem.parameters import Categorical, Parameter, find_choice_index
 
 _MOST_ROWS = 400_000  # at any time while listing
 #: Settings of a finite space are listed up to so many.
@@ -33,7 +33,7 @@ class FeasibleRows:
     """
 
     parameters: tuple[Parameter, ...]
-    linear: tuple[Linear, ...]
+    linear: tuple[LinearConstraint, ...]
     conditions: tuple[OnlyWhen, ...]
 
     # -- what is known of the columns ------------------------------------------------------------------
@@ -60,9 +60,9 @@ class FeasibleRows:
         return np.array([one.slack for one in self.linear], dtype=np.float64)
 
     @cached_property
-    def near(self) -> list[float]:
+    def tolerances(self) -> list[float]:
         """By how much numbers of each column may differ that are the same."""
-        return [slack_of(parameter) for parameter in self.parameters]
+        return [compute_slack(parameter) for parameter in self.parameters]
 
     @cached_property
     def bounds(self) -> Float64[ndarray, "2 k"]:
@@ -78,7 +78,7 @@ class FeasibleRows:
             if isinstance(p, Categorical)
             else None
             if p.count is None or p.count > _MOST_VALUES
-            else np.array(p.values(), dtype=np.float64)
+            else np.array(p.list_values(), dtype=np.float64)
             for p in self.parameters
         ]
 
@@ -92,62 +92,62 @@ class FeasibleRows:
         """For each condition: the column, the number it has otherwise, and the columns and numbers it depends on."""
         return [
             (
-                self._column(one.parameter),
-                self._number(one.parameter, one.otherwise),
-                [(self._column(n), np.array([self._number(n, v) for v in vs])) for n, vs in one.when.items()],
+                self._get_column(one.parameter),
+                self._encode_value(one.parameter, one.otherwise),
+                [(self._get_column(n), np.array([self._encode_value(n, v) for v in vs])) for n, vs in one.when.items()],
             )
             for one in self.conditions
         ]
 
-    def _column(self, name: str) -> int:
+    def _get_column(self, name: str) -> int:
         return self.names.index(name)
 
-    def _number(self, name: str, value: Any) -> float:
-        parameter = self.parameters[self._column(name)]
+    def _encode_value(self, name: str, value: Any) -> float:
+        parameter = self.parameters[self._get_column(name)]
         if isinstance(parameter, Categorical):
-            return float(position_among(value, parameter.choices) or 0)
+            return float(find_choice_index(value, parameter.choices) or 0)
         return float(value)
 
     @cached_property
-    def middles(self) -> dict[bytes, Float64[ndarray, " k"] | None]:
+    def middle_cache(self) -> dict[bytes, Float64[ndarray, " k"] | None]:
         """What was found in the middle of what some rows leave to their continuous columns, to be looked up again."""
         return {}
 
     # -- settings and rows -----------------------------------------------------------------------------
 
-    def row(self, setting: dict[str, Any]) -> Float64[ndarray, " k"]:
+    def encode_setting(self, setting: dict[str, Any]) -> Float64[ndarray, " k"]:
         """A setting's numbers."""
-        return np.array([self._number(name, setting[name]) for name in self.names], dtype=np.float64)
+        return np.array([self._encode_value(name, setting[name]) for name in self.names], dtype=np.float64)
 
-    def setting(self, row: Float[ndarray, " k"]) -> dict[str, Any]:
+    def decode_row(self, row: Float[ndarray, " k"]) -> dict[str, Any]:
         """The setting that a row stands for, each number as the parameter has it."""
         return {
-            p.name: p.choices[round(number)] if isinstance(p, Categorical) else p.nearest(number)
+            p.name: p.choices[round(number)] if isinstance(p, Categorical) else p.find_nearest_value(number)
             for p, number in zip(self.parameters, row.tolist(), strict=True)
         }
 
-    def satisfied(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, " n"]:
+    def are_feasible(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, " n"]:
         """Which rows, of values that the parameters have, satisfy everything."""
         sums = rows @ self.matrix.T
         low, high = self.edges
         good = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
         for column, otherwise, _ in self.pins:
-            good &= (np.abs(rows[:, column] - otherwise) <= self.near[column]) | ~self.pinned(rows, column)
+            good &= (np.abs(rows[:, column] - otherwise) <= self.tolerances[column]) | ~self.are_pinned(rows, column)
         result: Bool[ndarray, " n"] = good
         return result
 
-    def pinned(self, rows: Float64[ndarray, "n k"], column: int) -> Bool[ndarray, " n"]:
+    def are_pinned(self, rows: Float64[ndarray, "n k"], column: int) -> Bool[ndarray, " n"]:
         """In which rows a column must have the value it has otherwise."""
         unmet = np.zeros(len(rows), dtype=bool)
         for target, _, needed in self.pins:
             if target == column:
                 for other, numbers in needed:
-                    unmet |= (np.abs(rows[:, other, None] - numbers) > self.near[other]).all(1)
+                    unmet |= (np.abs(rows[:, other, None] - numbers) > self.tolerances[other]).all(1)
         return unmet
 
     # -- all of them -----------------------------------------------------------------------------------
 
-    def listed(self) -> Float64[ndarray, "n k"] | None:
+    def list_rows(self) -> Float64[ndarray, "n k"] | None:
         """All rows of a finite space, in order; None if there is a continuum, or too many."""
         if any(values is None for values in self.values):
             return None
@@ -157,37 +157,37 @@ class FeasibleRows:
             if len(rows) * len(values) > 10 * _MOST_ROWS:
                 return None
             rows = np.hstack([np.repeat(rows, len(values), axis=0), np.tile(values, len(rows))[:, None]])
-            rows = rows[self._may_be_completed(rows, column)]
+            rows = rows[self._can_be_completed(rows, column)]
             if len(rows) > _MOST_ROWS:
                 return None
         return rows if len(rows) <= MOST_LISTED else None
 
-    def _may_be_completed(self, rows: Float64[ndarray, "n c"], column: int) -> Bool[ndarray, " n"]:
+    def _can_be_completed(self, rows: Float64[ndarray, "n c"], column: int) -> Bool[ndarray, " n"]:
         """Which rows up to this column no constraint rules out yet, whatever the other columns will be."""
-        least, most = self.rest(np.arange(len(self.names)) > column)
+        least, most = self.compute_sum_range(np.arange(len(self.names)) > column)
         sums = rows @ self.matrix[:, : column + 1].T
         low, high = self.edges
         good = ((sums + most >= low - self.slacks) & (sums + least <= high + self.slacks)).all(1)
         for target, otherwise, needed in self.pins:
             if max(target, *(other for other, _ in needed)) == column:
-                at_otherwise = np.abs(rows[:, target] - otherwise) <= self.near[target]
-                good &= at_otherwise | ~self.pinned(rows, target)
+                at_otherwise = np.abs(rows[:, target] - otherwise) <= self.tolerances[target]
+                good &= at_otherwise | ~self.are_pinned(rows, target)
         result: Bool[ndarray, " n"] = good
         return result
 
-    def rest(self, columns: Bool[ndarray, " k"]) -> tuple[Float64[ndarray, " j"], Float64[ndarray, " j"]]:
+    def compute_sum_range(self, columns: Bool[ndarray, " k"]) -> tuple[Float64[ndarray, " j"], Float64[ndarray, " j"]]:
         """The least and the most that these columns may add to each sum."""
         ends = self.matrix[:, columns, None] * self.bounds[:, columns].T
         return ends.min(2, initial=np.inf).sum(1), ends.max(2, initial=-np.inf).sum(1)
 
-    def free(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, "n k"]:
+    def are_free(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, "n k"]:
         """In which rows which continuous columns are free to move."""
         free = np.zeros(rows.shape, dtype=bool)
         for column in self.continuous:
-            free[:, column] = ~self.pinned(rows, column)
+            free[:, column] = ~self.are_pinned(rows, column)
         return free
 
-    def polytope(
+    def make_polytope(
         self, rows: Float64[ndarray, "n k"], columns: Sequence[int]
     ) -> tuple[Polytope, Float64[ndarray, "n p"], Float64[ndarray, "n m"]]:
         """What the columns must satisfy, each from 0 to 1, with the right sides that belong to the other columns."""
@@ -208,21 +208,21 @@ class FeasibleRows:
 
     # -- next to a given one ---------------------------------------------------------------------------
 
-    def settled(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
+    def repair_row(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
         """The row, rounded to values that the parameters have, its continuous columns moved until everything holds."""
         row = row.clip(*self.bounds)
-        row = self.row(self.setting(row))
+        row = self.encode_setting(self.decode_row(row))
         for target, otherwise, _ in self.pins:
-            if self.pinned(row[None], target)[0]:
+            if self.are_pinned(row[None], target)[0]:
                 row[target] = otherwise
-        if not self.satisfied(row[None])[0]:
-            columns = np.flatnonzero(self.free(row[None])[0]).tolist()
+        if not self.are_feasible(row[None])[0]:
+            columns = np.flatnonzero(self.are_free(row[None])[0]).tolist()
             if not columns:
                 return None
-            polytope, equal, below = self.polytope(row[None], columns)
+            polytope, equal, below = self.make_polytope(row[None], columns)
             low, high = self.bounds[:, columns]
-            exact = polytope.beside((row[columns] - low) / (high - low), equal[0], below[0])
+            exact = polytope.find_nearby_point((row[columns] - low) / (high - low), equal[0], below[0])
             if exact is None:
                 return None
             row[columns] = (low + (high - low) * exact).clip(low, high)
-        return row if self.satisfied(row[None])[0] else None
+        return row if self.are_feasible(row[None])[0] else None

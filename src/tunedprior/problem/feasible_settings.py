@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float64
 from numpy import ndarray
 
-from tunedprior.problem.constraints import Constraint, Linear, OnlyWhen, Rule
-from tunedprior.problem.feasible_draws import Draw
+from tunedprior.problem.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
+from tunedprior.problem.feasible_draws import RowSampler
 from tunedprior.problem.feasible_rows import FeasibleRows
 from tunedprior.problem.parameters import Categorical, Parameter
 
@@ -41,36 +41,36 @@ class FeasibleSettings:
     @cached_property
     def rows(self) -> FeasibleRows:
         """What satisfies all but the functions."""
-        linear = tuple(one for one in self.constraints if isinstance(one, Linear))
+        linear = tuple(one for one in self.constraints if isinstance(one, LinearConstraint))
         return FeasibleRows(
             self.parameters, linear, tuple(one for one in self.constraints if isinstance(one, OnlyWhen))
         )
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[FunctionConstraint, ...]:
         """The functions."""
-        return tuple(one for one in self.constraints if isinstance(one, Rule))
+        return tuple(one for one in self.constraints if isinstance(one, FunctionConstraint))
 
     @cached_property
-    def listed(self) -> Float64[ndarray, "n k"] | None:
+    def all_rows(self) -> Float64[ndarray, "n k"] | None:
         """The rows of all settings; None if there is a continuum, or too many."""
-        rows = self.rows.listed()
-        return None if rows is None else self._kept(rows)
+        rows = self.rows.list_rows()
+        return None if rows is None else self._keep_allowed(rows)
 
-    def settings(self, rows: Iterable[Float64[ndarray, " k"]]) -> list[dict[str, Any]]:
+    def decode_rows(self, rows: Iterable[Float64[ndarray, " k"]]) -> list[dict[str, Any]]:
         """The settings that rows stand for."""
-        return [self.rows.setting(row) for row in rows]
+        return [self.rows.decode_row(row) for row in rows]
 
-    def spread(self, count: int, seed: int) -> list[dict[str, Any]]:
+    def draw_spread_settings(self, count: int, seed: int) -> list[dict[str, Any]]:
         """Settings all over the space, the first of them apart from each other; fewer, if there are fewer."""
-        if self.listed is not None:
-            rows = self.listed[np.random.default_rng(seed).permutation(len(self.listed))]
+        if self.all_rows is not None:
+            rows = self.all_rows[np.random.default_rng(seed).permutation(len(self.all_rows))]
         else:
             # At least so many: then the first ones are the same however many are wanted.
-            rows = self.drawn(max(count, _DRAWN // 4), seed)
-        return self.settings(rows[self._apart(rows)][:count])
+            rows = self.draw_rows(max(count, _DRAWN // 4), seed)
+        return self.decode_rows(rows[self._order_by_spread(rows)][:count])
 
-    def drawn(self, count: int, seed: int) -> Float64[ndarray, "n k"]:
+    def draw_rows(self, count: int, seed: int) -> Float64[ndarray, "n k"]:
         """Different rows at random, `count` of them or more if they are found."""
         from scipy.stats import qmc  # takes as long to import as all of pandas
 
@@ -78,36 +78,38 @@ class FeasibleSettings:
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=random)
         found = np.zeros((0, len(self.parameters)))
         for tries in range(_MOST_DRAWS):
-            rows = self._kept(Draw(self.rows).drawn(engine.random(_DRAWN), random))
+            rows = self._keep_allowed(RowSampler(self.rows).draw_rows(engine.random(_DRAWN), random))
             rows = rows[random.permutation(len(rows))]
-            found = _distinct(np.concatenate([found, rows]))
+            found = _drop_duplicates(np.concatenate([found, rows]))
             if len(found) >= count:
                 return found
             if self.rules and len(found) and tries >= _BEFORE_WALKING:
-                return self._walked(found, count, random)
+                return self._walk_from(found, count, random)
         return found
 
-    def _walked(
+    def _walk_from(
         self, rows: Float64[ndarray, "n k"], count: int, random: np.random.Generator
     ) -> Float64[ndarray, "m k"]:
         """More rows, from one to the next: where functions reject nearly all, the others are near what was found."""
         width = 0.5
         for _ in range(_MOST_WALKS):
-            start = self.rows.setting(rows[random.integers(len(rows))])
-            more = [self.rows.row(one) for one in self.near(start, width, int(random.integers(2**31)))]
+            start = self.rows.decode_row(rows[random.integers(len(rows))])
+            more = [
+                self.rows.encode_setting(one) for one in self.find_neighbours(start, width, int(random.integers(2**31)))
+            ]
             width = min(0.5, width * (1.5 if len(more) > _AROUND // 4 else 0.5))
             if more:
-                rows = _distinct(np.concatenate([rows, np.stack(more)]))
+                rows = _drop_duplicates(np.concatenate([rows, np.stack(more)]))
             if len(rows) >= count:
                 break
         return rows
 
-    def settled(self, setting: dict[str, Any]) -> dict[str, Any] | None:
+    def repair_setting(self, setting: dict[str, Any]) -> dict[str, Any] | None:
         """The setting, moved by as little as makes it satisfy everything; None where that is not found."""
-        row = self.rows.settled(self.rows.row(setting))
-        return None if row is None or not len(self._kept(row[None])) else self.rows.setting(row)
+        row = self.rows.repair_row(self.rows.encode_setting(setting))
+        return None if row is None or not len(self._keep_allowed(row[None])) else self.rows.decode_row(row)
 
-    def near(self, setting: dict[str, Any], width: float, seed: int) -> list[dict[str, Any]]:
+    def find_neighbours(self, setting: dict[str, Any], width: float, seed: int) -> list[dict[str, Any]]:
         """Settings next to one: another value here, or two that make up for each other, or a little along a continuum.
 
         Args:
@@ -115,23 +117,27 @@ class FeasibleSettings:
             width: The standard deviation of steps along a continuum, as a share of its range.
             seed: Of these steps.
         """
-        row, random = self.rows.row(setting), np.random.default_rng(seed)
-        moved = [*self._other_values(row, random), *self._exchanged(row), *self._around(row, width, random)]
-        settled = [one for one in map(self.rows.settled, moved) if one is not None]
+        row, random = self.rows.encode_setting(setting), np.random.default_rng(seed)
+        moved = [
+            *self._change_one_value(row, random),
+            *self._exchange_two_values(row),
+            *self._perturb_continuous(row, width, random),
+        ]
+        settled = [one for one in map(self.rows.repair_row, moved) if one is not None]
         if not settled:
             return []
-        rows = self._kept(_distinct(np.stack(settled)))
-        return self.settings(rows[(rows != row).any(1)])
+        rows = self._keep_allowed(_drop_duplicates(np.stack(settled)))
+        return self.decode_rows(rows[(rows != row).any(1)])
 
-    def _kept(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+    def _keep_allowed(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
         """Those rows that no function rejects."""
         if not self.rules:
             return rows
-        return rows[[all(rule.allows(self.rows.setting(row)) for rule in self.rules) for row in rows]]
+        return rows[[all(rule.allows(self.rows.decode_row(row)) for rule in self.rules) for row in rows]]
 
-    def _apart(self, rows: Float64[ndarray, "n k"]) -> list[int]:
+    def _order_by_spread(self, rows: Float64[ndarray, "n k"]) -> list[int]:
         """An order in which the first rows keep away from those before them, whatever comes after."""
-        units = self._units(rows)
+        units = self._scale_to_units(rows)
         nearest = np.full(len(rows), np.inf)
         chosen: list[int] = []
         for first in range(0, min(len(rows), _SPREAD * _OF_THESE), _OF_THESE):
@@ -141,7 +147,7 @@ class FeasibleSettings:
             chosen.append(int(some[nearest[some].argmax()]))
         return [*chosen, *(k for k in range(len(rows)) if k not in set(chosen))]
 
-    def _units(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "n u"]:
+    def _scale_to_units(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "n u"]:
         """Coordinates in which ranges have the length 1, and so are different categories apart."""
         parts = []
         for column, parameter in zip(rows.T, self.parameters, strict=True):
@@ -153,7 +159,7 @@ class FeasibleSettings:
                 parts.append(((scaled - low) / (high - low))[:, None])
         return np.hstack(parts)
 
-    def _other_values(
+    def _change_one_value(
         self, row: Float64[ndarray, " k"], random: np.random.Generator
     ) -> Iterable[Float64[ndarray, " k"]]:
         """The row with another value in one column that has a list of them."""
@@ -165,9 +171,9 @@ class FeasibleSettings:
                 ranked = others[np.abs(others - row[column]).argsort(kind="stable")]
                 others = np.concatenate([ranked[:4], random.choice(ranked[4:], _MOST_OTHERS - 4, replace=False)])
             for value in others:
-                yield _with(row, [column], [value])
+                yield _replace_values(row, [column], [value])
 
-    def _exchanged(self, row: Float64[ndarray, " k"]) -> Iterable[Float64[ndarray, " k"]]:
+    def _exchange_two_values(self, row: Float64[ndarray, " k"]) -> Iterable[Float64[ndarray, " k"]]:
         """The row with one number on a grid changed, and another so that a sum stays what it is."""
         stepped = [k for k, v in enumerate(self.rows.values) if v is not None and (self.rows.matrix[:, k] != 0).any()]
         for coefficients in self.rows.matrix:
@@ -181,11 +187,11 @@ class FeasibleSettings:
                     change = coefficients[one] * (values[at + step] - values[at])
                     for other in stepped:
                         if other != one and coefficients[other] != 0:
-                            yield _with(
+                            yield _replace_values(
                                 row, [one, other], [values[at + step], row[other] - change / coefficients[other]]
                             )
 
-    def _around(
+    def _perturb_continuous(
         self, row: Float64[ndarray, " k"], width: float, random: np.random.Generator
     ) -> Iterable[Float64[ndarray, " k"]]:
         """The row moved at random along all columns without a list, on the scale of each."""
@@ -197,16 +203,18 @@ class FeasibleSettings:
                 assert not isinstance(one, Categorical)
                 low, high = one.scale(one.low), one.scale(one.high)
                 moved.append(one.unscale(min(max(one.scale(float(row[k])) + step * (high - low), low), high)))
-            yield _with(row, columns, moved)
+            yield _replace_values(row, columns, moved)
 
 
-def _with(row: Float64[ndarray, " k"], columns: Sequence[int], values: Sequence[float]) -> Float64[ndarray, " k"]:
+def _replace_values(
+    row: Float64[ndarray, " k"], columns: Sequence[int], values: Sequence[float]
+) -> Float64[ndarray, " k"]:
     row = row.copy()
     row[list(columns)] = values
     return row
 
 
-def _distinct(rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+def _drop_duplicates(rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
     """Each row once, where it was first."""
     _, first = np.unique(rows, axis=0, return_index=True)
     return rows[np.sort(first)]

@@ -6,7 +6,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
-from tunedprior.checks import shown
+from tunedprior.checks import format_value
 from tunedprior.errors import InputError
 
 MAXIMIZE, MINIMIZE = DIRECTIONS = ("maximize", "minimize")
@@ -19,7 +19,7 @@ _BOUND = re.compile(r"\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)
 class Target:
     """u(y) = -max(low - y, y - high, 0): the response is to be `low`, or anything from `low` to `high`.
 
-    >>> Target(500.0).utility(480.0), Target(480.0, 520.0).utility(490.0)
+    >>> Target(500.0).compute_utility(480.0), Target(480.0, 520.0).compute_utility(490.0)
     (-20.0, -0.0)
     """
 
@@ -30,7 +30,7 @@ class Target:
         if not all(map(_is_finite, (self.low, self.upper))) or self.low > self.upper:
             raise InputError(
                 "Target takes a number, or the least and the largest of a range, such as Target(500.0) or "
-                f"Target(480.0, 520.0); got {shown(self.low)}, {shown(self.high)}."
+                f"Target(480.0, 520.0); got {format_value(self.low)}, {format_value(self.high)}."
             )
 
     @property
@@ -38,7 +38,7 @@ class Target:
         """The end of the range; `low` for a single value."""
         return self.low if self.high is None else self.high
 
-    def utility(self, y: float) -> float:
+    def compute_utility(self, y: float) -> float:
         """Minus the distance of y to what is wanted."""
         return -max(self.low - y, y - self.upper, 0.0)
 
@@ -54,12 +54,12 @@ def check_goal(goal: Any, what: str = "direction") -> None:
     """Refuse what is no goal."""
     if not isinstance(goal, Target) and goal not in DIRECTIONS:
         raise InputError(
-            f"{what} must be 'maximize' or 'minimize'; got {shown(goal)}. For a value to come close to, write "
+            f"{what} must be 'maximize' or 'minimize'; got {format_value(goal)}. For a value to come close to, write "
             "Target(500.0)."
         )
 
 
-def goal_in_words(goal: Goal, response: str) -> str:
+def format_goal(goal: Goal, response: str) -> str:
     """Such as "maximize yield", or "bring length to 500"."""
     return f"bring {response} to {goal}" if isinstance(goal, Target) else f"{goal} {response}"
 
@@ -84,7 +84,7 @@ class Requirement:
     def parse(cls, response: Any, given: Any) -> "Requirement":
         """From `">= 0.95"`, `"<= 3"`, `(low, high)` or `"pass"`."""
         if not isinstance(response, str) or not response.strip():
-            raise InputError(f"requirements are by the name of the response; got {shown(response)}.")
+            raise InputError(f"requirements are by the name of the response; got {format_value(response)}.")
         if isinstance(given, Requirement):
             return given
         if isinstance(given, str) and given.strip().casefold() == PASS:
@@ -98,7 +98,7 @@ class Requirement:
             return cls(response, float(given[0]), float(given[1]))
         raise InputError(
             f"What is required of {response!r} must be like '>= 0.95', '<= 3', (0.2, 0.8) or 'pass'; got "
-            f"{shown(given)}."
+            f"{format_value(given)}."
         )
 
     def is_met(self, value: float) -> bool:
@@ -130,7 +130,7 @@ def parse_limits(response: str, given: Any) -> tuple[float, float]:
     if found.labels or isinstance(given, Requirement):
         raise InputError(
             f"The limits of {response!r}, which it cannot be beyond, must be like (0, 100), '>= 0' or '<= 100'; got "
-            f"{shown(given)}."
+            f"{format_value(given)}."
         )
     return found.low, found.high
 

@@ -12,22 +12,22 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.problem.cells import (
-    as_flag,
-    as_label,
-    as_number,
-    as_result,
-    as_trial_number,
-    as_value_of,
-    is_blank,
-    unified,
+    convert_numeric_text,
+    is_empty_cell,
+    parse_flag,
+    parse_label,
+    parse_number,
+    parse_result,
+    parse_trial_number,
+    parse_value,
 )
-from tunedprior.problem.history_table import Columns
+from tunedprior.problem.history_table import HistoryColumns
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial, settings_of
+from tunedprior.problem.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial, collect_settings
 
 _LISTED = 5  # problems in one message
 #: How people write a state, in small letters.
@@ -46,15 +46,15 @@ DIRECTIONS = {
 Row = Mapping[Hashable, Any]
 
 
-def from_table(
+def parse_history(
     table: pd.DataFrame,
-    columns: Columns,
+    columns: HistoryColumns,
     space: Space,
     where: Callable[[int], str] = lambda row: f"row {row}",
     direction: str | None = None,
     check: Callable[[Sequence[Setting]], object] | None = None,
 ) -> History:
-    """The history that `to_table` wrote, and what people wrote into it since.
+    """The history that `make_history_table` wrote, and what people wrote into it since.
 
     Args:
         table: The history; cells may be text. Trial numbers, notes and the like may be missing.
@@ -65,10 +65,10 @@ def from_table(
         check: Raises an `InputError` for settings that cannot be used; None: all can.
     """
 
-    def unusable(found: Mapping[int, Trial]) -> dict[int, str]:
-        return {} if check is None else _unusable(found, check)
+    def find_unusable(found: Mapping[int, Trial]) -> dict[int, str]:
+        return {} if check is None else _find_unusable(found, check)
 
-    trials = _numbered(list(trials_by_row(table, columns, space, where, direction, unusable).values()))
+    trials = _assign_numbers(list(parse_trials(table, columns, space, where, direction, find_unusable).values()))
     return History(
         tuple(trial for trial in trials if not trial.is_pending and not trial.set_aside),
         tuple(trial for trial in trials if trial.is_pending),
@@ -76,9 +76,9 @@ def from_table(
     )
 
 
-def trials_by_row(
+def parse_trials(
     table: pd.DataFrame,
-    columns: Columns,
+    columns: HistoryColumns,
     space: Space,
     where: Callable[[int], str],
     direction: str | None,
@@ -88,7 +88,7 @@ def trials_by_row(
     """The trial in each row (from 0) that is not blank; one that has no number yet has 0.
 
     Args:
-        table: As for `from_table`, as are the next four.
+        table: As for `parse_history`, as are the next four.
         columns: The names of its columns.
         space: What may be set.
         where: What to call a row in messages.
@@ -96,18 +96,18 @@ def trials_by_row(
         wrong: What is wrong with trials that can be read, by row.
         what: What the table is, for messages.
     """
-    rows = _rows(table, columns)
+    rows = _list_rows(table, columns)
     reader = _Reader(columns, space, direction)
     problems: dict[int, str] = {}
     found: dict[int, Trial] = {}
     for number, row in enumerate(rows):
-        if all(is_blank(cell) for cell in row.values()):
+        if all(is_empty_cell(cell) for cell in row.values()):
             continue  # spreadsheets leave such rows behind
         try:
-            found[number] = reader.trial(row)
+            found[number] = reader.parse_trial(row)
         except InputError as error:
             problems[number] = str(error)
-    problems |= _repeated(found, where)
+    problems |= _find_repeated_numbers(found, where)
     problems |= wrong({number: trial for number, trial in found.items() if number not in problems})
     if problems:
         lines = [f"\n  {where(number)}: {problems[number]}" for number in sorted(problems)]
@@ -119,21 +119,23 @@ def trials_by_row(
     return found
 
 
-def _rows(table: Any, columns: Columns) -> list[dict[Hashable, Any]]:
+def _list_rows(table: Any, columns: HistoryColumns) -> list[dict[Hashable, Any]]:
     if not isinstance(table, pd.DataFrame):
         raise InputError(f"A history is a table, as opt.history is; got {type(table).__name__}.")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()].unique()
-        raise InputError(f"A history's columns must have different names; there are several called {listed(twice)}.")
+        raise InputError(
+            f"A history's columns must have different names; there are several called {format_list(twice)}."
+        )
     needed = (*columns.parameters, columns.response, *columns.others.values(), columns.state, columns.asked)
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise InputError(
-            f"A history has the columns that opt.history has; {listed(missing)} is missing (there are "
-            f"{listed(table.columns)}). A table of results alone goes to tell(table, table[{columns.response!r}])."
+            f"A history has the columns that opt.history has; {format_list(missing)} is missing (there are "
+            f"{format_list(table.columns)}). A table of results alone goes to tell(table, table[{columns.response!r}])."
         )
     cells = {name: table[name].tolist() for name in table.columns}
-    cells |= {name: unified(cells[name]) for name in columns.extra(table.columns)}
+    cells |= {name: convert_numeric_text(cells[name]) for name in columns.select_extra(table.columns)}
     return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
@@ -141,25 +143,27 @@ def _rows(table: Any, columns: Columns) -> list[dict[Hashable, Any]]:
 class _Reader:
     """One row after the other."""
 
-    columns: Columns
+    columns: HistoryColumns
     space: Space
     direction: str | None
 
-    def trial(self, row: Row) -> Trial:
+    def parse_trial(self, row: Row) -> Trial:
         """The trial in a row, its number 0 if the row has none; an `InputError` that says what is wrong with it."""
         columns = self.columns
         self._check_direction(row.get(columns.direction))
-        number = _of(columns.trial, _trial_number, row.get(columns.trial))  # first: it tells totals from runs
-        setting = self._setting(row, {name: name for name in columns.parameters})
-        cell, written = row[columns.response], _of(columns.state, _state, row[columns.state])
+        number = _parse_cell(
+            columns.trial, _parse_number_or_zero, row.get(columns.trial)
+        )  # first: it tells totals from runs
+        setting = self._parse_setting(row, {name: name for name in columns.parameters})
+        cell, written = row[columns.response], _parse_cell(columns.state, _parse_state, row[columns.state])
         if STATES.get(str(cell).strip().casefold()) == FAILED and written in ("", PENDING, FAILED):
             cell, written = None, FAILED  # the word stands where the value would
-        value = None if is_blank(cell) else _of(columns.response, as_result, cell)
-        more = self._more(row)
-        flag = _of(columns.asked, as_flag, row[columns.asked])
-        state = self._state(written, next(iter(more.values()), None) if value is None else value, flag)
+        value = None if is_empty_cell(cell) else _parse_cell(columns.response, parse_result, cell)
+        more = self._parse_other_responses(row)
+        flag = _parse_cell(columns.asked, parse_flag, row[columns.asked])
+        state = self._infer_state(written, next(iter(more.values()), None) if value is None else value, flag)
         # Only what was asked for can be under way or be cancelled; and the setting that was asked for tells it too.
-        suggested = None if flag is False else self._suggested(row)
+        suggested = None if flag is False else self._parse_suggested(row)
         if suggested is None and (flag or written in (PENDING, CANCELLED)):
             suggested = setting
         note = row.get(columns.note)
@@ -170,30 +174,30 @@ class _Reader:
             number,
             is_pending=state == PENDING,
             note="" if is_missing(note) else str(note),
-            extra={str(name): row[name] for name in columns.extra(row) if _is_filled(row[name])},
+            extra={str(name): row[name] for name in columns.select_extra(row) if _is_filled(row[name])},
             set_aside=state if state in (CANCELLED, WITHDRAWN) else "",
             more=more,
-            noise=self._filled(row, columns.noise, as_number),
-            cost=self._filled(row, {"": columns.cost}, as_number).get("", nan),
+            noise=self._parse_filled(row, columns.noise, parse_number),
+            cost=self._parse_filled(row, {"": columns.cost}, parse_number).get("", nan),
         )
 
-    def _more(self, row: Row) -> dict[str, float]:
+    def _parse_other_responses(self, row: Row) -> dict[str, float]:
         """The other responses in a row, as far as they are filled in."""
         columns = self.columns
         labels = {name: column for name, column in columns.others.items() if name in columns.labels}
         numbers = {name: column for name, column in columns.others.items() if name not in columns.labels}
-        found = self._filled(row, numbers, partial(as_result, choices="a number, or leave it blank")) | self._filled(
-            row, labels, as_label
-        )
+        found = self._parse_filled(
+            row, numbers, partial(parse_result, choices="a number, or leave it blank")
+        ) | self._parse_filled(row, labels, parse_label)
         return {name: found[name] for name in columns.others if name in found}
 
     @staticmethod
-    def _filled(row: Row, columns: Mapping[str, str], read: Callable[[Any], float]) -> dict[str, float]:
-        filled = {name: column for name, column in columns.items() if not is_blank(row.get(column))}
-        return {name: _of(column, read, row[column]) for name, column in filled.items()}
+    def _parse_filled(row: Row, columns: Mapping[str, str], read: Callable[[Any], float]) -> dict[str, float]:
+        filled = {name: column for name, column in columns.items() if not is_empty_cell(row.get(column))}
+        return {name: _parse_cell(column, read, row[column]) for name, column in filled.items()}
 
     def _check_direction(self, cell: Any) -> None:
-        if is_blank(cell) or not self.direction:
+        if is_empty_cell(cell) or not self.direction:
             return
         word = str(cell).strip().casefold()
         if DIRECTIONS.get(word, word) != self.direction.casefold():
@@ -202,26 +206,28 @@ class _Reader:
                 "direction of the history (or rename the column, if it is one of your own)"
             )
 
-    def _setting(self, row: Row, names: Mapping[str, str]) -> Setting:
+    def _parse_setting(self, row: Row, names: Mapping[str, str]) -> Setting:
         """The setting in the columns with these names."""
         return {
-            parameter.name: _of(names[parameter.name], partial(as_value_of, parameter), row[names[parameter.name]])
+            parameter.name: _parse_cell(
+                names[parameter.name], partial(parse_value, parameter), row[names[parameter.name]]
+            )
             for parameter in self.space.parameters
         }
 
-    def _suggested(self, row: Row) -> Setting | None:
+    def _parse_suggested(self, row: Row) -> Setting | None:
         """The setting that was asked for; None if the table does not say, or it was the one that was run."""
         names = self.columns.suggested
         if not all(column in row for column in names.values()) or all(is_missing(row[c]) for c in names.values()):
             return None
-        if all(is_blank(row[column]) for column in names.values()):
+        if all(is_empty_cell(row[column]) for column in names.values()):
             try:  # unless the blanks are categories
-                return self._setting(row, names)
+                return self._parse_setting(row, names)
             except InputError:
                 return None
-        return self._setting(row, names)
+        return self._parse_setting(row, names)
 
-    def _state(self, written: str, value: float | None, asked: bool | None) -> str:
+    def _infer_state(self, written: str, value: float | None, asked: bool | None) -> str:
         """The state that the row's cells come to; an `InputError` where they contradict each other."""
         response = self.columns.response
         if value is not None:
@@ -237,7 +243,7 @@ class _Reader:
         return written or PENDING
 
 
-def _of(column: str, read: Callable[[Any], Any], cell: Any) -> Any:
+def _parse_cell(column: str, read: Callable[[Any], Any], cell: Any) -> Any:
     """What `read` makes of the cell; its complaint with the column's name before it."""
     try:
         return read(cell)
@@ -249,21 +255,21 @@ def _is_filled(cell: Any) -> bool:
     return not (is_missing(cell) or (isinstance(cell, str) and cell == ""))
 
 
-def _trial_number(cell: Any) -> int:
+def _parse_number_or_zero(cell: Any) -> int:
     """The number of a trial, 0 for a blank cell."""
-    if isinstance(cell, str) and any(map(str.isalpha, cell)) and not is_blank(cell):
-        raise InputError(f"is {shown(cell)}, which is no trial's number: remove the row if it is a total")
-    return as_trial_number(cell) or 0
+    if isinstance(cell, str) and any(map(str.isalpha, cell)) and not is_empty_cell(cell):
+        raise InputError(f"is {format_value(cell)}, which is no trial's number: remove the row if it is a total")
+    return parse_trial_number(cell) or 0
 
 
-def _state(cell: Any) -> str:
-    word = "" if is_blank(cell) else str(cell).strip().casefold()
+def _parse_state(cell: Any) -> str:
+    word = "" if is_empty_cell(cell) else str(cell).strip().casefold()
     if word and word not in STATES:
         raise InputError(f"is {cell!r}; write {', '.join(dict.fromkeys(STATES.values()))} or nothing")
     return STATES.get(word, "")
 
 
-def _repeated(found: Mapping[int, Trial], where: Callable[[int], str]) -> dict[int, str]:
+def _find_repeated_numbers(found: Mapping[int, Trial], where: Callable[[int], str]) -> dict[int, str]:
     """Rows whose trial number another row before them has."""
     first: dict[int, int] = {}
     return {
@@ -273,22 +279,22 @@ def _repeated(found: Mapping[int, Trial], where: Callable[[int], str]) -> dict[i
     }
 
 
-def _unusable(found: Mapping[int, Trial], check: Callable[[Sequence[Setting]], object]) -> dict[int, str]:
+def _find_unusable(found: Mapping[int, Trial], check: Callable[[Sequence[Setting]], object]) -> dict[int, str]:
     """Rows with a setting that cannot be used: all at once, and one by one only if there are any."""
 
-    def complaint(trials: Sequence[Trial]) -> str:
+    def get_complaint(trials: Sequence[Trial]) -> str:
         try:
-            check([*settings_of(trials), *(trial.suggested for trial in trials if trial.suggested is not None)])
+            check([*collect_settings(trials), *(trial.suggested for trial in trials if trial.suggested is not None)])
         except InputError as error:
             return str(error)
         return ""
 
-    if not complaint(list(found.values())):
+    if not get_complaint(list(found.values())):
         return {}
-    return {row: text for row, trial in found.items() if (text := complaint([trial]))}
+    return {row: text for row, trial in found.items() if (text := get_complaint([trial]))}
 
 
-def _numbered(trials: Sequence[Trial]) -> list[Trial]:
+def _assign_numbers(trials: Sequence[Trial]) -> list[Trial]:
     """The trials with the next free numbers for those that have none."""
     free = count(1 + max((trial.id for trial in trials), default=0))
     return [trial if trial.id else replace(trial, id=next(free)) for trial in trials]

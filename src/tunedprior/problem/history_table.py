@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import History, same_setting
+from tunedprior.problem.trials import History, is_same_setting
 
 _WORDS = {1.0: "pass", -1.0: "fail"}
 
 
 @dataclass(frozen=True)
-class Columns:
+class HistoryColumns:
     """The names of a history's columns: those of the parameters, and free ones for everything else.
 
     No name is reserved: where a parameter has a column's usual name, the column's gets a `_` more.
@@ -36,24 +36,24 @@ class Columns:
     campaign: str
 
     @classmethod
-    def of(cls, space: Space, aims: Aims) -> "Columns":
+    def from_space(cls, space: Space, aims: Goals) -> "HistoryColumns":
         """The columns for this space and these responses."""
         taken = set(space.names)
 
-        def free(name: str) -> str:
+        def find_free_name(name: str) -> str:
             while name in taken:
                 name += "_"
             taken.add(name)
             return name
 
-        response, *more = map(free, (one.target for one in aims.responses))
-        others = {one.target: column for one, column in zip(aims.others, more, strict=True)}
+        response, *more = map(find_free_name, (one.name for one in aims.responses))
+        others = {one.name: column for one, column in zip(aims.others, more, strict=True)}
         usual = ("state", "asked", "trial", "direction", "note")
-        state, asked, trial, direction, note = map(free, usual)
-        suggested = {name: free(f"asked {name}") for name in space.names}
-        labels = frozenset(one.target for one in aims.others if one.labels)
-        noise = {one.target: free(f"noise of {one.target}") for one in aims.objectives}
-        cost, campaign = free("cost of the run"), free("campaign")
+        state, asked, trial, direction, note = map(find_free_name, usual)
+        suggested = {name: find_free_name(f"asked {name}") for name in space.names}
+        labels = frozenset(one.name for one in aims.others if one.labels)
+        noise = {one.name: find_free_name(f"noise of {one.name}") for one in aims.objectives}
+        cost, campaign = find_free_name("cost of the run"), find_free_name("campaign")
         own = (state, asked, trial, direction, note)
         return cls(space.names, response, *own, suggested, others, labels, noise, cost, campaign)
 
@@ -63,13 +63,13 @@ class Columns:
         own = (self.state, self.asked, self.trial, self.direction, self.note, *self.noise.values(), self.cost)
         return (*self.parameters, *own, *self.suggested.values(), *self.others.values(), self.response)
 
-    def extra(self, names: Iterable[Any]) -> list[Any]:
+    def select_extra(self, names: Iterable[Any]) -> list[Any]:
         """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
         ours = set(self.names)
         return [name for name in names if name not in ours]
 
 
-def to_table(history: History, columns: Columns, direction: str | None = None) -> pd.DataFrame:
+def make_history_table(history: History, columns: HistoryColumns, direction: str | None = None) -> pd.DataFrame:
     """One row for each trial: those told, in order, then those pending, then those set aside.
 
     The settings, the responses (NaN for a failed run), the state, whether it was a suggestion, the trial's number and
@@ -83,7 +83,7 @@ def to_table(history: History, columns: Columns, direction: str | None = None) -
         told = [trial.more.get(name, np.nan) for trial in trials]
         table[column] = [_WORDS.get(one) for one in told] if name in columns.labels else np.array(told, dtype=float)
     table[columns.state] = [trial.state for trial in trials]
-    table[columns.asked] = [trial.asked for trial in trials]
+    table[columns.asked] = [trial.is_suggestion for trial in trials]
     table[columns.trial] = np.array([trial.id for trial in trials], dtype=np.int64)
     if direction:
         table[columns.direction] = direction
@@ -96,7 +96,7 @@ def to_table(history: History, columns: Columns, direction: str | None = None) -
         table[columns.cost] = [trial.cost for trial in trials]
     for name in dict.fromkeys(name for trial in trials for name in trial.extra):
         table[name] = [trial.extra.get(name) for trial in trials]
-    if any(trial.asked and not same_setting(trial.suggested, trial.setting) for trial in trials):
+    if any(trial.is_suggestion and not is_same_setting(trial.suggested, trial.setting) for trial in trials):
         for name, column in columns.suggested.items():
             table[column] = [None if trial.suggested is None else trial.suggested[name] for trial in trials]
     return table

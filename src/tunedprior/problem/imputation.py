@@ -19,17 +19,17 @@ _AT_ONCE = 50  # rows that are compared with all donors at a time: as many as st
 _FARTHEST = 10.0
 
 
-def stand_in(parameter: Parameter) -> Any:
+def choose_stand_in(parameter: Parameter) -> Any:
     """The value for a column that old data lacks: the middle of the range on its scale, or the first choice."""
-    return parameter.choices[0] if isinstance(parameter, Categorical) else parameter.at_quantile(0.5)
+    return parameter.choices[0] if isinstance(parameter, Categorical) else parameter.compute_quantile(0.5)
 
 
-def least_known(parameter: Parameter) -> int:
+def count_needed_values(parameter: Parameter) -> int:
     """How many values of a column must be known for the others to be filled in."""
     return 1 if isinstance(parameter, Categorical) else 2
 
 
-def filled(
+def impute_cells(
     settings: pd.DataFrame,
     unknown: Bool[ndarray, "n k"],
     parameters: Sequence[Parameter],
@@ -51,8 +51,8 @@ def filled(
         typical: The rows whose responses say what mean and spread are usual.
     """
     known = ~unknown
-    columns = [_coordinate(settings[one.name], known[:, k], one) for k, one in enumerate(parameters)]
-    rows = np.stack([*columns, _standardised(response, typical)], axis=1)
+    columns = [_compute_coordinates(settings[one.name], known[:, k], one) for k, one in enumerate(parameters)]
+    rows = np.stack([*columns, _standardise_responses(response, typical)], axis=1)
     categories = np.array([isinstance(one, Categorical) for one in parameters] + [False])
     complete = known.all(axis=1)
     found = settings.copy()
@@ -60,19 +60,21 @@ def filled(
         blank = np.flatnonzero(unknown[:, k])
         if len(blank) == 0:
             continue
-        donors = _spread_out(np.flatnonzero(complete if complete.sum() >= NEIGHBOURS else known[:, k]))
-        similar = donors[_nearest(rows[blank], rows[donors], categories)]
+        donors = _thin_rows(np.flatnonzero(complete if complete.sum() >= NEIGHBOURS else known[:, k]))
+        similar = donors[_find_nearest_donors(rows[blank], rows[donors], categories)]
         if isinstance(parameter, Categorical):
             cells = settings[parameter.name].to_numpy(dtype=object, copy=True)
-            cells[blank] = cells[_of_the_commonest(similar, columns[k])]
+            cells[blank] = cells[_find_commonest_rows(similar, columns[k])]
         else:
             cells = settings[parameter.name].to_numpy(dtype=np.float64, copy=True)
-            cells[blank] = _means(cells[similar], parameter)
+            cells[blank] = _compute_means(cells[similar], parameter)
         found[parameter.name] = pd.Series(cells, index=settings.index, dtype=cells.dtype)
     return found
 
 
-def _coordinate(column: "pd.Series[Any]", known: Bool[ndarray, " n"], parameter: Parameter) -> Float64[ndarray, " n"]:
+def _compute_coordinates(
+    column: "pd.Series[Any]", known: Bool[ndarray, " n"], parameter: Parameter
+) -> Float64[ndarray, " n"]:
     """Numbers as parts of the range, categories as numbers of their own; NaN where the cell is unknown."""
     found = np.full(len(column), np.nan)
     if isinstance(parameter, Categorical):
@@ -81,13 +83,13 @@ def _coordinate(column: "pd.Series[Any]", known: Bool[ndarray, " n"], parameter:
         same = [meant.setdefault(parameter.recognise(value), len(meant)) for value in distinct]
         found[known] = np.array(same, dtype=np.float64)[codes]
         return found
-    values = _on_scale(column.to_numpy(dtype=np.float64)[known], parameter)
+    values = _scale_values(column.to_numpy(dtype=np.float64)[known], parameter)
     width = parameter.scale(parameter.high) - parameter.scale(parameter.low)
     found[known] = (values - parameter.scale(parameter.low)) / (width or float(np.ptp(values)) or 1.0)
     return found
 
 
-def _standardised(response: Float64[ndarray, " n"], typical: Bool[ndarray, " n"]) -> Float64[ndarray, " n"]:
+def _standardise_responses(response: Float64[ndarray, " n"], typical: Bool[ndarray, " n"]) -> Float64[ndarray, " n"]:
     """Responses with mean 0 and variance 1 among the typical ones; 0 if these do not vary."""
     part = response / (float(np.abs(response[typical]).max()) or 1.0)  # first, so that nothing is too large to square
     spread = float(part[typical].std())
@@ -97,14 +99,14 @@ def _standardised(response: Float64[ndarray, " n"], typical: Bool[ndarray, " n"]
     return found
 
 
-def _spread_out(rows: Int64[ndarray, " n"]) -> Int64[ndarray, " m"]:
+def _thin_rows(rows: Int64[ndarray, " n"]) -> Int64[ndarray, " m"]:
     """All of the rows, or as many as are looked through."""
     if len(rows) <= _MOST_DONORS:
         return rows
     return rows[np.linspace(0, len(rows) - 1, _MOST_DONORS).astype(np.int64)]
 
 
-def _nearest(
+def _find_nearest_donors(
     rows: Float64[ndarray, "b k"], donors: Float64[ndarray, "m k"], categories: Bool[ndarray, " k"]
 ) -> Int64[ndarray, "b five"]:
     """For each row its nearest donors, the nearest first."""
@@ -126,7 +128,7 @@ def _nearest(
     return found
 
 
-def _of_the_commonest(similar: Int64[ndarray, "b five"], codes: Float64[ndarray, " n"]) -> Int64[ndarray, " b"]:
+def _find_commonest_rows(similar: Int64[ndarray, "b five"], codes: Float64[ndarray, " n"]) -> Int64[ndarray, " b"]:
     """In each line the first row with the commonest category; of equally common ones, the most similar row's."""
     theirs = codes[similar]
     times = (theirs[:, :, None] == theirs[:, None, :]).sum(axis=2)
@@ -134,11 +136,11 @@ def _of_the_commonest(similar: Int64[ndarray, "b five"], codes: Float64[ndarray,
     return rows
 
 
-def _means(values: Float64[ndarray, "b five"], parameter: Numeric) -> list[float]:
+def _compute_means(values: Float64[ndarray, "b five"], parameter: Numeric) -> list[float]:
     """The mean of each line on the parameter's scale, without the digits in which computers differ."""
-    means = _on_scale(values, parameter).mean(axis=1)
+    means = _scale_values(values, parameter).mean(axis=1)
     return [float(f"{value:.12g}") for value in (np.exp(means) if parameter.log else means)]
 
 
-def _on_scale(values: Float64[ndarray, "*shape"], parameter: Numeric) -> Float64[ndarray, "*shape"]:
+def _scale_values(values: Float64[ndarray, "*shape"], parameter: Numeric) -> Float64[ndarray, "*shape"]:
     return np.log(values) if parameter.log else values

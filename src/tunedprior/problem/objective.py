@@ -13,15 +13,15 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.checks import flag
+from tunedprior.checks import check_flag
 from tunedprior.errors import InputError
-from tunedprior.files.names import name_and_unit
+from tunedprior.files.names import split_name_and_unit
 from tunedprior.problem.box import Box
 from tunedprior.problem.goals import MINIMIZE, NO_LIMITS, Goal, Target, check_goal
 from tunedprior.problem.observations import Observations
 from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import Trial, settings_of
-from tunedprior.problem.warping import Worse, warp_far_worse
+from tunedprior.problem.trials import Trial, collect_settings
+from tunedprior.problem.warping import WorseDirection, warp_far_worse
 
 #: What was run may differ from what was suggested by this share of a parameter's range, and still be that.
 MEANT = 0.05
@@ -53,7 +53,7 @@ class Objective:
         limits: What it cannot be below and above, such as 0 and 100 of a yield.
     """
 
-    target: str = "y"
+    name: str = "y"
     direction: Goal = "maximize"
     noise_std: float | None = None
     log: bool = False
@@ -63,12 +63,12 @@ class Objective:
 
     def __post_init__(self) -> None:
         check_goal(self.direction)
-        if not isinstance(self.target, str):
-            raise InputError(f"target must be the name of the response, as text; got {self.target!r}.")
+        if not isinstance(self.name, str):
+            raise InputError(f"target must be the name of the response, as text; got {self.name!r}.")
         known = isinstance(self.noise_std, Real) and isfinite(self.noise_std) and self.noise_std >= 0
         if self.noise_std is not None and not known:
             raise InputError(f"noise_std must be a finite number, 0 or more; got {self.noise_std!r}.")
-        if flag(self.log, "log") and isinstance(self.direction, Target) and self.direction.low <= 0:
+        if check_flag(self.log, "log") and isinstance(self.direction, Target) and self.direction.low <= 0:
             raise InputError(
                 f"A response on a logarithmic scale is above 0, so its target must be; got {self.direction}."
             )
@@ -82,11 +82,11 @@ class Objective:
         """+1 or -1: the factor of the response in the model, which for a target is the response itself."""
         return -1.0 if self.direction == MINIMIZE else 1.0
 
-    def value_of(self, trial: Trial) -> float:
+    def get_value(self, trial: Trial) -> float:
         """The response in a trial; NaN if it was not measured."""
-        return trial.value if self.is_main else trial.more.get(self.target, nan)
+        return trial.value if self.is_main else trial.more.get(self.name, nan)
 
-    def scaled(self, value: float) -> float:
+    def scale_value(self, value: float) -> float:
         """The response on the scale of the model: itself or its logarithm, turned so that more is better.
 
         Beyond `MOST` it stays there, so that neither a difference nor an interval overflows.
@@ -95,52 +95,54 @@ class Objective:
             return self.sign * log(value) if value > 0 else nan
         return self.sign * (value if isnan(value) else max(-MOST, min(value, MOST)))
 
-    def utility(self, value: float) -> float:
+    def compute_utility(self, value: float) -> float:
         """How good a response is, more being better: itself, its negative, or minus its distance to the target."""
-        return self.direction.utility(value) if isinstance(self.direction, Target) else self.sign * value
+        return self.direction.compute_utility(value) if isinstance(self.direction, Target) else self.sign * value
 
-    def target_in(self, observations: Observations) -> tuple[float, float]:
+    def scale_target(self, observations: Observations) -> tuple[float, float]:
         """The ends of the target in the units of observations; (∞, ∞) where there is no end to what is wanted."""
         if not isinstance(self.direction, Target):
             return inf, inf
-        low, high = (self.scaled(end) - observations.shift for end in (self.direction.low, self.direction.upper))
+        low, high = (self.scale_value(end) - observations.shift for end in (self.direction.low, self.direction.upper))
         return low / observations.scale, high / observations.scale
 
-    def limits_by(self, trials: Sequence[Trial]) -> tuple[float, float]:
+    def infer_limits(self, trials: Sequence[Trial]) -> tuple[float, float]:
         """The limits that were given, widened to results beyond; or those of its name, unless a result is beyond.
 
         A percentage is called %, percent or the like, and is from 0 to 100; a fraction is called so, and is from 0 to
         1.
         """
-        values = [self.value_of(trial) for trial in self.told(trials)]
+        values = [self.get_value(trial) for trial in self.select_measured(trials)]
         if self.limits != NO_LIMITS:
             low, high = self.limits
             return min([low, *values]), max([high, *values])
-        name, unit = name_and_unit(self.target)
+        name, unit = split_name_and_unit(self.name)
         words = set(_WORD.findall(name.casefold()))
         most = 100.0 if unit == "%" or words & _PERCENTAGES else 1.0 if words & _FRACTIONS else inf
         declared = most < inf and not self.labels and all(0 <= value <= most for value in values)
         return (0.0, most) if declared else NO_LIMITS
 
-    def told(self, trials: Sequence[Trial]) -> list[Trial]:
+    def select_measured(self, trials: Sequence[Trial]) -> list[Trial]:
         """The trials in which it was measured."""
-        return [trial for trial in trials if not isnan(self.value_of(trial))]
+        return [trial for trial in trials if not isnan(self.get_value(trial))]
 
-    def best(self, trials: Sequence[Trial]) -> Trial | None:
+    def find_best(self, trials: Sequence[Trial]) -> Trial | None:
         """The trial with the best response; None if it was never measured."""
-        return max(self.told(trials), key=lambda trial: self.utility(self.value_of(trial)), default=None)
+        return max(
+            self.select_measured(trials), key=lambda trial: self.compute_utility(self.get_value(trial)), default=None
+        )
 
-    def refuse(self, value: float) -> None:
+    def refuse_impossible_value(self, value: float) -> None:
         """An `InputError` for a response that cannot be."""
         if self.log and value <= 0:
-            wrong = f"{self.target!r} is on a logarithmic scale, so it must be above 0; got {value:g}."
+            wrong = f"{self.name!r} is on a logarithmic scale, so it must be above 0; got {value:g}."
             raise InputError(
                 f"{wrong} Tell a run that gave nothing as failed, or leave it out of log=.",
                 typed=f"{wrong} Record a run that gave nothing as failed.",
             )
 
-    def observations(
-        self, trials: Sequence[Trial], box: Box, failures: bool = False, worse: Worse | None = None
+    def make_observations(
+        self, trials: Sequence[Trial], box: Box, failures: bool = False, worse: WorseDirection | None = None
     ) -> Observations:
         """The trials as training data: codes of the settings, responses to be maximised with mean 0 and variance 1.
 
@@ -154,11 +156,15 @@ class Objective:
             failures: Whether trials without the response count.
             worse: Which way it gets worse; by what is wanted of it alone, when left out.
         """
-        trials = list(trials) if failures else self.told(trials)
-        y, codes, noise = self._scaled_values(trials), codes_of_run(settings_of(trials), box), self._noise_of(trials)
+        trials = list(trials) if failures else self.select_measured(trials)
+        y, codes, noise = (
+            self._scale_values(trials),
+            encode_run_settings(collect_settings(trials), box),
+            self._compute_noise(trials),
+        )
         if self.labels:
             return Observations(codes, torch.as_tensor(y)[:, None])  # 0, between the two, stays 0
-        y = warp_far_worse(y, box.inputs(codes), len(box.axes), worse or self.worse()).y
+        y = warp_far_worse(y, box.to_kernel_inputs(codes), len(box.axes), worse or self.get_worse_direction()).y
         # First divided by their size, so that neither 1e-300 nor 1e300 is squared; what is below the least normal
         # number has too few digits to be told apart.
         size = max(float(np.nanmax(np.abs(y), initial=0.0)), LEAST) if np.any(y) else 1.0
@@ -174,7 +180,7 @@ class Objective:
             if typical and (noise < typical).any():
                 relative = torch.as_tensor((noise / typical) ** 2).clamp_min(_LEAST_RELATIVE)
         return Observations(
-            codes=codes,
+            X=codes,
             y=torch.as_tensor((y - shift) / scale)[:, None],
             noise_std=None if typical is None else min(typical / size / scale, _MOST_NOISE),
             shift=size * shift,
@@ -182,16 +188,16 @@ class Objective:
             relative_noise=relative,
         )
 
-    def far_worse(self, trials: Sequence[Trial], box: Box, worse: Worse | None = None) -> list[Trial]:
+    def find_far_worse(self, trials: Sequence[Trial], box: Box, worse: WorseDirection | None = None) -> list[Trial]:
         """The trials whose response is so far worse than all others that models take it as merely worse."""
         if self.labels:
             return []
-        told = self.told(trials)
-        inputs = box.inputs(codes_of_run(settings_of(told), box))
-        warped = warp_far_worse(self._scaled_values(told), inputs, len(box.axes), worse or self.worse())
+        told = self.select_measured(trials)
+        inputs = box.to_kernel_inputs(encode_run_settings(collect_settings(told), box))
+        warped = warp_far_worse(self._scale_values(told), inputs, len(box.axes), worse or self.get_worse_direction())
         return [trial for trial, is_far in zip(told, warped.far.tolist(), strict=True) if is_far]
 
-    def worse(self, ends: Sequence[float] = (), only_required: bool = False) -> Worse:
+    def get_worse_direction(self, ends: Sequence[float] = (), only_required: bool = False) -> WorseDirection:
         """Which way the response gets worse, on the scale of the model: away from what is wanted.
 
         Args:
@@ -199,29 +205,29 @@ class Objective:
             only_required: Whether nothing else is wanted of it.
         """
         wanted = (self.direction.low, self.direction.upper) if isinstance(self.direction, Target) else ()
-        scaled = [end for end in map(self.scaled, (*wanted, *ends)) if isfinite(end)]
+        scaled = [end for end in map(self.scale_value, (*wanted, *ends)) if isfinite(end)]
         middle = scaled[: len(wanted)] if wanted else scaled if only_required else []
-        return Worse(min(middle) / 2 + max(middle) / 2 if middle else None, tuple(scaled))
+        return WorseDirection(min(middle) / 2 + max(middle) / 2 if middle else None, tuple(scaled))
 
-    def _scaled_values(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"]:
+    def _scale_values(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"]:
         """The responses on the scale of the model."""
-        return np.array([self.scaled(self.value_of(trial)) for trial in trials], dtype=np.float64)
+        return np.array([self.scale_value(self.get_value(trial)) for trial in trials], dtype=np.float64)
 
-    def _noise_of(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"] | None:
+    def _compute_noise(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"] | None:
         """The noise of each result, on the scale of the model; None if nothing is known of it.
 
         Results that were told without count as those that were told with: `noise_std`, or else the median.
         """
-        given = np.array([trial.noise.get(self.target, nan) for trial in trials], dtype=np.float64)
+        given = np.array([trial.noise.get(self.name, nan) for trial in trials], dtype=np.float64)
         usual = self.noise_std
         if usual is None and np.isnan(given).all():
             return None
         noise = np.where(np.isnan(given), np.nanmedian(given) if usual is None else usual, given)
         if self.log:  # the same noise, as a share of the response
-            noise = noise / np.array([max(self.value_of(trial), 1e-300) for trial in trials])
+            noise = noise / np.array([max(self.get_value(trial), 1e-300) for trial in trials])
         return noise
 
 
-def codes_of_run(settings: pd.DataFrame | Sequence[Setting], box: Box) -> Float[Tensor, "n k"]:
+def encode_run_settings(settings: pd.DataFrame | Sequence[Setting], box: Box) -> Float[Tensor, "n k"]:
     """Codes of settings that were run; up to 5 % of a parameter's range outside the box counts as its edge."""
-    return box.codes(settings, slack=2 * MEANT)
+    return box.encode(settings, slack=2 * MEANT)

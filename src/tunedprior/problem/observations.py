@@ -12,7 +12,7 @@ class Observations:
     """A model's training data: codes of settings, and responses to be maximised with mean 0 and variance 1.
 
     Attributes:
-        codes: Settings, as `Box.codes` has them.
+        codes: Settings, as `Box.encode` has them.
         y: Responses; `shift + scale * y` has the user's units (with the sign turned if the user minimises).
         noise_std: The noise's standard deviation in units of `y`, where the user knows it.
         shift: What was subtracted.
@@ -20,7 +20,7 @@ class Observations:
         relative_noise: The noise's variance in each observation, over that of `noise_std`; None if they are the same.
     """
 
-    codes: Float[Tensor, "n k"]
+    X: Float[Tensor, "n k"]
     y: Float[Tensor, "n 1"]
     noise_std: float | None = None
     shift: float = 0.0
@@ -30,17 +30,17 @@ class Observations:
     def __len__(self) -> int:
         return len(self.y)
 
-    def supposing(self, codes: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
+    def append_observations(self, codes: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
         """These observations and more of them, `y` in the same units."""
         noise = self.relative_noise
         return replace(
             self,
-            codes=torch.cat([self.codes, codes]),
+            X=torch.cat([self.X, codes]),
             y=torch.cat([self.y, y]),
             relative_noise=None if noise is None else torch.cat([noise, torch.ones(len(y)).to(noise)]),
         )
 
-    def noise_variances(self, least: float) -> Float[Tensor, "n 1"] | None:
+    def compute_noise_variances(self, least: float) -> Float[Tensor, "n 1"] | None:
         """The variance of the noise in each observation, where it is known, and no less than this."""
         if self.noise_std is None:
             return None

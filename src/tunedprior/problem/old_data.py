@@ -10,17 +10,17 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import shown
+from tunedprior.checks import format_value
 from tunedprior.errors import InputError
-from tunedprior.files.cells import is_blank
+from tunedprior.files.cells import is_unmeasured
 from tunedprior.files.tables import read_table
 from tunedprior.problem.goals import Goal, check_goal
 from tunedprior.problem.old_data_report import OldSetReport
-from tunedprior.problem.old_response import logarithms, note_doubtful, response_of
+from tunedprior.problem.old_response import compute_logarithms, note_doubtful, parse_response
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.old_settings import OldSettings
 from tunedprior.problem.space import Space
-from tunedprior.problem.suspicions import isolated
+from tunedprior.problem.suspicions import find_isolated
 
 #: The name of an old data set that has none of its own.
 UNNAMED = "old data"
@@ -64,7 +64,7 @@ class OldTable:
         sure = self.response[~self.doubtful]
         return None if self.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
-    def without_doubtful(self) -> "OldTable":
+    def drop_doubtful(self) -> "OldTable":
         """The rows whose response is not doubtful."""
         kept = ~self.doubtful
         settings = self.settings[kept].reset_index(drop=True)
@@ -113,7 +113,7 @@ def read_old_data(
     if isinstance(data, OldTable):
         return data
     if not isinstance(target, str):
-        raise InputError(f"target must be the name of the response, as text; got {shown(target)}.")
+        raise InputError(f"target must be the name of the response, as text; got {format_value(target)}.")
     check_goal(direction)
     if target in space.names:
         wrong = f"{target!r} is a parameter, so it cannot be the response too."
@@ -123,24 +123,24 @@ def read_old_data(
         )
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
     read = read_table(data, [*space.names, target], what)
-    rows, better = OldRows(read, what), read.better.get(target, "")
+    rows, better = OldRows(read, what), read.directions.get(target, "")
     rows.note_errors([*space.names, target])
     found = OldSettings(rows, space, target, others)
-    told = ~rows.table[target].map(is_blank).to_numpy(dtype=bool)
-    settings = found.table(told)
-    response, labels, words = response_of(rows, target, told, direction, better)
+    told = ~rows.table[target].map(is_unmeasured).to_numpy(dtype=bool)
+    settings = found.build_table(told)
+    response, labels, words = parse_response(rows, target, told, direction, better)
     if log and not labels:
-        response = logarithms(rows, target, response)
+        response = compute_logarithms(rows, target, response)
     found.gaps.leave_out_unfillable()
     kept = rows.kept
     doubtful = np.zeros(len(kept), dtype=bool)
     if not labels and kept.any():
-        doubtful[kept] = isolated(response[kept])
+        doubtful[kept] = find_isolated(response[kept])
         note_doubtful(rows, target, doubtful, response)
-    settings = found.gaps.filled(settings, response, ~doubtful)[kept].reset_index(drop=True)
+    settings = found.gaps.fill_gaps(settings, response, ~doubtful)[kept].reset_index(drop=True)
     found.note_constant(settings)
     found.note_extra()
     report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
-    places = rows.places(kept) if kept.sum() <= _MOST_PLACES else ()
+    places = rows.list_places(kept) if kept.sum() <= _MOST_PLACES else ()
     return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places, better, read.units)

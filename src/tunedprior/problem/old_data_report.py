@@ -6,7 +6,7 @@ from html import escape
 
 import pandas as pd
 
-from tunedprior.checks import listed, warn
+from tunedprior.checks import format_list, warn
 from tunedprior.errors import OldDataWarning
 
 
@@ -73,7 +73,7 @@ class OldDataReport:
 
     sets: tuple[OldSetReport, ...] = ()
 
-    def with_unused(self, names: Collection[str]) -> "OldDataReport":
+    def mark_unused(self, names: Collection[str]) -> "OldDataReport":
         """The report where nothing is learnt from the sets of these names."""
         return OldDataReport(tuple(replace(one, used=0) if one.name in names else one for one in self.sets))
 
@@ -86,7 +86,7 @@ class OldDataReport:
     def table(self) -> pd.DataFrame:
         """The same as a table: one row for each finding."""
         rows = [
-            (one.name, finding.kind, finding.column, listed(finding.rows), finding.text)
+            (one.name, finding.kind, finding.column, format_list(finding.rows), finding.text)
             for one in self.sets
             for finding in one.findings
         ]

@@ -7,8 +7,8 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import listed
-from tunedprior.problem.imputation import filled, least_known
+from tunedprior.checks import format_list
+from tunedprior.problem.imputation import count_needed_values, impute_cells
 from tunedprior.problem.old_rows import OldRows
 from tunedprior.problem.parameters import Parameter
 
@@ -29,7 +29,7 @@ class OldGaps:
         self._parameters[parameter.name], self._unknown[parameter.name] = parameter, unknown
         self._marks[parameter.name] = np.full(len(unknown), np.nan) if marks is None else marks
 
-    def of(self, name: str) -> Bool[ndarray, " n"]:
+    def get_gaps(self, name: str) -> Bool[ndarray, " n"]:
         """The cells of that column that say nothing."""
         return self._unknown[name]
 
@@ -40,9 +40,9 @@ class OldGaps:
         if len(unknown) == 1:
             self._leave_out(next(iter(self._unknown)))
         elif blank.any():
-            places = rows.places(blank)
+            places = rows.list_places(blank)
             said = f"Every setting is blank in {int(blank.sum())} of {len(blank)} rows, which are left out: "
-            rows.note("blank", "", said + f"{listed(places)}.", places)
+            rows.note("blank", "", said + f"{format_list(places)}.", places)
             rows.kept &= ~blank
 
     def set_aside_columns(self, told: Bool[ndarray, " n"]) -> tuple[str, ...]:
@@ -52,7 +52,8 @@ class OldGaps:
         for name in mostly:
             blank = self._unknown.pop(name) & rows
             said = (
-                f"{name!r} is {self._nothing(name, blank)} in {int(blank.sum())} of {int(rows.sum())} rows, too many "
+                f"{name!r} is {self._describe_gaps(name, blank)} in {int(blank.sum())} of {int(rows.sum())} "
+                "rows, too many "
                 f"to fill in: what old data says is taken to hold for every {name!r}."
             )
             self._rows.note("absent", name, said)
@@ -64,11 +65,11 @@ class OldGaps:
         while left:
             name = left.pop(0)
             gaps, known = self._unknown[name] & self._rows.kept, ~self._unknown[name] & self._rows.kept
-            if gaps.any() and known.sum() < least_known(self._parameters[name]):
+            if gaps.any() and known.sum() < count_needed_values(self._parameters[name]):
                 self._leave_out(name)
                 left = list(self._unknown)  # once more, as less is known of the other columns now
 
-    def filled(
+    def fill_gaps(
         self, settings: pd.DataFrame, response: Float64[ndarray, " n"], typical: Bool[ndarray, " n"]
     ) -> pd.DataFrame:
         """The settings of rows that are kept with their gaps filled in, and a sentence for each column that had some.
@@ -83,29 +84,29 @@ class OldGaps:
         if not gaps:
             return settings
         for name, blank in gaps.items():
-            places = self._rows.places(blank)
+            places = self._rows.list_places(blank)
             said = (
-                f"{name!r} is {self._nothing(name, blank)} in {int(blank.sum())} of {len(blank)} rows "
-                f"({listed(places)}): filled in from the most similar rows."
+                f"{name!r} is {self._describe_gaps(name, blank)} in {int(blank.sum())} of {len(blank)} rows "
+                f"({format_list(places)}): filled in from the most similar rows."
             )
-            self._rows.note(self._kind(name, blank), name, said, places)
+            self._rows.note(self._get_finding_kind(name, blank), name, said, places)
         unknown = np.stack([self._unknown[name][kept] for name in self._unknown], axis=1)
         parameters: Sequence[Parameter] = [self._parameters[name] for name in self._unknown]
-        found = filled(settings[kept], unknown, parameters, response[kept], typical[kept])
+        found = impute_cells(settings[kept], unknown, parameters, response[kept], typical[kept])
         return found.reindex(settings.index)
 
     def _leave_out(self, name: str) -> None:
         blank = self._unknown[name] & self._rows.kept
-        said = f"{self._nothing(name, blank)} and left out"
-        self._rows.leave_out(self._kind(name, blank), name, blank, said)
+        said = f"{self._describe_gaps(name, blank)} and left out"
+        self._rows.leave_out(self._get_finding_kind(name, blank), name, blank, said)
 
-    def _kind(self, name: str, rows: Bool[ndarray, " n"]) -> str:
+    def _get_finding_kind(self, name: str, rows: Bool[ndarray, " n"]) -> str:
         return "blank" if np.isnan(self._marks[name][rows]).all() else "sentinel"
 
-    def _nothing(self, name: str, rows: Bool[ndarray, " n"]) -> str:
+    def _describe_gaps(self, name: str, rows: Bool[ndarray, " n"]) -> str:
         """What stands in these cells: "blank", or "'not measured' (-9999)"."""
-        if self._kind(name, rows) == "blank":
+        if self._get_finding_kind(name, rows) == "blank":
             return "blank"
         marks = self._marks[name][rows]
-        values = listed(f"{value:g}" for value in dict.fromkeys(marks[~np.isnan(marks)]))
+        values = format_list(f"{value:g}" for value in dict.fromkeys(marks[~np.isnan(marks)]))
         return f"{'blank or ' if np.isnan(marks).any() else ''}'not measured' ({values})"

@@ -4,15 +4,15 @@ import numpy as np
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.problem.cells import NOT_PASSED, PASSED
 from tunedprior.problem.goals import Goal, Target
 from tunedprior.problem.old_rows import OldRows
-from tunedprior.problem.suspicions import sentinels
+from tunedprior.problem.suspicions import find_sentinels
 
 
-def response_of(
+def parse_response(
     rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, better: str = ""
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
     """The response as numbers or labels ±1, whether it is labels, and what it is in words.
@@ -36,8 +36,8 @@ def response_of(
         )
     if (passed | failed)[told].all():
         return np.where(passed, 1.0, -1.0), True, "pass and fail"
-    values = rows.numbers(column.where(~failed, np.nan), " Or say pass or fail in every row.")
-    marked = sentinels(values)
+    values = rows.parse_numbers(column.where(~failed, np.nan), " Or say pass or fail in every row.")
+    marked = find_sentinels(values)
     rows.leave_out("sentinel", target, marked, "taken to mean 'not measured' and left out", values)
     measured = told & ~failed & ~marked
     distinct = set(values[measured])
@@ -59,7 +59,7 @@ def response_of(
     return values, False, among
 
 
-def logarithms(rows: OldRows, target: str, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+def compute_logarithms(rows: OldRows, target: str, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
     """The logarithms of responses; those that have none are left out."""
     rows.leave_out("not positive", target, rows.kept & ~(response > 0), "0 or less, which has no logarithm: left out")
     return np.log(np.where(response > 0, response, 1.0))
@@ -68,10 +68,10 @@ def logarithms(rows: OldRows, target: str, response: Float64[ndarray, " n"]) -> 
 def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], response: Float64[ndarray, " n"]) -> None:
     """Say which responses lie so far from all others that they may be mistakes."""
     if doubtful.any():
-        places, values = rows.places(doubtful), listed(f"{value:g}" for value in response[doubtful])
+        places, values = rows.list_places(doubtful), format_list(f"{value:g}" for value in response[doubtful])
         rest = response[rows.kept & ~doubtful]
         said = (
-            f"{target!r} is {values} in {listed(places)}, far from all others ({rest.min():g} to {rest.max():g}): "
+            f"{target!r} is {values} in {format_list(places)}, far from all others ({rest.min():g} to {rest.max():g}): "
             "old data is learnt from with and without it. Correct it if it is a mistake."
         )
         rows.note("isolated response", target, said, places)

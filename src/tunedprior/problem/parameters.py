@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from tunedprior.checks import listed, shown, warn
+from tunedprior.checks import format_list, format_value, warn
 from tunedprior.errors import InputError, SpaceWarning
 
 #: How a parameter may be described.
@@ -65,24 +65,24 @@ class Numeric:
             return 1 + int((Decimal(str(self.high)) - Decimal(str(self.low))) // Decimal(str(self.step)))
         return 1 if self.low == self.high else None
 
-    def values(self) -> list[float]:
+    def list_values(self) -> list[float]:
         """Every allowed value, in ascending order (not for a continuum)."""
         if self.levels is not None:
             return list(self.levels)
-        return [self._grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
+        return [self._compute_grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
 
-    def last_on_grid(self) -> float:
+    def get_last_grid_value(self) -> float:
         """The last value of a grid, which may lie below `high`."""
-        return self._grid_value((self.count or 1) - 1)
+        return self._compute_grid_value((self.count or 1) - 1)
 
-    def nearest(self, value: float) -> float:
+    def find_nearest_value(self, value: float) -> float:
         """The allowed value closest to `value`."""
         if self.levels is not None:
             return min(self.levels, key=lambda level: abs(level - value))
         value = min(max(value, self.low), self.high)
         if self.step is None:
             return float(value)
-        return self._grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
+        return self._compute_grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
 
     def round_for_people(self, value: float) -> float:
         """The value with the digits that a person would write: `digits`, or those that are no error of arithmetic.
@@ -104,12 +104,12 @@ class Numeric:
         """The allowed value that `value` equals up to rounding; `value` itself if there is none."""
         if self.count is None:
             return float(value)
-        nearest = self.nearest(value)
+        nearest = self.find_nearest_value(value)
         return nearest if abs(nearest - value) <= 1e-9 * max(1.0, abs(value)) else float(value)
 
     def allows(self, value: float) -> bool:
         """Whether the value is an allowed one, up to rounding."""
-        on_grid = self.count is None or self.recognise(value) == self.nearest(value)
+        on_grid = self.count is None or self.recognise(value) == self.find_nearest_value(value)
         return self.low <= self.recognise(value) <= self.high and on_grid
 
     def scale(self, value: float) -> float:
@@ -120,19 +120,21 @@ class Numeric:
         """The inverse of `scale`."""
         return float(np.exp(value)) if self.log else value
 
-    def at_quantile(self, u: float) -> float:
+    def compute_quantile(self, u: float) -> float:
         """The value a share u ∈ [0, 1) of the way along."""
         if self.levels is not None or (self.step is not None and not self.log):
             count = self.count or 1
             index = min(int(u * count), count - 1)
-            return self.levels[index] if self.levels is not None else self._grid_value(index)
-        value = self.nearest(self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low))))
+            return self.levels[index] if self.levels is not None else self._compute_grid_value(index)
+        value = self.find_nearest_value(
+            self.unscale(self.scale(self.low) + u * (self.scale(self.high) - self.scale(self.low)))
+        )
         return self.round_for_people(value)
 
-    def in_words(self) -> str:
+    def format_domain(self) -> str:
         """What it may be, such as "20 to 90 step 5"; of a range, that it may be any number."""
         if self.levels is not None:
-            return listed(f"{level:g}" for level in self.levels)
+            return format_list(f"{level:g}" for level in self.levels)
         ends = f"{self.low:.10g} to {self.high:.10g}"
         if self.step is not None:
             return f"{ends} step {self.step:.10g}" + (" log" if self.log else "")
@@ -140,7 +142,7 @@ class Numeric:
             return f"{ends} log digits {self.digits}"
         return f"{ends}, any number" + (", log" if self.log else "")
 
-    def _grid_value(self, k: int) -> float:
+    def _compute_grid_value(self, k: int) -> float:
         # In decimals, so that 0.1 + 2·0.1 is 0.3, the number a person would write.
         value = Decimal(str(self.low)) + k * Decimal(str(self.step))
         return int(value) if self.integer else float(value)
@@ -158,24 +160,24 @@ class Categorical:
         """How many choices there are."""
         return len(self.choices)
 
-    def values(self) -> list[Any]:
+    def list_values(self) -> list[Any]:
         """Every choice."""
         return list(self.choices)
 
     def recognise(self, value: Any) -> Any:
         """The choice that `value` stands for after a table changed its type; `value` itself if there is none."""
-        position = position_among(value, self.choices)
+        position = find_choice_index(value, self.choices)
         return value if position is None else self.choices[position]
 
     def allows(self, value: Any) -> bool:
         """Whether the value is one of the choices."""
-        return position_among(value, self.choices) is not None
+        return find_choice_index(value, self.choices) is not None
 
-    def in_words(self) -> str:
+    def format_domain(self) -> str:
         """What it may be: the first of its choices."""
-        return listed(map(str, self.choices))
+        return format_list(map(str, self.choices))
 
-    def at_quantile(self, u: float) -> Any:
+    def compute_quantile(self, u: float) -> Any:
         """The choice a share u ∈ [0, 1) of the way along the list."""
         return self.choices[min(int(u * self.count), self.count - 1)]
 
@@ -183,7 +185,7 @@ class Categorical:
 Parameter = Numeric | Categorical
 
 
-def position_among(value: Any, choices: Sequence[Any]) -> int | None:
+def find_choice_index(value: Any, choices: Sequence[Any]) -> int | None:
     """Where a category stands among the choices; None if it is none of them.
 
     Tables change types (2 becomes 2.0 or "2", None and "NA" become NaN), and people change capitals. So a value is
@@ -197,8 +199,8 @@ def position_among(value: Any, choices: Sequence[Any]) -> int | None:
     for alike in _WAYS:
         found = [k for k, choice in enumerate(choices) if not is_missing(choice) and alike(value, choice)]
         if found:
-            return _only(value, choices, found)
-    return position_among(None, choices) if isinstance(value, str) and _looks_missing(value) else None
+            return _select_unambiguous(value, choices, found)
+    return find_choice_index(None, choices) if isinstance(value, str) and _looks_missing(value) else None
 
 
 def is_missing(value: Any) -> bool:
@@ -211,46 +213,47 @@ def _looks_missing(choice: Any) -> bool:
     return isinstance(choice, str) and choice.strip().casefold() in BLANKS
 
 
-def _only(value: Any, choices: Sequence[Any], found: list[int]) -> int | None:
+def _select_unambiguous(value: Any, choices: Sequence[Any], found: list[int]) -> int | None:
     if len(found) > 1:
         raise InputError(
-            f"{shown(value)} may be any of the choices {listed(repr(choices[k]) for k in found)}. Read the file as "
+            f"{format_value(value)} may be any of the choices {format_list(repr(choices[k]) for k in found)}. "
+            "Read the file as "
             "text, with pandas.read_csv(path, dtype=str, keep_default_na=False), or name choices that no program "
             "confuses."
         )
     return found[0] if found else None
 
 
-def _equal(value: Any, choice: Any) -> bool:
+def _is_equal(value: Any, choice: Any) -> bool:
     try:
         return bool(value == choice)
     except (TypeError, ValueError):  # arrays have no single answer
         return False
 
 
-def _equal_text(value: Any, choice: Any) -> bool:
+def _is_equal_text(value: Any, choice: Any) -> bool:
     return isinstance(value, str) and value == str(choice)
 
 
-def _equal_as_numbers(value: Any, choice: Any) -> bool:
+def _is_equal_number(value: Any, choice: Any) -> bool:
     try:
         return float(value) == float(choice)
     except (TypeError, ValueError, OverflowError):
         return False
 
 
-def _equal_but_for_spaces(value: Any, choice: Any) -> bool:
+def _is_equal_ignoring_spaces(value: Any, choice: Any) -> bool:
     return str(value).strip() == str(choice).strip()
 
 
-def _equal_but_for_case(value: Any, choice: Any) -> bool:
+def _is_equal_ignoring_case(value: Any, choice: Any) -> bool:
     return str(value).strip().casefold() == str(choice).strip().casefold()
 
 
-_WAYS = (_equal, _equal_text, _equal_as_numbers, _equal_but_for_spaces, _equal_but_for_case)
+_WAYS = (_is_equal, _is_equal_text, _is_equal_number, _is_equal_ignoring_spaces, _is_equal_ignoring_case)
 
 
-def parameter_from(name: str, given: Description) -> Parameter:
+def parse_parameter(name: str, given: Description) -> Parameter:
     """A parameter from a tuple, a list or a distribution.
 
     Tuples are ranges: `(low, high)`, `(low, high, step)`, `(low, high, "log")` or `(low, high, "log", digits)`.
@@ -262,16 +265,16 @@ def parameter_from(name: str, given: Description) -> Parameter:
     if isinstance(given, CategoricalDistribution):
         return Categorical(name, tuple(given.choices))
     if isinstance(given, tuple):
-        return _range(name, tuple(map(_plain, given)))
+        return _parse_range(name, tuple(map(_unwrap_scalar, given)))
     if isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes | bytearray):
-        return _choices(name, [_plain(value) for value in given])
+        return _parse_choices(name, [_unwrap_scalar(value) for value in given])
     raise InputError(
         f"Parameter {name!r} must be an Optuna distribution, (low, high), or a list of values; "
-        f"got {type(given).__name__} {shown(given)}."
+        f"got {type(given).__name__} {format_value(given)}."
     )
 
 
-def _plain(value: Any) -> Any:
+def _unwrap_scalar(value: Any) -> Any:
     """A scalar of NumPy or of another package, such as a tensor without dimensions, as Python's own."""
     return value.item() if getattr(value, "ndim", None) == 0 and callable(getattr(value, "item", None)) else value
 
@@ -288,7 +291,7 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _range(name: str, given: tuple[Any, ...]) -> Numeric:
+def _parse_range(name: str, given: tuple[Any, ...]) -> Numeric:
     edges, more = given[:2], given[2:]
     if (
         len(edges) != 2
@@ -296,7 +299,7 @@ def _range(name: str, given: tuple[Any, ...]) -> Numeric:
         or not all(is_number(edge) and _is_finite(edge) for edge in edges)
     ):
         raise InputError(
-            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {shown(given)}. "
+            f"Parameter {name!r}: a tuple must be (low, high), two finite numbers; got {format_value(given)}. "
             "Write a list for discrete levels, (low, high, step) for a grid, or (low, high, 'log')."
         )
     low, high = map(float, edges)
@@ -308,8 +311,8 @@ def _range(name: str, given: tuple[Any, ...]) -> Numeric:
         _warn_of_counts(name, edges)
         return Numeric(name, low, high)
     if isinstance(more[0], str):
-        return _logarithmic(name, given, low, high)
-    return _grid(name, given, low, high)
+        return _parse_log_range(name, given, low, high)
+    return _parse_grid(name, given, low, high)
 
 
 def _warn_of_counts(name: str, edges: tuple[Any, ...]) -> None:
@@ -326,68 +329,76 @@ def _warn_of_counts(name: str, edges: tuple[Any, ...]) -> None:
         )
 
 
-def _logarithmic(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
+def _parse_log_range(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
     if given[2] != LOG:
         raise InputError(
-            f"Parameter {name!r}: after low and high there is a step, a number, or the word 'log'; got {shown(given)}."
+            f"Parameter {name!r}: after low and high there is a step, a number, or the word 'log'; got "
+            f"{format_value(given)}."
         )
     if low <= 0:
         raise InputError(
-            f"Parameter {name!r}: a logarithmic range must begin above 0; got {shown(given)}. Raise low, or leave "
+            f"Parameter {name!r}: a logarithmic range must begin above 0; got {format_value(given)}. Raise low, "
+            "or leave "
             "'log' out."
         )
     digits = given[3] if len(given) > 3 else None
     if digits is not None and not (isinstance(digits, int) and 1 <= digits <= _MOST_DIGITS and digits is not True):
         raise InputError(
             f"Parameter {name!r}: after 'log' there is the number of significant digits, 1 to {_MOST_DIGITS}; got "
-            f"{shown(given)}."
+            f"{format_value(given)}."
         )
     if digits is not None and low < high and float(f"{low:.{digits}g}") == float(f"{high:.{digits}g}"):
         raise InputError(
-            f"Parameter {name!r}: with {digits} significant digits low and high are the same; got {shown(given)}. "
+            f"Parameter {name!r}: with {digits} significant digits low and high are the same; got "
+            f"{format_value(given)}. "
             "Give more digits, or leave them out."
         )
     return Numeric(name, low, high, log=True, digits=digits)
 
 
-def _grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
+def _parse_grid(name: str, given: tuple[Any, ...], low: float, high: float) -> Numeric:
     step = given[2]
     if not is_number(step) or not _is_finite(step) or step <= 0:
         raise InputError(
             f"Parameter {name!r}: after low and high there is a step, a number above 0, or the word 'log'; got "
-            f"{shown(given)}."
+            f"{format_value(given)}."
         )
     if step > high - low and Decimal(str(step)) > Decimal(str(high)) - Decimal(str(low)):
         raise InputError(
-            f"Parameter {name!r}: the step must not be larger than high - low; got {shown(given)}. Write [{low:g}] for "
+            f"Parameter {name!r}: the step must not be larger than high - low; got {format_value(given)}. Write "
+            f"[{low:g}] for "
             "a single value."
         )
     if (high - low) / float(step) > _MOST_STEPS:
         raise InputError(
-            f"Parameter {name!r}: a grid has {_MOST_STEPS:,} steps at most; got {shown(given)}. Leave the step out for "
+            f"Parameter {name!r}: a grid has {_MOST_STEPS:,} steps at most; got {format_value(given)}. Leave "
+            "the step out for "
             "all that lies between."
         )
     if all(isinstance(number, int | np.integer) for number in given):
         whole = Numeric(name, int(given[0]), int(given[1]), step=int(step), integer=True)
     else:
         whole = Numeric(name, low, high, step=float(step))
-    return replace(whole, high=whole.last_on_grid())
+    return replace(whole, high=whole.get_last_grid_value())
 
 
-def _choices(name: str, given: Sequence[Any]) -> Parameter:
+def _parse_choices(name: str, given: Sequence[Any]) -> Parameter:
     if not given:
         raise InputError(f"Parameter {name!r}: a list of values must not be empty.")
     try:
         distinct = set(given)
     except TypeError as error:  # lists, dicts, arrays
         raise InputError(
-            f"Parameter {name!r}: a list must hold single values, text or numbers; got {listed(map(shown, given))}."
+            f"Parameter {name!r}: a list must hold single values, text or numbers; got "
+            f"{format_list(map(format_value, given))}."
         ) from error
     if len(distinct) < len(given):
-        raise InputError(f"Parameter {name!r}: values must differ; got {listed(given)}.")
+        raise InputError(f"Parameter {name!r}: values must differ; got {format_list(given)}.")
     if all(is_number(value) for value in given):
         if not all(map(_is_finite, given)):
-            raise InputError(f"Parameter {name!r}: levels must be finite numbers; got {listed(map(shown, given))}.")
+            raise InputError(
+                f"Parameter {name!r}: levels must be finite numbers; got {format_list(map(format_value, given))}."
+            )
         if len(given) == 2 and all(isinstance(value, float) for value in given):
             low, high = sorted(given)
             warn(

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.checks import listed, shown
+from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.problem.constraint_forms import constraints_from
-from tunedprior.problem.constraints import Constraint, Rule
+from tunedprior.problem.constraint_forms import parse_constraints
+from tunedprior.problem.constraints import Constraint, FunctionConstraint
 from tunedprior.problem.empty_spaces import refuse_empty
 from tunedprior.problem.feasible_settings import FeasibleSettings
-from tunedprior.problem.parameters import Description, Numeric, Parameter, parameter_from
+from tunedprior.problem.parameters import Description, Numeric, Parameter, parse_parameter
 
 # Sobol sequences have no more dimensions.
 _MOST_PARAMETERS = 21_201
@@ -35,7 +35,7 @@ class Space:
     >>> space = Space.parse({"angle": (10.0, 40.0), "speed": [98, 63, 48], "gas": ["air", "argon"]})
     >>> space.names, space.size
     (('angle', 'speed', 'gas'), None)
-    >>> Space.parse({"a": (0, 10, 1), "b": (0, 10, 1)}).constrained("a + b == 10").size
+    >>> Space.parse({"a": (0, 10, 1), "b": (0, 10, 1)}).add_constraints("a + b == 10").size
     11
     """
 
@@ -58,27 +58,29 @@ class Space:
             )
         if not description:
             raise InputError('A search space needs at least one parameter, such as {"speed": (10.0, 90.0)}.')
-        space = cls(tuple(parameter_from(name, given) for name, given in _named(description).items()))
+        space = cls(tuple(parse_parameter(name, given) for name, given in _check_names(description).items()))
         if space.size == 1:
             raise InputError("A search space needs a parameter that can change; every one given has a single value.")
         return space
 
-    def constrained(self, constraints: Any) -> "Space":
+    def add_constraints(self, constraints: Any) -> "Space":
         """The space with more constraints, in any form; an `InputError` if they leave nothing."""
-        space = self.with_constraints(constraints)
+        space = self.add_constraints_unchecked(constraints)
         if space.feasible is not None:
             refuse_empty(space.feasible)
         return space
 
-    def with_constraints(self, constraints: Any) -> "Space":
+    def add_constraints_unchecked(self, constraints: Any) -> "Space":
         """The space with more constraints, in any form, whatever they leave."""
-        added = constraints_from([*self.constraints, *_several(constraints)], self.parameters)
+        added = parse_constraints([*self.constraints, *_to_list(constraints)], self.parameters)
         return self if added == self.constraints else replace(self, constraints=added)
 
     @property
     def without_functions(self) -> "Space":
         """The space without the constraints that are functions."""
-        return replace(self, constraints=tuple(one for one in self.constraints if not isinstance(one, Rule)))
+        return replace(
+            self, constraints=tuple(one for one in self.constraints if not isinstance(one, FunctionConstraint))
+        )
 
     @cached_property
     def feasible(self) -> FeasibleSettings | None:
@@ -96,20 +98,20 @@ class Space:
 
         With constraints those that satisfy them; where these are too many to list, all.
         """
-        if self.feasible is not None and self.feasible.listed is not None:
-            return len(self.feasible.listed)
+        if self.feasible is not None and self.feasible.all_rows is not None:
+            return len(self.feasible.all_rows)
         counts = [parameter.count for parameter in self.parameters]
         return None if None in counts else prod(count for count in counts if count is not None)
 
     def allows(self, setting: Setting) -> bool:
         """Whether every value is one the space offers, and all constraints hold."""
-        return self.offers(setting) and not self.violated(setting)
+        return self.is_in_domain(setting) and not self.find_violated(setting)
 
-    def offers(self, setting: Setting) -> bool:
+    def is_in_domain(self, setting: Setting) -> bool:
         """Whether every value is one the space offers."""
         return all(parameter.allows(setting[parameter.name]) for parameter in self.parameters)
 
-    def violated(self, setting: Setting) -> tuple[Constraint, ...]:
+    def find_violated(self, setting: Setting) -> tuple[Constraint, ...]:
         """The constraints that a setting of values that the space offers does not satisfy."""
         as_offered = {parameter.name: parameter.recognise(setting[parameter.name]) for parameter in self.parameters}
         return tuple(constraint for constraint in self.constraints if not constraint.allows(as_offered))
@@ -120,18 +122,19 @@ class Space:
             one.name: one.round_for_people(setting[one.name]) if isinstance(one, Numeric) else setting[one.name]
             for one in self.parameters
         }
-        return setting if self.violated(rounded) else rounded
+        return setting if self.find_violated(rounded) else rounded
 
-    def every_setting(self) -> list[Setting]:
+    def list_settings(self) -> list[Setting]:
         """All settings of a finite space."""
         if self.feasible is not None:
-            if self.feasible.listed is None:
+            if self.feasible.all_rows is None:
                 raise InputError(
                     "The settings that satisfy the constraints are too many to list. Use sobol(count, seed)."
                 )
-            return self.feasible.settings(self.feasible.listed)
+            return self.feasible.decode_rows(self.feasible.all_rows)
         return [
-            dict(zip(self.names, values, strict=True)) for values in product(*(p.values() for p in self.parameters))
+            dict(zip(self.names, values, strict=True))
+            for values in product(*(p.list_values() for p in self.parameters))
         ]
 
     def sobol(self, count: int, seed: int) -> list[Setting]:
@@ -140,25 +143,25 @@ class Space:
         With constraints, settings that are spread over what these leave.
         """
         if self.feasible is not None:
-            return self.feasible.spread(count, seed)
+            return self.feasible.draw_spread_settings(count, seed)
         from scipy.stats import qmc  # takes as long to import as all of pandas
 
         engine = qmc.Sobol(len(self.parameters), scramble=True, rng=np.random.default_rng(seed))
         drawn = engine.random_base2(max(3, (4 * count).bit_length()))
-        rows = (tuple(p.at_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True)) for row in drawn)
+        rows = (tuple(p.compute_quantile(float(u)) for p, u in zip(self.parameters, row, strict=True)) for row in drawn)
         found = list(dict.fromkeys(rows))
         if len(found) < count and self.size is not None:  # a small space: the sequence met some settings often
-            found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.every_setting())]))
+            found = list(dict.fromkeys([*found, *(tuple(setting.values()) for setting in self.list_settings())]))
         return [dict(zip(self.names, values, strict=True)) for values in found[:count]]
 
 
-def _several(constraints: Any) -> list[Any]:
+def _to_list(constraints: Any) -> list[Any]:
     if constraints is None:
         return []
     return list(constraints) if isinstance(constraints, list | tuple | set | frozenset) else [constraints]
 
 
-def _named(description: Mapping[Any, Description]) -> dict[str, Description]:
+def _check_names(description: Mapping[Any, Description]) -> dict[str, Description]:
     """By names that are text, none of them blank, and that files can tell apart."""
     if len(description) > _MOST_PARAMETERS:
         raise InputError(f"A search space has {_MOST_PARAMETERS:,} parameters at most; got {len(description):,}.")
@@ -168,9 +171,11 @@ def _named(description: Mapping[Any, Description]) -> dict[str, Description]:
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool) or not str(name).strip()
     ]
     if wrong:
-        raise InputError(f"Parameters must have names, as text; got {listed(map(shown, wrong))}.")
+        raise InputError(f"Parameters must have names, as text; got {format_list(map(format_value, wrong))}.")
     names = [str(name).strip() for name in description]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
     if twice:
-        raise InputError(f"Parameters must have different names; {listed(map(repr, twice))} is there more than once.")
+        raise InputError(
+            f"Parameters must have different names; {format_list(map(repr, twice))} is there more than once."
+        )
     return {str(name): given for name, given in description.items()}

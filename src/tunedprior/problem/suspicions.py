@@ -44,7 +44,7 @@ _MIXED_UP = (
 
 
 @dataclass(frozen=True)
-class Reach:
+class AcceptedRange:
     """How far old values of a parameter may lie from the search space, on the parameter's scale.
 
     Attributes:
@@ -59,19 +59,19 @@ class Reach:
     meets: bool
     apart: bool
 
-    def holds(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+    def contains(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
         """Which values (on the parameter's scale) are of use."""
         return (self.low <= values) & (values <= self.high)
 
 
-def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
+def compute_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) -> AcceptedRange:
     """The hull of the search space and of the bulk of the old values, and once its width to either side.
 
     A row far outside of that is a mistake, or of no use. If the bulk itself is far from the space, the hull is the
     space's own.
     """
     low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
-    bulk = _bulk(values)
+    bulk = _select_bulk(values)
     least, most = float(bulk.min()), float(bulk.max())
     width = high - low
     gap = max(0.0, least - high, low - most)
@@ -79,11 +79,11 @@ def reach_of(values: Float64[ndarray, " n"], parameter: Numeric) -> Reach:
     if meets:
         low, high = min(low, least), max(high, most)
     width = max(high - low, log(10) if parameter.log else 0.0)
-    return Reach(low - width, high + width, meets, gap > 0)
+    return AcceptedRange(low - width, high + width, meets, gap > 0)
 
 
 @dataclass(frozen=True, order=True)
-class Units:
+class UnitConversion:
     """Other units that a column may be in.
 
     Attributes:
@@ -99,51 +99,54 @@ class Units:
     factor: float
 
 
-def other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Units | None:
+def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> UnitConversion | None:
     """The units that would turn the old range into the search space's, if there are any; or None.
 
     Where the two ranges do not meet, units that would make them overlap will do.
     """
     low, high = parameter.low, parameter.high
-    bulk = _bulk(np.log(values) if parameter.log else values)
+    bulk = _select_bulk(np.log(values) if parameter.log else values)
     first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
     # A slip is no range; but a skewed column has its tail shut out of the bulk.
-    usual = values[~isolated(values)]
+    usual = values[~find_isolated(values)]
     ends = {(first, last), (float(usual.min()), float(usual.max()))}
     if high <= low or values.max() <= values.min():
         return None
-    if _best_mismatch({*ends, (float(values.min()), float(values.max()))}, 0.0, 1.0, parameter) < _DIFFERENT:
+    if _compute_best_mismatch({*ends, (float(values.min()), float(values.max()))}, 0.0, 1.0, parameter) < _DIFFERENT:
         return None
-    reach = reach_of(np.log(values) if parameter.log else values, parameter)
+    reach = compute_accepted_range(np.log(values) if parameter.log else values, parameter)
     enough = _SHARED_IF_NEAR if reach.meets else _SHARED_IF_FAR
     fitting, meeting = [], []
     for offset, factor, units in _MIXED_UP:
         said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
-        found = Units(_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
+        found = UnitConversion(_compute_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
         fitting += [found] if found.mismatch < _MATCHING else []
-        meeting += [found] if _most_shared(ends, offset, factor, parameter) > enough else []
+        meeting += [found] if _compute_largest_overlap(ends, offset, factor, parameter) > enough else []
     sizes, wanted = {max(map(abs, pair)) for pair in ends} - {0.0}, max(abs(low), abs(high))
     if wanted > 0:
         for power in {round(log10(wanted / size)) for size in sizes}:
             said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
-            found = Units(_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
+            found = UnitConversion(_compute_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
             fitting += [found] if power and found.mismatch < _DIFFERENT else []
-            meeting += [found] if power and _most_shared(ends, 0.0, 10.0**power, parameter) > enough else []
+            meeting += [found] if power and _compute_largest_overlap(ends, 0.0, 10.0**power, parameter) > enough else []
     if not fitting and reach.apart:
         fitting = meeting
     return min(fitting) if fitting else None
 
 
-def range_mismatch(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
+def compute_range_mismatch(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
     """How far the range of old values is from the parameter's, as a part of its width: that of all, or of the bulk."""
     if parameter.high <= parameter.low or (parameter.log and values.min() <= 0):
         return inf
-    bulk = _bulk(np.log(values) if parameter.log else values)
+    bulk = _select_bulk(np.log(values) if parameter.log else values)
     first, last = parameter.unscale(float(bulk.min())), parameter.unscale(float(bulk.max()))
-    return min(_mismatch(first, last, parameter), _mismatch(float(values.min()), float(values.max()), parameter))
+    return min(
+        _compute_mismatch(first, last, parameter),
+        _compute_mismatch(float(values.min()), float(values.max()), parameter),
+    )
 
 
-def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+def find_sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which values are a number that stands for "not measured" and lies apart from all others."""
     marked = np.isin(values, _SENTINELS)
     others = values[~marked & np.isfinite(values)]
@@ -158,26 +161,26 @@ def sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     return found
 
 
-def slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+def find_slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which values of a setting are most likely slips, such as of the decimal point, by the other values alone.
 
     A slip is isolated, and no value that was set more than once.
 
-    >>> [bool(one) for one in slips(np.array([20.0, 35, 50, 30, 45, 90, 60, 7136, 25, 80]))]
+    >>> [bool(one) for one in find_slips(np.array([20.0, 35, 50, 30, 45, 90, 60, 7136, 25, 80]))]
     [False, False, False, False, False, False, False, True, False, False]
     """
     none = np.zeros(len(values), dtype=bool)
     if len(values) < _LEAST_ROWS:
         return none
     distinct, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    found = isolated(values, _SLIPPED, least=2)
+    found = find_isolated(values, _SLIPPED, least=2)
     if (values > 0).all():
         first, third = np.quantile(values[~found], [0.25, 0.75])
         logarithms = np.log(values)
         if third > _POWERS * first:
-            found &= isolated(logarithms, _SLIPPED_IN_POWERS, least=2)
+            found &= find_isolated(logarithms, _SLIPPED_IN_POWERS, least=2)
         if len(values) >= _MANY_ROWS:
-            found |= isolated(logarithms)
+            found |= find_isolated(logarithms)
     found &= counts[which] == 1
     levels = np.setdiff1d(distinct, values[found])
     if len(levels) < _FEW_LEVELS:
@@ -187,7 +190,7 @@ def slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     return found
 
 
-def isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, least: int = 1) -> Bool[ndarray, " n"]:
+def find_isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, least: int = 1) -> Bool[ndarray, " n"]:
     """Which of the values are farther from all others than so many times the others' range.
 
     They are one in fifty at most, or so many as `least`.
@@ -206,7 +209,7 @@ def isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, least: in
     return found
 
 
-def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
+def _select_bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
     """The values without those that Tukey's fences shut out: up to a quarter of them may be anything."""
     first, third = np.quantile(values, [0.25, 0.75])
     spread = _TUKEY * (third - first)
@@ -214,15 +217,19 @@ def _bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
     return bulk
 
 
-def _best_mismatch(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
-    return min(_mismatch((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
+def _compute_best_mismatch(
+    ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric
+) -> float:
+    return min(_compute_mismatch((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
 
 
-def _most_shared(ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric) -> float:
-    return max(_shared((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
+def _compute_largest_overlap(
+    ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric
+) -> float:
+    return max(_compute_overlap((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
 
 
-def _shared(first: float, last: float, parameter: Numeric) -> float:
+def _compute_overlap(first: float, last: float, parameter: Numeric) -> float:
     """The length that a range shares with the parameter's, as a part of the longer of the two, on its scale."""
     if parameter.log and first <= 0:
         return 0.0
@@ -231,7 +238,7 @@ def _shared(first: float, last: float, parameter: Numeric) -> float:
     return max(0.0, min(high, last) - max(low, first)) / max(high - low, last - first)
 
 
-def _mismatch(first: float, last: float, parameter: Numeric) -> float:
+def _compute_mismatch(first: float, last: float, parameter: Numeric) -> float:
     """How far the ends of a range are from the parameter's, as a part of its width, on its scale."""
     if parameter.log and first <= 0:
         return inf

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.checks import Numbers, listed, responses, table
+from tunedprior.checks import Numbers, check_responses, check_table, format_list
 from tunedprior.errors import InputError, NothingToLearnError
 from tunedprior.problem.box import Box
 from tunedprior.problem.old_data import OldTable
@@ -40,7 +40,7 @@ class TrainingSet:
     places: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_old_table(
         cls, data: OldTable, box: Box, *, reach: float = 1.0, rows_with_alpha: int = MOST_ROWS_WITH_ALPHA
     ) -> "TrainingSet":
         """Kernel inputs and responses of an old table, repeated settings averaged, responses not yet scaled.
@@ -55,18 +55,18 @@ class TrainingSet:
         if len(data) == 0:
             left_out = "is empty: there are no rows" if data.report.rows == 0 else "has no row that can be used"
             raise NothingToLearnError(f"Old data {left_out} to learn from.")
-        inputs = table(reach * box.inputs(box.codes(data.settings)), "Points")
+        inputs = check_table(reach * box.to_kernel_inputs(box.encode(data.settings)), "Points")
         if len(torch.unique(inputs[: 10 * rows_with_alpha], dim=0)) > rows_with_alpha:
-            return cls(inputs, responses(data.response, inputs, "Responses"), data.labels)
+            return cls(inputs, check_responses(data.response, inputs, "Responses"), data.labels)
         points, response = average_replicates(inputs, data.response, data.labels)
         if len(points) == 0:
             raise NothingToLearnError("Old data contradicts itself: every setting passed as often as it failed.")
-        return cls(points, response, data.labels, places=_places(inputs, points, data.places))
+        return cls(points, response, data.labels, places=_group_places(inputs, points, data.places))
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def standardised(self) -> "TrainingSet":
+    def standardise(self) -> "TrainingSet":
         """The same rows with responses of mean 0 and variance 1; `NothingToLearnError` if they do not vary."""
         if len(self.points) < _LEAST_SETTINGS:
             raise NothingToLearnError(
@@ -74,49 +74,51 @@ class TrainingSet:
             )
         if is_flat(self.response):
             raise NothingToLearnError("Old data's response never varies.")
-        return self._scaled()
+        return self._standardise()
 
-    def scaled(self) -> "TrainingSet":
+    def standardise_if_possible(self) -> "TrainingSet":
         """The same with numeric responses; labels are unchanged, and so is what never varies: no machine takes it."""
-        return self if self.labels or is_flat(self.response) else self._scaled()
+        return self if self.labels or is_flat(self.response) else self._standardise()
 
-    def subset(self, most: int, seed: int) -> "TrainingSet":
+    def draw_subset(self, most: int, seed: int) -> "TrainingSet":
         """A random choice of `most` rows, repeated settings averaged; all rows, if there are not more."""
         if len(self.points) <= most:
             return self
-        rows = random_rows(len(self.points), most, seed)
+        rows = draw_row_numbers(len(self.points), most, seed)
         points, response = average_replicates(self.points[rows], self.response[rows], self.labels)
         return replace(self, points=points, response=response, places=())
 
-    def _scaled(self) -> "TrainingSet":
-        shift, scale = _moments(self.response)
+    def _standardise(self) -> "TrainingSet":
+        shift, scale = _compute_moments(self.response)
         return replace(self, response=(self.response - shift) / scale, shift=shift, scale=scale)
 
 
 def is_flat(response: Float[Tensor, " n"]) -> bool:
     """Whether responses differ by no more than their rounding: dividing by so small a spread would learn from that."""
     rounding = max(_FLAT, 4 * torch.finfo(response.dtype).eps)
-    return not _moments(response)[1] > rounding * float(response.abs().max())
+    return not _compute_moments(response)[1] > rounding * float(response.abs().max())
 
 
-def _moments(response: Float[Tensor, " n"]) -> tuple[float, float]:
+def _compute_moments(response: Float[Tensor, " n"]) -> tuple[float, float]:
     """Mean and standard deviation."""
     size = float(response.abs().max()) or 1.0  # divided by first: neither 1e-300 nor 1e300 is squared
     part = response / size
     return size * float(part.mean()), size * float(part.std(correction=0))
 
 
-def _places(inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]) -> tuple[str, ...]:
+def _group_places(
+    inputs: Float[Tensor, "n d"], points: Float[Tensor, "a d"], places: tuple[str, ...]
+) -> tuple[str, ...]:
     """For each point where its rows stand, such as "line 7" or "line 7, line 12"."""
     if not places:
         return ()
     found: dict[tuple[float, ...], list[str]] = {}
     for row, place in zip(inputs.tolist(), places, strict=True):
         found.setdefault(tuple(row), []).append(place)
-    return tuple(listed(found[tuple(row)]) for row in points.tolist())
+    return tuple(format_list(found[tuple(row)]) for row in points.tolist())
 
 
-def random_rows(count: int, most: int, seed: int) -> Int[Tensor, " k"]:
+def draw_row_numbers(count: int, most: int, seed: int) -> Int[Tensor, " k"]:
     """Up to `most` of the row numbers 0, …, count - 1, in ascending order."""
     return torch.as_tensor(np.random.default_rng(seed).permutation(count))[:most].sort().values
 
@@ -132,8 +134,8 @@ def average_replicates(
     >>> points.tolist(), means.tolist()
     ([[0.0], [1.0]], [2.0, 5.0])
     """
-    X = table(X, "Points")
-    y = responses(y, X, "Responses")
+    X = check_table(X, "Points")
+    y = check_responses(y, X, "Responses")
     distinct, row_of, counts = torch.unique(X, dim=0, return_inverse=True, return_counts=True)
     means = torch.zeros(len(distinct)).to(y).index_add(0, row_of, y) / counts
     if not labels:
@@ -141,12 +143,12 @@ def average_replicates(
     return distinct[means != 0], means[means != 0].sign()
 
 
-def distinct_rows(
+def check_distinct_rows(
     X: Numbers, y: Numbers, num_inputs: int | None = None
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
     """X and y as tensors, or an error: a machine learns from distinct finite points and a response that varies."""
-    X = table(X, "Old settings", num_inputs=num_inputs)
-    y = responses(y, X, "Old responses")
+    X = check_table(X, "Old settings", num_inputs=num_inputs)
+    y = check_responses(y, X, "Old responses")
     if X.shape[0] == 1:
         raise NothingToLearnError("Old data must hold at least two points; got one. Optimise without it.")
     _, row_of, counts = torch.unique(X, dim=0, return_inverse=True, return_counts=True)
@@ -154,7 +156,7 @@ def distinct_rows(
         repeated = (counts[row_of] > 1).nonzero().flatten().tolist()
         raise InputError(
             f"Old settings must be distinct; {len(repeated)} of {X.shape[0]} rows repeat another "
-            f"(rows {listed(repeated)}). Merge repeated measurements with tunedprior.average_replicates(X, y) "
+            f"(rows {format_list(repeated)}). Merge repeated measurements with tunedprior.average_replicates(X, y) "
             "(labels=True for -1 and +1)."
         )
     if is_flat(y):

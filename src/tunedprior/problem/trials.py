@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.problem.parameters import is_missing
 from tunedprior.problem.space import Setting, Space
@@ -56,10 +56,10 @@ class Trial:
         """Equality of all fields, where NaN equals NaN."""
         if not isinstance(other, Trial):
             return NotImplemented
-        return all(_same(mine, vars(other)[name]) for name, mine in vars(self).items())
+        return all(_is_same(mine, vars(other)[name]) for name, mine in vars(self).items())
 
     @property
-    def asked(self) -> bool:
+    def is_suggestion(self) -> bool:
         """Whether it was a suggestion."""
         return self.suggested is not None
 
@@ -83,7 +83,7 @@ class Trial:
         told = [*([] if isnan(self.value) else [f"{self.value:.6g}"]), *(f"{n}={v:.6g}" for n, v in self.more.items())]
         value = f" {', '.join(told)}" if told else ""
         note = f" ({self.note})" if self.note else ""
-        return f"<Trial {self.id}: {in_words(self.setting)}: {self.state}{value}{note}>"
+        return f"<Trial {self.id}: {format_setting(self.setting)}: {self.state}{value}{note}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +117,7 @@ class History:
         return (*self.told, *self.pending, *self.set_aside)
 
     @property
-    def cancelled_ones(self) -> tuple[Trial, ...]:
+    def cancelled_trials(self) -> tuple[Trial, ...]:
         """Suggestions that were cancelled; those who cancel one do not want to see it again."""
         return tuple(trial for trial in self.set_aside if trial.set_aside == CANCELLED)
 
@@ -131,16 +131,16 @@ class History:
         """The number of the next trial; no number is given twice, not even that of a trial that was set aside."""
         return 1 + max((trial.id for trial in self.trials), default=0)
 
-    def up_to(self, count: int) -> "History":
+    def keep_first(self, count: int) -> "History":
         """The first `count` results, with nothing pending or set aside."""
         return History(self.told[:count])
 
-    def asked(self, setting: Setting, substitute: bool = False) -> "History":
+    def append_pending(self, setting: Setting, substitute: bool = False) -> "History":
         """This history with one more pending setting, which may be a `substitute`."""
         trial = Trial(dict(setting), suggested=dict(setting), id=self.next_id, is_pending=True, substitute=substitute)
         return replace(self, pending=(*self.pending, trial))
 
-    def with_result(
+    def append_result(
         self,
         setting: Setting,
         value: float,
@@ -162,26 +162,26 @@ class History:
             tuple(other for other in self.set_aside if other is not of),
         )
 
-    def cancelled(self, trial: Trial) -> "History":
+    def cancel_trial(self, trial: Trial) -> "History":
         """This history with a pending trial set aside, because it will not be run."""
         aside = replace(trial, is_pending=False, set_aside=CANCELLED)
         pending = tuple(other for other in self.pending if other is not trial)
         return replace(self, pending=pending, set_aside=(*self.set_aside, aside))
 
-    def withdrawn(self, trial: Trial, note: str = "") -> "History":
+    def withdraw_result(self, trial: Trial, note: str = "") -> "History":
         """This history with a result set aside, its value kept."""
         aside = replace(trial, set_aside=WITHDRAWN, note=note or trial.note)
         told = tuple(other for other in self.told if other is not trial)
         return replace(self, told=told, set_aside=(*self.set_aside, aside))
 
-    def reopened(self, trial: Trial) -> "History":
+    def reopen_trial(self, trial: Trial) -> "History":
         """This history with a suggestion pending again, under the number that it had, as if nothing was told of it."""
         asked = dict(trial.suggested or trial.setting)
         again = Trial(asked, suggested=dict(asked), id=trial.id, is_pending=True, substitute=trial.substitute)
         pending = tuple(sorted((*self.pending, again), key=lambda one: one.id))
         return replace(self, told=tuple(other for other in self.told if other is not trial), pending=pending)
 
-    def restored(self, before: Trial) -> "History":
+    def restore_trial(self, before: Trial) -> "History":
         """This history with a trial that is pending or told as it was before it was cancelled, corrected or withdrawn.
 
         A correction is taken back in its place; other results come last.
@@ -193,12 +193,12 @@ class History:
             return History((*self.told, before), self.pending, aside)
         return replace(self, told=tuple(before if one.id == before.id else one for one in self.told))
 
-    def amended(self, trial: Trial, **changes: Any) -> "History":
+    def amend_result(self, trial: Trial, **changes: Any) -> "History":
         """This history with a result corrected, in its old place; `changes` are fields of `Trial`."""
         corrected = replace(trial, **changes)
         return replace(self, told=tuple(corrected if other is trial else other for other in self.told))
 
-    def told_as(self, number: int) -> Trial:
+    def get_result(self, number: int) -> Trial:
         """The result with this number, or an `InputError` that says what is known of it."""
         found = {trial.id: trial for trial in self.told}
         if number in found:
@@ -222,37 +222,37 @@ class History:
                 typed=f"{gone}Record it again, as a run of its own; or undo, if that was done last.",
             )
         none = f"There is no result with the number {number}. "
-        known = f"There are {listed(found)}." if found else ""
+        known = f"There are {format_list(found)}." if found else ""
         raise InputError(f"{none}{known or 'Nothing was told yet.'}", typed=f"{none}{known or 'There is none yet.'}")
 
 
-def as_given(row: Mapping[Any, Any], space: Space) -> Setting:
+def recognise_setting(row: Mapping[Any, Any], space: Space) -> Setting:
     """A table's row as a setting, with the space's own objects for categories and grid values."""
     return {parameter.name: parameter.recognise(row[parameter.name]) for parameter in space.parameters}
 
 
-def settings_of(trials: Sequence[Trial]) -> list[Setting]:
+def collect_settings(trials: Sequence[Trial]) -> list[Setting]:
     """The settings of some trials, in order."""
     return [trial.setting for trial in trials]
 
 
-def same_setting(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+def is_same_setting(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
     """Whether two settings are equal, where NaN (which may be a category) equals NaN."""
-    return _same(one, other)
+    return _is_same(one, other)
 
 
-def in_words(setting: Mapping[str, Any]) -> str:
+def format_setting(setting: Mapping[str, Any]) -> str:
     """A setting as people write it."""
-    return ", ".join(f"{name}={_short(value)}" for name, value in setting.items())
+    return ", ".join(f"{name}={_format_short(value)}" for name, value in setting.items())
 
 
-def _short(value: Any) -> str:
+def _format_short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
     if is_missing(one) and is_missing(other):
         return type(one) is type(other)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
-from tunedprior.checks import listed
+from tunedprior.checks import format_list
 from tunedprior.problem.parameters import Numeric
 
 #: How a number in other units becomes one in the right units: (x - offset)·factor, and words for it. Not °F, which
@@ -58,12 +58,12 @@ class MixedUnits:
     offset: float
     factor: float
 
-    def mended(self, values: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
+    def convert_units(self, values: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
         """The values in the right units."""
         return np.where(self.rows, (values - self.offset) * self.factor, values)
 
 
-def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None) -> MixedUnits | None:
+def find_mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None) -> MixedUnits | None:
     """The rows of a column that would be like all others if they were in other units; None if there are none.
 
     Sorted, the values fall into two parts at a gap. The part that the space has no place for is in other units if some
@@ -76,14 +76,14 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
     """
     nonzero = values != 0  # 0 is 0 in all units that differ by a factor
     sign = -1.0 if (values[nonzero] < 0).all() else 1.0
-    parameter = parameter if sign > 0 else _negative(parameter)
+    parameter = parameter if sign > 0 else _negate_parameter(parameter)
     best: tuple[float, MixedUnits] | None = None
     for offset, factor, words in CONVERSIONS:
         if (offset and sign < 0) or (parameter is None and not offset and 1 / _CLEAR < factor < _CLEAR):
             continue  # no temperature; a tenth is what they may well be
         counted = np.arange(len(values)) if offset else np.flatnonzero(nonzero)
-        for found in _parts(counted, sign * values, parameter):
-            distance = _converted(found, sign * values, offset, factor, parameter)
+        for found in _list_splits(counted, sign * values, parameter):
+            distance = _compare_converted(found, sign * values, offset, factor, parameter)
             if distance is None or (best is not None and distance >= best[0]):
                 continue
             rows = np.zeros(len(values), dtype=bool)
@@ -92,11 +92,11 @@ def mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None
     return None if best is None else best[1]
 
 
-def in_other_units(name: str, values: Float64[ndarray, " n"], found: MixedUnits, where: str) -> str:
+def describe_mixed_units(name: str, values: Float64[ndarray, " n"], found: MixedUnits, where: str) -> str:
     """Words for values in other units, with the place of each; `values` may have NaN, and `found.rows` has all rows.
 
     >>> mixed = MixedUnits(np.array([False, False, True]), "K instead of °C", 273.15, 1.0)
-    >>> in_other_units("heat", np.array([20.0, 90.0, 300.0]), mixed, "line 4")
+    >>> describe_mixed_units("heat", np.array([20.0, 90.0, 300.0]), mixed, "line 4")
     "'heat' is in other units in 1 of 3 rows (line 4): 300 to 300, K instead of °C; the others go from 20 to 90"
     """
     odd, rest = values[found.rows], values[np.isfinite(values) & ~found.rows]
@@ -106,10 +106,12 @@ def in_other_units(name: str, values: Float64[ndarray, " n"], found: MixedUnits,
     )
 
 
-def far_from_others(name: str, values: Float64[ndarray, " n"], rows: Bool[ndarray, " n"], where: Sequence[str]) -> str:
+def describe_isolated_values(
+    name: str, values: Float64[ndarray, " n"], rows: Bool[ndarray, " n"], where: Sequence[str]
+) -> str:
     """A sentence on values that are far from all others, with what may have happened to them.
 
-    >>> far_from_others("heat", np.array([20.0, 90.0, 7136.0]), np.array([False, False, True]), ["line 4"])
+    >>> describe_isolated_values("heat", np.array([20.0, 90.0, 7136.0]), np.array([False, False, True]), ["line 4"])
     "'heat' is 7136 in line 4, far from all others (20 to 90), perhaps 100 times too large."
     """
     odd, usual = values[rows], values[np.isfinite(values) & ~rows]
@@ -120,12 +122,12 @@ def far_from_others(name: str, values: Float64[ndarray, " n"], rows: Bool[ndarra
         if (((odd - offset) * factor >= low) & ((odd - offset) * factor <= high)).all()
     ]
     explained = min(fitting)[1] if fitting else ""
-    shown = listed(f"{value:g}" for value in odd)
-    return f"{name!r} is {shown} in {listed(where)}, far from all others ({low:g} to {high:g}){explained}."
+    shown = format_list(f"{value:g}" for value in odd)
+    return f"{name!r} is {shown} in {format_list(where)}, far from all others ({low:g} to {high:g}){explained}."
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _ColumnSplit:
     """Two parts of a column, and whether the space has a place for both."""
 
     odd: Int64[ndarray, " k"]
@@ -133,55 +135,57 @@ class _Parts:
     inside: bool
 
 
-def _parts(rows: Int64[ndarray, " r"], values: Float64[ndarray, " a"], parameter: Numeric | None) -> list[_Parts]:
+def _list_splits(
+    rows: Int64[ndarray, " r"], values: Float64[ndarray, " a"], parameter: Numeric | None
+) -> list[_ColumnSplit]:
     """The ways to cut a column in two where one part may be in other units."""
     order = rows[np.argsort(values[rows], kind="stable")]
     ordered = values[order]
     found = []
-    for cut in _gaps(ordered):
+    for cut in _find_gaps(ordered):
         lower, upper = order[:cut], order[cut:]
         if min(len(lower), len(upper)) < max(_LEAST_ROWS, _LEAST_PART * len(rows)):
             continue
         if parameter is None:
             odd, usual = (lower, upper) if len(lower) < len(upper) else (upper, lower)
-            if _stands_out(ordered, cut, odd is lower):
-                found.append(_Parts(odd, usual, inside=False))
+            if _is_gap_widest(ordered, cut, odd is lower):
+                found.append(_ColumnSplit(odd, usual, inside=False))
             continue
-        fits = _fit(values[lower], parameter), _fit(values[upper], parameter)
+        fits = _compute_fitting_share(values[lower], parameter), _compute_fitting_share(values[upper], parameter)
         odd, usual = (lower, upper) if fits[1] >= fits[0] else (upper, lower)
-        if min(fits) <= _MOST_FITTING and _stands_out(ordered, cut, odd is lower):
-            found.append(_Parts(odd, usual, inside=False))
+        if min(fits) <= _MOST_FITTING and _is_gap_widest(ordered, cut, odd is lower):
+            found.append(_ColumnSplit(odd, usual, inside=False))
         elif odd is lower and _is_the_only_gap(ordered, cut):
-            found.append(_Parts(odd, usual, inside=True))
+            found.append(_ColumnSplit(odd, usual, inside=True))
     return found
 
 
-def _converted(
-    found: _Parts, values: Float64[ndarray, " n"], offset: float, factor: float, parameter: Numeric | None
+def _compare_converted(
+    found: _ColumnSplit, values: Float64[ndarray, " n"], offset: float, factor: float, parameter: Numeric | None
 ) -> float | None:
     """How alike the two parts are when one is converted (0: the same); None if they are not, or the space says no."""
     mended, usual = (values[found.odd] - offset) * factor, values[found.usual]
-    if found.inside and not (factor >= _CLEAR and min(map(_distinct, (mended, usual))) >= _LEAST_DISTINCT):
+    if found.inside and not (factor >= _CLEAR and min(map(_count_distinct, (mended, usual))) >= _LEAST_DISTINCT):
         return None
-    if parameter is not None and _fit(np.concatenate([mended, usual]), parameter) < _ALL_FITTING:
+    if parameter is not None and _compute_fitting_share(np.concatenate([mended, usual]), parameter) < _ALL_FITTING:
         return None
-    if parameter is None and offset and not _reaches(usual, mended):
+    if parameter is None and offset and not _is_within_reach(usual, mended):
         return None
-    distance = _distance(mended, usual)
+    distance = _compute_distance(mended, usual)
     chance = _CRITICAL * np.sqrt(1 / len(mended) + 1 / len(usual))
     doubtful = found.inside or (factor != 1.0 and 1 / _CLEAR < factor < _CLEAR)
     bound = _ALIKE_IF_DOUBTFUL if doubtful else min(max(_ALIKE, chance), _NEVER_ALIKE)
     return None if distance > bound else distance
 
 
-def _stands_out(ordered: Float64[ndarray, " n"], cut: int, odd_is_lower: bool) -> bool:
+def _is_gap_widest(ordered: Float64[ndarray, " n"], cut: int, odd_is_lower: bool) -> bool:
     """Whether the gap at the cut is wider than all in the usual part, as a difference or as a ratio.
 
     Of values that span powers of ten, as a ratio: from 1,000 to 10,000 it is as far as from 10 to 100. And one value
     beside several is one more level of the column, not another unit.
     """
     usual, odd = (ordered[cut:], ordered[:cut]) if odd_is_lower else (ordered[:cut], ordered[cut:])
-    if _distinct(odd) == 1 and _distinct(usual) > 2:
+    if _count_distinct(odd) == 1 and _count_distinct(usual) > 2:
         return False
     positive = ordered[cut - 1] > 0 and usual[0] > 0
     spans = positive and usual[-1] > _POWERS * usual[0]
@@ -202,15 +206,15 @@ def _is_the_only_gap(ordered: Float64[ndarray, " n"], cut: int) -> bool:
     )
 
 
-def _negative(parameter: Numeric | None) -> Numeric | None:
+def _negate_parameter(parameter: Numeric | None) -> Numeric | None:
     return None if parameter is None else replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
 
 
-def _distinct(values: Float64[ndarray, " n"]) -> int:
+def _count_distinct(values: Float64[ndarray, " n"]) -> int:
     return len(np.unique(values))
 
 
-def _gaps(ordered: Float64[ndarray, " n"]) -> list[int]:
+def _find_gaps(ordered: Float64[ndarray, " n"]) -> list[int]:
     """Where the sorted values may be cut in two: at the widest gaps, as differences and as ratios."""
     differences = np.diff(ordered)
     cuts = list(np.argsort(-differences, kind="stable")[:_MOST_GAPS])
@@ -221,7 +225,7 @@ def _gaps(ordered: Float64[ndarray, " n"]) -> list[int]:
     return sorted({int(cut) + 1 for cut in cuts if differences[cut] > 0})
 
 
-def _fit(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
+def _compute_fitting_share(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
     """The part of the values that the space has a place for, or nearly."""
     low, high = parameter.low, parameter.high
     if parameter.log:
@@ -233,16 +237,16 @@ def _fit(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
     return float(inside.mean())
 
 
-def _reaches(usual: Float64[ndarray, " n"], mended: Float64[ndarray, " m"]) -> bool:
+def _is_within_reach(usual: Float64[ndarray, " n"], mended: Float64[ndarray, " m"]) -> bool:
     """Whether the usual values have a place for nearly all of the converted ones."""
     beyond = _BEYOND * np.ptp(usual)
     inside = (mended >= usual.min() - beyond) & (mended <= usual.max() + beyond)
     return bool(inside.mean() >= _ALL_FITTING)
 
 
-def _distance(one: Float64[ndarray, " n"], other: Float64[ndarray, " m"]) -> float:
+def _compute_distance(one: Float64[ndarray, " n"], other: Float64[ndarray, " m"]) -> float:
     """Kolmogorov and Smirnov's: how far apart two distributions are, from 0 to 1; rounding does not count."""
-    one, other = (np.round(values, 12 - _digits(values)) for values in (one, other))
+    one, other = (np.round(values, 12 - _count_digits(values)) for values in (one, other))
     every = np.concatenate([one, other])
     below = [
         np.searchsorted(np.sort(values), every + 1e-9 * np.abs(every) + 1e-300, side="right") for values in (one, other)
@@ -250,6 +254,6 @@ def _distance(one: Float64[ndarray, " n"], other: Float64[ndarray, " m"]) -> flo
     return float(np.abs(below[0] / len(one) - below[1] / len(other)).max())
 
 
-def _digits(values: Float64[ndarray, " n"]) -> int:
+def _count_digits(values: Float64[ndarray, " n"]) -> int:
     size = float(np.abs(values).max(initial=0.0))
     return int(np.floor(np.log10(size))) if size > 0 else 0

@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Worse:
+class WorseDirection:
     """Which way a response gets worse, on the scale of the model.
 
     Attributes:
@@ -42,7 +42,7 @@ class Worse:
 
 
 @dataclass(frozen=True, eq=False)
-class Warped:
+class WarpedResponses:
     """Responses in which those that are far worse than the others are merely worse.
 
     Attributes:
@@ -54,7 +54,9 @@ class Warped:
     far: Bool[ndarray, " n"]
 
 
-def warp_far_worse(y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_axes: int, worse: Worse) -> Warped:
+def warp_far_worse(
+    y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_axes: int, worse: WorseDirection
+) -> WarpedResponses:
     """y' = worst - s·rank/ranks for y < best - 1000 s: s is the reach of the better half, worst that of all others.
 
     Where a response gets worse on both sides of a centre, distances to it take the place of those to the best. A
@@ -62,11 +64,11 @@ def warp_far_worse(y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_
 
     Args:
         y: Responses on the scale of the model, more being better unless there is a centre; NaN for a failed run.
-        inputs: Their settings, as `Box.inputs` has them.
+        inputs: Their settings, as `Box.to_kernel_inputs` has them.
         num_axes: The number of parameters.
         worse: Which way the response gets worse.
     """
-    unchanged = Warped(y, np.zeros(len(y), dtype=bool))
+    unchanged = WarpedResponses(y, np.zeros(len(y), dtype=bool))
     told = np.flatnonzero(~np.isnan(y))
     if len(told) < _LEAST:
         return unchanged
@@ -76,7 +78,7 @@ def warp_far_worse(y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_
     third = float(np.partition(distance, _FEW - 1)[_FEW - 1])
     if not distance.max() > min(_FAR.values()) * third:
         return unchanged  # no part of them reaches less far than the third
-    apart = np.sort(distance[_apart(inputs.numpy()[told], _APART * 2 * np.sqrt(num_axes))])
+    apart = np.sort(distance[_select_apart(inputs.numpy()[told], _APART * 2 * np.sqrt(num_axes))])
     parts = [(times, max(_FEW, ceil(len(apart) / part))) for part, times in _FAR.items() if len(apart) >= _LEAST]
     reaches = [(times, float(apart[count - 1])) for times, count in parts] + [(_FAR_FROM_FEW, third)]
     ends = [abs(end / 2 - centre) for end in worse.ends if worse.centre is not None or end / 2 < centre]
@@ -93,10 +95,10 @@ def warp_far_worse(y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_
     found, changed = y.copy(), unchanged.far.copy()
     found[told[far]] = 2 * (centre + np.sign(half[far] - centre) * moved)
     changed[told[far]] = True
-    return Warped(found, changed)
+    return WarpedResponses(found, changed)
 
 
-def _apart(inputs: Float64[ndarray, "n k"], least: float) -> list[int]:
+def _select_apart(inputs: Float64[ndarray, "n k"], least: float) -> list[int]:
     """Settings that are further apart than this, each in turn if none before it is near."""
     found: list[int] = []
     for number, point in enumerate(inputs):

@@ -11,7 +11,7 @@ _MARKS = {
 }
 
 
-def key_svg(layer: Layer) -> str:
+def render_key_svg(layer: Layer) -> str:
     """A small drawing of a layer's colour and mark; it holds no text of anybody's."""
     if isinstance(layer, Dots):
         fill = "#ffffff" if layer.hollow else layer.colour

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.integrations.extras import needed
-from tunedprior.plots.drawing import shadows
-from tunedprior.plots.effect_curves import effects_picture
-from tunedprior.plots.over_trials import progress_picture
-from tunedprior.plots.pair_effects import interactions_picture
+from tunedprior.integrations.extras import import_optional
+from tunedprior.plots.drawing import parse_baseline_count
+from tunedprior.plots.effect_curves import build_effects_picture
+from tunedprior.plots.over_trials import build_progress_picture
+from tunedprior.plots.pair_effects import build_interactions_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import standing_of, still
-from tunedprior.plots.trade_offs import front_picture
-from tunedprior.plots.trust_course import trust_picture
-from tunedprior.plots.with_plotly import panel_data
-from tunedprior.report.legend import key_svg
-from tunedprior.report.parts import Part, made, table_of
-from tunedprior.report.standing_in_words import all_data, taught, what_next, where_it_stands
+from tunedprior.plots.standing import copy_optimizer, take_snapshot
+from tunedprior.plots.trade_offs import build_front_picture
+from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.with_plotly import encode_panel
+from tunedprior.report.legend import render_key_svg
+from tunedprior.report.parts import ReportPart, make_part, make_table
+from tunedprior.report.standing_in_words import describe_old_data, describe_pending, describe_status, tabulate_trials
 
 #: The part that has long names.
 NAMES = "names"
@@ -49,21 +49,21 @@ def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWE
         shadow: As for `plots.progress`.
         bar: Whether to show progress meanwhile.
     """
-    jinja2 = needed("jinja2", "lab")
-    script = _packed(needed("plotly.offline", "plots").get_plotlyjs())
-    shadow = shadows(shadow)
-    frozen = still(opt)
-    parts = _parts(frozen, shadow, bar)
-    panels = [panel_data(panel) for part in parts if part.picture is not None for panel in part.picture.panels]
+    jinja2 = import_optional("jinja2", "lab")
+    script = _compress_script(import_optional("plotly.offline", "plots").get_plotlyjs())
+    shadow = parse_baseline_count(shadow)
+    frozen = copy_optimizer(opt)
+    parts = _build_parts(frozen, shadow, bar)
+    panels = [encode_panel(panel) for part in parts if part.picture is not None for panel in part.picture.panels]
     template = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         _PAGE.read_text(encoding="utf-8")
     )
     page: str = template.render(
-        title=title or _name_of(opt),
+        title=title or _get_campaign_name(opt),
         when=f"{datetime.now().astimezone():%Y-%m-%d %H:%M}",
         parts=parts,
-        key_svg=lambda layer: needed("markupsafe", "lab").Markup(key_svg(layer)),
-        panels=needed("markupsafe", "lab").Markup(as_script(panels)),
+        key_svg=lambda layer: import_optional("markupsafe", "lab").Markup(render_key_svg(layer)),
+        panels=import_optional("markupsafe", "lab").Markup(encode_for_script(panels)),
         plotly=script,
         names=NAMES,
     )
@@ -71,38 +71,42 @@ def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWE
 
 
 @lru_cache(maxsize=1)
-def _packed(script: str) -> str:
+def _compress_script(script: str) -> str:
     """A script that a browser unpacks: gzip in base64, which is two fifths of it."""
     return base64.b64encode(gzip.compress(script.encode(), 9, mtime=0)).decode("ascii")
 
 
-def _name_of(opt: Optimizer) -> str:
+def _get_campaign_name(opt: Optimizer) -> str:
     return "Campaign" if opt.study is None else opt.study.study_name
 
 
-def _parts(opt: Optimizer, shadow: int, bar: bool) -> list[Part]:
-    standing = standing_of(opt)
-    several = len(standing.aims.objectives) > 1
-    makers: list[tuple[str, str, Callable[[Part], Part]]] = [
-        ("stand", "Where it stands", where_it_stands(standing, lambda: progress_picture(standing, shadow, bar))),
-        ("next", "What to run next, and why", what_next(opt, standing)),
-        ("effects", "What the model expects along each input", _drawn(lambda: effects_picture(standing))),
-        ("interactions", "The strongest interactions", _drawn(lambda: interactions_picture(standing))),
-        ("trust", "Trust in old data", _drawn(lambda: trust_picture(opt.trust))),
-        ("learnt", "What the old data taught", taught(opt, standing)),
-        ("front", "The front of trade-offs", _drawn(lambda: front_picture(standing))),
-        ("data", "The data", all_data(opt)),
+def _build_parts(opt: Optimizer, shadow: int, bar: bool) -> list[ReportPart]:
+    standing = take_snapshot(opt)
+    several = len(standing.goals.objectives) > 1
+    makers: list[tuple[str, str, Callable[[ReportPart], ReportPart]]] = [
+        ("stand", "Where it stands", describe_status(standing, lambda: build_progress_picture(standing, shadow, bar))),
+        ("next", "What to run next, and why", describe_pending(opt, standing)),
+        (
+            "effects",
+            "What the model expects along each input",
+            _draw_into_part(lambda: build_effects_picture(standing)),
+        ),
+        ("interactions", "The strongest interactions", _draw_into_part(lambda: build_interactions_picture(standing))),
+        ("trust", "Trust in old data", _draw_into_part(lambda: build_trust_picture(opt.trust))),
+        ("learnt", "What the old data taught", describe_old_data(opt, standing)),
+        ("front", "The front of trade-offs", _draw_into_part(lambda: build_front_picture(standing))),
+        ("data", "The data", tabulate_trials(opt)),
     ]
-    with _bar(len(makers), bar) as step:
+    with _show_progress(len(makers), bar) as step:
         found = []
         for anchor, title, make in makers:
             if anchor != "front" or several:
-                found.append(_bounded(made(anchor, title, make)))
+                found.append(_limit_panels(make_part(anchor, title, make)))
             step()
-    return [*found[:-1], *_names(found), found[-1]]
+    return [*found[:-1], *_make_names_part(found), found[-1]]
 
 
-def _bounded(part: Part) -> Part:
+def _limit_panels(part: ReportPart) -> ReportPart:
     """The part with so many panels that a page can hold them; of more the first, which is said."""
     picture = part.picture
     if picture is None or len(picture.panels) <= _PANELS:
@@ -111,21 +115,21 @@ def _bounded(part: Part) -> Part:
     return replace(part, picture=replace(picture, panels=picture.panels[:_PANELS]), sentences=(*part.sentences, said))
 
 
-def _names(parts: Sequence[Part]) -> list[Part]:
+def _make_names_part(parts: Sequence[ReportPart]) -> list[ReportPart]:
     """A part for names that had no room in pictures; none if all had."""
     renamed: dict[str, dict[str, str]] = {}
     for part in parts:
         if part.picture is not None:
-            renamed |= part.picture.renamed()
+            renamed |= part.picture.collect_full_names()
     rows = [(title, label.split(":")[0], name) for title, names in renamed.items() for label, name in names.items()]
     if not rows:
         return []
-    table = table_of(("", "number", "name"), rows)
-    return [Part(NAMES, "What numbers in the pictures stand for", tables=(table,))]
+    table = make_table(("", "number", "name"), rows)
+    return [ReportPart(NAMES, "What numbers in the pictures stand for", tables=(table,))]
 
 
-def _drawn(draw: Callable[[], Picture]) -> Callable[[Part], Part]:
-    def make(part: Part) -> Part:
+def _draw_into_part(draw: Callable[[], Picture]) -> Callable[[ReportPart], ReportPart]:
+    def make(part: ReportPart) -> ReportPart:
         picture = draw()
         return replace(part, picture=picture, sentences=picture.sentences)
 
@@ -133,21 +137,21 @@ def _drawn(draw: Callable[[], Picture]) -> Callable[[Part], Part]:
 
 
 @contextmanager
-def _bar(count: int, shown: bool) -> Iterator[Callable[[], object]]:
+def _show_progress(count: int, shown: bool) -> Iterator[Callable[[], object]]:
     from tqdm import tqdm
 
     with tqdm(total=count, desc="report", disable=not shown, leave=False) as bar:
         yield lambda: bar.update()
 
 
-def as_script(value: Any) -> str:
+def encode_for_script(value: Any) -> str:
     """JSON that can stand inside a script of a page: whatever is no number is null."""
-    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False).translate(_OUTSIDE)
+    return json.dumps(_replace_non_finite(value), ensure_ascii=False, allow_nan=False).translate(_OUTSIDE)
 
 
-def _finite(value: Any) -> Any:
+def _replace_non_finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _replace_non_finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
+        return [_replace_non_finite(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value

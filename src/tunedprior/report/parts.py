@@ -19,7 +19,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """One part of the page.
 
     Attributes:
@@ -45,9 +45,9 @@ class Part:
     why_not: str = ""
 
 
-def made(anchor: str, title: str, make: Callable[[Part], Part]) -> Part:
+def make_part(anchor: str, title: str, make: Callable[[ReportPart], ReportPart]) -> ReportPart:
     """A part, or in its place the reason why there is none: one part must not keep the others from being read."""
-    empty = Part(anchor, title)
+    empty = ReportPart(anchor, title)
     try:
         return make(empty)
     except TunedPriorError as error:
@@ -56,7 +56,7 @@ def made(anchor: str, title: str, make: Callable[[Part], Part]) -> Part:
         return replace(empty, why_not=f"This part could not be made ({type(error).__name__}: {error}).")
 
 
-def as_cell(value: object) -> str:
+def format_cell(value: object) -> str:
     """A cell as people write it; nothing for what is not there."""
     if value is None or value != value:
         return ""
@@ -65,7 +65,7 @@ def as_cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def table_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+def make_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
     """A table from cells of any kind; what is very long is cut in the middle."""
-    cells = (tuple(shorten(as_cell(cell), LONGEST_CELL) for cell in row) for row in rows)
+    cells = (tuple(shorten(format_cell(cell), LONGEST_CELL) for cell in row) for row in rows)
     return Table(tuple(columns), tuple(cells))

@@ -12,7 +12,7 @@ from optuna.artifacts import download_artifact, upload_artifact
 from optuna.study import Study
 
 from tunedprior.errors import FileFormatError
-from tunedprior.studies.access import set_study_attribute, study_attributes
+from tunedprior.studies.access import get_study_attributes, set_study_attribute
 
 _PREFIX = "tunedprior"
 # Characters in one attribute: some databases hold no more than 65,535 bytes in a cell.
@@ -21,7 +21,7 @@ _PIECE = 60_000
 _MOST_BYTES = 2**30
 
 
-def keep(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifact_store: Any = None) -> None:
+def save_blob(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifact_store: Any = None) -> None:
     """Keep bytes under a name, with a few words about them; what was there before is no longer found.
 
     The pieces have a name by their content and the pointer to them is written last: workers that keep the same thing at
@@ -39,7 +39,7 @@ def keep(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifac
     else:
         text = b85encode(zlib.compress(data, 1)).decode("ascii")
         pieces = [text[first : first + _PIECE] for first in range(0, len(text), _PIECE)]
-        known = study_attributes(study)
+        known = get_study_attributes(study)
         for number, piece in enumerate(pieces):
             key = f"{_PREFIX}:piece:{digest[:24]}:{number}"
             if known.get(key) != piece:
@@ -48,21 +48,21 @@ def keep(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifac
     set_study_attribute(study, f"{_PREFIX}:{name}", pointer)
 
 
-def about(study: Study, name: str) -> dict[str, Any] | None:
+def get_blob_description(study: Study, name: str) -> dict[str, Any] | None:
     """The words that were kept with these bytes; None if there are none."""
-    pointer = study_attributes(study).get(f"{_PREFIX}:{name}")
+    pointer = get_study_attributes(study).get(f"{_PREFIX}:{name}")
     told = pointer.get("about") if isinstance(pointer, dict) else None
     return dict(told) if isinstance(told, dict) else None
 
 
-def is_any(study: Study, beginning: str) -> bool:
+def has_blob(study: Study, beginning: str) -> bool:
     """Whether there is something under a name that begins like this."""
-    return any(name.startswith(f"{_PREFIX}:{beginning}") for name in study_attributes(study))
+    return any(name.startswith(f"{_PREFIX}:{beginning}") for name in get_study_attributes(study))
 
 
-def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
+def load_blob(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
     """The bytes that were kept under this name; None if there are none, a `FileFormatError` if they are damaged."""
-    attributes = study_attributes(study)
+    attributes = get_study_attributes(study)
     pointer = attributes.get(f"{_PREFIX}:{name}")
     if not isinstance(pointer, dict):
         return None
@@ -77,7 +77,7 @@ def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
             download_artifact(artifact_store=artifact_store, artifact_id=pointer["artifact"], file_path=str(file))
             data = file.read_bytes()
     else:
-        data = _joined(attributes, pointer)
+        data = _join_pieces(attributes, pointer)
     if hashlib.sha256(data).hexdigest() != pointer.get("digest"):
         raise FileFormatError(
             f"What the study {study.study_name!r} keeps as {name!r} is damaged: it is not what was written. Go on from "
@@ -86,7 +86,7 @@ def kept(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
     return data
 
 
-def _joined(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -> bytes:
+def _join_pieces(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -> bytes:
     try:
         count, digest = pointer["pieces"], pointer["digest"]
         if count > len(attributes):

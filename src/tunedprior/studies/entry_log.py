@@ -17,7 +17,7 @@ from optuna.storages import InMemoryStorage, JournalStorage
 from optuna.study import Study
 from sqlalchemy.exc import IntegrityError
 
-from tunedprior.studies.access import engine_of, id_of, set_study_attribute, storage_of, study_attributes
+from tunedprior.studies.access import get_engine, get_storage, get_storage_id, get_study_attributes, set_study_attribute
 
 #: What the key of an entry begins with; its sequence number follows.
 PREFIX = "tunedprior:entry:"
@@ -81,9 +81,9 @@ class EntryLog(Protocol):
         ...
 
 
-def log_of(study: Study) -> EntryLog:
+def make_entry_log(study: Study) -> EntryLog:
     """The log of a study: in a database one of two who append at the same moment is refused by the database itself."""
-    return AttributeLog(study) if engine_of(study) is None else DatabaseLog(study)
+    return AttributeLog(study) if get_engine(study) is None else DatabaseLog(study)
 
 
 class DatabaseLog:
@@ -94,12 +94,12 @@ class DatabaseLog:
     """
 
     def __init__(self, study: Study) -> None:
-        self._study, self._study_id = study, id_of(study)
+        self._study, self._study_id = study, get_storage_id(study)
 
     @property
     def _engine(self) -> sqlalchemy.Engine:
         """The study's, which makes a new one in another process."""
-        engine = engine_of(self._study)
+        engine = get_engine(self._study)
         assert engine is not None
         return engine
 
@@ -109,7 +109,8 @@ class DatabaseLog:
             sqlalchemy.select(_ATTRIBUTES.c.key, _ATTRIBUTES.c.value_json)
             .where(_ATTRIBUTES.c.study_id == self._study_id)
             .where(
-                (_ATTRIBUTES.c.key.like(f"{PREFIX}%") & (_ATTRIBUTES.c.key > _key(after))) | (_ATTRIBUTES.c.key == END)
+                (_ATTRIBUTES.c.key.like(f"{PREFIX}%") & (_ATTRIBUTES.c.key > _format_key(after)))
+                | (_ATTRIBUTES.c.key == END)
             )
         )
         with self._engine.connect() as connection:
@@ -117,10 +118,10 @@ class DatabaseLog:
         try:
             found = {key: json.loads(text) for key, text in rows}
             end = found.pop(END, _NO_END)
-            entries = sorted((_sequence(key), str(text)) for key, text in found.items())
+            entries = sorted((_parse_sequence(key), str(text)) for key, text in found.items())
         except (ValueError, TypeError) as error:
             raise DamagedError(str(error)) from error
-        _compare_end(end, entries, after)
+        _check_end(end, entries, after)
         return entries
 
     def append(self, last: int, texts: Sequence[str]) -> None:
@@ -129,19 +130,19 @@ class DatabaseLog:
             _ATTRIBUTES.c.study_id == self._study_id, _ATTRIBUTES.c.key.like(f"{PREFIX}%")
         )
         rows = [
-            {"study_id": self._study_id, "key": _key(last + position), "value_json": json.dumps(text)}
+            {"study_id": self._study_id, "key": _format_key(last + position), "value_json": json.dumps(text)}
             for position, text in enumerate(texts, 1)
         ]
         try:
             with self._engine.begin() as connection:
                 found = connection.execute(newest).scalar()
-                there = 0 if found is None else _sequence(found)
+                there = 0 if found is None else _parse_sequence(found)
                 if there < last:
                     raise TruncatedError(there + 1, last)
                 if there != last:
                     raise ConflictError
                 connection.execute(_ATTRIBUTES.insert(), rows)
-                end = {"study_id": self._study_id, "key": END, "value_json": json.dumps(_end(last, texts))}
+                end = {"study_id": self._study_id, "key": END, "value_json": json.dumps(_make_end(last, texts))}
                 of_end = (_ATTRIBUTES.c.study_id == self._study_id) & (_ATTRIBUTES.c.key == END)
                 known = connection.execute(_ATTRIBUTES.update().where(of_end).values(value_json=end["value_json"]))
                 if not known.rowcount:
@@ -169,45 +170,45 @@ class AttributeLog:
 
     def read(self, after: int) -> list[tuple[int, str]]:
         """Entries with a sequence number above `after`, in order; a `ReorderedError` if those up to it changed."""
-        found, end = self._entries()
+        found, end = self._read_entries()
         keys, known = [key for key, _ in found], self._read[:after]
         self._read = keys
         if keys[:after] != known:
             raise ReorderedError
         entries = [(number, text) for number, (_, text) in enumerate(found, 1)]
-        _compare_end(end, entries, 0)
+        _check_end(end, entries, 0)
         return entries[after:]
 
     def append(self, last: int, texts: Sequence[str]) -> None:
         """Append texts after the entry with the number `last`."""
         with self._lock:
-            there = len(self._entries()[0])
+            there = len(self._read_entries()[0])
             if there < last:
                 raise TruncatedError(there + 1, last)
             if there != last:
                 raise ConflictError
             for position, text in enumerate(texts, 1):
-                set_study_attribute(self._study, f"{_key(last + position)}:{token_hex(4)}", text)
-            set_study_attribute(self._study, END, _end(last, texts))
+                set_study_attribute(self._study, f"{_format_key(last + position)}:{token_hex(4)}", text)
+            set_study_attribute(self._study, END, _make_end(last, texts))
 
-    def _entries(self) -> tuple[list[tuple[str, str]], object]:
+    def _read_entries(self) -> tuple[list[tuple[str, str]], object]:
         """The entries in order, by their keys, and the end."""
-        attributes = study_attributes(self._study)
+        attributes = get_study_attributes(self._study)
         found = [(key, str(text)) for key, text in attributes.items() if key.startswith(PREFIX)]
-        keeps_order = isinstance(storage_of(self._study), InMemoryStorage | JournalStorage)
+        keeps_order = isinstance(get_storage(self._study), InMemoryStorage | JournalStorage)
         return found if keeps_order else sorted(found), attributes.get(END, _NO_END)
 
 
-def _end(last: int, texts: Sequence[str]) -> dict[str, object]:
+def _make_end(last: int, texts: Sequence[str]) -> dict[str, object]:
     """The end of a log to which these texts were appended after the entry with the number `last`."""
-    return {"entries": last + len(texts), "digest": _digest(texts[-1])}
+    return {"entries": last + len(texts), "digest": _hash_text(texts[-1])}
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _compare_end(end: object, entries: Sequence[tuple[int, str]], after: int) -> None:
+def _check_end(end: object, entries: Sequence[tuple[int, str]], after: int) -> None:
     """A `TruncatedError` or `ReplacedError` if entries above `after` do not reach to the end that was written.
 
     There may be more of them: a program that knows of no end, or that was killed before it wrote it, appended them.
@@ -222,15 +223,15 @@ def _compare_end(end: object, entries: Sequence[tuple[int, str]], after: int) ->
         raise TruncatedError(there + 1, length)
     # Where two programs may append at once, the text that came last need not be that with its number.
     last = [text for number, text in entries if number >= length]
-    if length > after and end["digest"] not in map(_digest, last):
+    if length > after and end["digest"] not in map(_hash_text, last):
         raise ReplacedError(length)
 
 
-def _key(sequence: int) -> str:
+def _format_key(sequence: int) -> str:
     return f"{PREFIX}{sequence:0{_DIGITS}d}"
 
 
-def _sequence(key: str) -> int:
+def _parse_sequence(key: str) -> int:
     try:
         return int(key.removeprefix(PREFIX)[:_DIGITS])
     except ValueError:

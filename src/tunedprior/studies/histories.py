@@ -13,10 +13,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.checks import warn
 from tunedprior.errors import StudyWarning
-from tunedprior.problem.aims import Aims
+from tunedprior.problem.aims import Goals
 from tunedprior.problem.goals import MAXIMIZE, MINIMIZE, Requirement
 from tunedprior.problem.objective import Objective
-from tunedprior.problem.trials import Trial, same_setting
+from tunedprior.problem.trials import Trial, is_same_setting
 
 #: A trial's attribute with the parameters that were chosen for it, before the objective asks for them one by one.
 CHOSEN = "tunedprior:chosen"
@@ -33,7 +33,7 @@ _FIXED = "fixed_params"
 _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
-def metric_names(study: Study) -> list[str]:
+def list_metric_names(study: Study) -> list[str]:
     """The study's metric names, or y, or y1, y2 and so on."""
     count = len(study.directions)
     # The studies that some pruners hand on have no metric names, and other programs may have kept something else there.
@@ -43,7 +43,7 @@ def metric_names(study: Study) -> list[str]:
     return ["y"] if count == 1 else [f"y{k}" for k in range(1, count + 1)]
 
 
-def unlike_parameters(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+def make_names_unique(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     """These names of responses, changed where parameters have them: no name of a parameter is reserved."""
     unlike: list[str] = []
     for name in names:
@@ -53,18 +53,18 @@ def unlike_parameters(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     return unlike
 
 
-def constraints_in(trial: FrozenTrial) -> dict[str, float]:
+def read_constraints(trial: FrozenTrial) -> dict[str, float]:
     """The values of constraints by name, however they were set; a trial meets them if none is above 0."""
     listed = trial.system_attrs.get(_CONSTRAINTS) or ()
     if not isinstance(listed, list | tuple):
-        _say_malformed(trial, _CONSTRAINTS)
+        _warn_malformed(trial, _CONSTRAINTS)
         listed = ()
     prefix = f"{_CONSTRAINTS}:"
     found = {str(number): value for number, value in enumerate(listed)}
     found |= {key[len(prefix) :]: one for key, one in trial.system_attrs.items() if key.startswith(prefix)}
     wrong = [name for name, value in found.items() if not _is_number(value)]
     if wrong:
-        _say_malformed(trial, _CONSTRAINTS)
+        _warn_malformed(trial, _CONSTRAINTS)
     return {name: float(value) for name, value in found.items() if name not in wrong and isfinite(value)}
 
 
@@ -73,7 +73,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max)
 
 
-def _say_malformed(trial: FrozenTrial, attribute: str) -> None:
+def _warn_malformed(trial: FrozenTrial, attribute: str) -> None:
     """Warn of what somebody kept with a trial: the study goes on without it, for this worker and all others."""
     warn(
         f"Trial {trial.number} has an attribute {attribute!r} that makes no sense. It is left aside: the trial counts "
@@ -82,7 +82,7 @@ def _say_malformed(trial: FrozenTrial, attribute: str) -> None:
     )
 
 
-def constraint_name(name: str, taken: Sequence[str]) -> str:
+def make_constraint_name(name: str, taken: Sequence[str]) -> str:
     """What a constraint's response is called."""
     called = f"{CONSTRAINT}{name}"
     while called in taken:
@@ -90,28 +90,28 @@ def constraint_name(name: str, taken: Sequence[str]) -> str:
     return called
 
 
-def aims_of_study(
+def infer_goals(
     study: Study, names: Sequence[str], constraints: Sequence[str], noise_std: Mapping[str, float]
-) -> Aims:
+) -> Goals:
     """What the study is after, with a requirement for each of the responses that are constraints."""
     words = [MINIMIZE if one == StudyDirection.MINIMIZE else MAXIMIZE for one in study.directions]
     objectives = [
         Objective(name, word, noise_std.get(name), is_main=number == 0)
         for number, (name, word) in enumerate(zip(names, words, strict=True))
     ]
-    return Aims(tuple(objectives), tuple(Requirement(name, high=0.0) for name in constraints))
+    return Goals(tuple(objectives), tuple(Requirement(name, high=0.0) for name in constraints))
 
 
-def in_order(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+def sort_finished(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """Finished trials in the order in which they finished, the same for all workers; new ones come last."""
     finished = [trial for trial in trials if trial.state in _FINISHED and trial.datetime_complete is not None]
     return sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number))
 
 
-def told_of(
+def convert_finished_trials(
     trials: Sequence[FrozenTrial],
     names: Sequence[str],
-    aims: Aims,
+    aims: Goals,
     constraints: Mapping[str, str],
     distributions: Mapping[str, BaseDistribution],
     before: Sequence[Trial] = (),
@@ -136,18 +136,18 @@ def told_of(
     found = []
     for trial in trials:
         one = known.get(trial.number + 1)
-        values = _values(trial, aims, complete) if one is None else [one.value]
+        values = _read_values(trial, aims, complete) if one is None else [one.value]
         if trial.state == TrialState.COMPLETE and len(aims.objectives) == 1 and isfinite(values[0]):
             complete.append(values[0])
         if one is not None:
             found.append(one)
             continue
         known_of = {**distributions, **trial.distributions}
-        setting = _setting_told(trial, names, known_of)
+        setting = _find_told_setting(trial, names, known_of)
         if setting is None:
             continue
-        more = dict(zip([each.target for each in aims.objectives[1:]], values[1:], strict=True))
-        more |= {constraints[key]: value for key, value in constraints_in(trial).items() if key in constraints}
+        more = dict(zip([each.name for each in aims.objectives[1:]], values[1:], strict=True))
+        more |= {constraints[key]: value for key, value in read_constraints(trial).items() if key in constraints}
         measured = {name: value for name, value in more.items() if isfinite(value)}
         asked = CHOSEN in trial.system_attrs
         substitute = asked and is_substitute(trial, names, known_of)
@@ -156,20 +156,20 @@ def told_of(
     return tuple(found)
 
 
-def _setting_told(
+def _find_told_setting(
     trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, Any] | None:
     """The setting that the trial's outcome belongs to; None if it tells nothing of these parameters."""
     if trial.state == TrialState.FAIL and FAILED not in trial.system_attrs:
         return None
-    if _has(trial.params, names):
+    if _has_all(trial.params, names):
         return {name: trial.params[name] for name in names}
     if trial.state != TrialState.FAIL or not any(name in trial.params for name in names):
         return None
-    return next(iter(settings_in([trial], names, distributions)), None)
+    return next(iter(read_settings([trial], names, distributions)), None)
 
 
-def _values(trial: FrozenTrial, aims: Aims, complete: Sequence[float]) -> list[float]:
+def _read_values(trial: FrozenTrial, aims: Goals, complete: Sequence[float]) -> list[float]:
     """One for each objective; NaN for one that is no number."""
     values = list(trial.values or ()) if trial.state != TrialState.FAIL else []
     values = [value if isfinite(value) else nan for value in values]
@@ -179,38 +179,38 @@ def _values(trial: FrozenTrial, aims: Aims, complete: Sequence[float]) -> list[f
     return values if len(values) == len(aims.objectives) else [nan] * len(aims.objectives)
 
 
-def settings_in(
+def read_settings(
     trials: Sequence[FrozenTrial], names: Sequence[str], distributions: Mapping[str, BaseDistribution]
 ) -> list[dict[str, Any]]:
     """Settings of these parameters that trials have, or that were chosen for them and not asked for yet."""
     found = []
     for trial in trials:
-        setting = setting_of(trial, distributions)
-        if not _has(setting, names):
+        setting = read_setting(trial, distributions)
+        if not _has_all(setting, names):
             continue
         if all(_is_value(setting[name], distributions.get(name)) for name in names):
             found.append({name: setting[name] for name in names})
         else:
-            _say_malformed(trial, _FIXED if _FIXED in trial.system_attrs else CHOSEN)
+            _warn_malformed(trial, _FIXED if _FIXED in trial.system_attrs else CHOSEN)
     return found
 
 
-def setting_of(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+def read_setting(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     """What a trial has, what was fixed for it by `enqueue_trial`, or what was chosen for it, in this order."""
     fixed = trial.system_attrs.get(_FIXED, {})
     if not isinstance(fixed, dict):
-        _say_malformed(trial, _FIXED)
+        _warn_malformed(trial, _FIXED)
         fixed = {}
-    return {**_chosen_for(trial, distributions), **fixed, **trial.params}
+    return {**_decode_chosen(trial, distributions), **fixed, **trial.params}
 
 
 def is_substitute(trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]) -> bool:
     """Whether a trial has other values of these parameters than were chosen for it, or none were chosen."""
-    setting, chosen = setting_of(trial, distributions), _chosen_for(trial, distributions)
-    return not same_setting({name: setting[name] for name in names}, {n: chosen[n] for n in names if n in chosen})
+    setting, chosen = read_setting(trial, distributions), _decode_chosen(trial, distributions)
+    return not is_same_setting({name: setting[name] for name in names}, {n: chosen[n] for n in names if n in chosen})
 
 
-def _chosen_for(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+def _decode_chosen(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     chosen = trial.system_attrs.get(CHOSEN, CHOOSING)
     if chosen == CHOOSING:
         return {}
@@ -219,11 +219,11 @@ def _chosen_for(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution
         known = {name: value for name, value in stored.items() if name in distributions}
         return {name: distributions[name].to_external_repr(value) for name, value in known.items()}
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
-        _say_malformed(trial, CHOSEN)
+        _warn_malformed(trial, CHOSEN)
         return {}
 
 
-def as_text(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
+def encode_setting(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
     """What was chosen, as an attribute's value."""
     return json.dumps({name: distributions[name].to_internal_repr(value) for name, value in setting.items()})
 
@@ -235,5 +235,5 @@ def _is_value(value: object, distribution: BaseDistribution | None) -> bool:
     return _is_number(value) and isfinite(value)  # type: ignore[arg-type]  # it is one
 
 
-def _has(setting: Mapping[str, Any], names: Sequence[str]) -> bool:
+def _has_all(setting: Mapping[str, Any], names: Sequence[str]) -> bool:
     return all(name in setting for name in names)

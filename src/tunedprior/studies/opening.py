@@ -17,9 +17,9 @@ from optuna.storages import BaseStorage, RDBStorage
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
-from tunedprior.checks import listed, shown, without_password
+from tunedprior.checks import format_list, format_value, hide_password
 from tunedprior.errors import InputError, MissingExtraError
-from tunedprior.studies.read_only import locked_part, read_only_database
+from tunedprior.studies.read_only import find_locked_part, open_read_only
 from tunedprior.studies.sqlite_files import CarefulConnection, FileStorage, refuse_unsound
 
 # Seconds that SQLite waits for others to finish writing.
@@ -28,7 +28,7 @@ _PATIENCE = 60.0
 _PARAMETERS = ("timeout", "isolation_level", "detect_types", "check_same_thread", "cached_statements", "uri")
 
 
-def opened(storage: str | BaseStorage) -> BaseStorage:
+def open_storage(storage: str | BaseStorage) -> BaseStorage:
     """The database at a URL, such as `sqlite:///campaign.db`, made if there is none; a storage of Optuna is itself."""
     if isinstance(storage, BaseStorage):
         return storage
@@ -36,12 +36,12 @@ def opened(storage: str | BaseStorage) -> BaseStorage:
         raise InputError(
             "storage must be the URL of a database, such as 'sqlite:///campaign.db' or "
             "'postgresql://user:password@host/database', or an Optuna storage; got "
-            f"{shown(without_password(storage) if isinstance(storage, str) else storage)}."
+            f"{format_value(hide_password(storage) if isinstance(storage, str) else storage)}."
         )
-    return database(storage)
+    return open_database(storage)
 
 
-def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorage:
+def open_database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorage:
     """Optuna's storage at a URL, for several programs at once.
 
     - Every connection is tried before it is used, so that one which a restart of the server cut is replaced.
@@ -56,11 +56,11 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
         patience: Seconds to wait for somebody else's lock on an SQLite file.
         **options: As for `RDBStorage`.
     """
-    address = address_of(url)
+    address = parse_address(url)
     if address.get_backend_name() == "sqlite":
-        return _file(url, address, patience, options)
+        return _open_file(url, address, patience, options)
     try:
-        return RDBStorage(_with_driver(url), {"pool_pre_ping": True}, **options)
+        return RDBStorage(_fill_driver(url), {"pool_pre_ping": True}, **options)
     except ImportError as error:
         raise MissingExtraError(
             f"{url.split(':')[0]!r} needs a driver that is not installed. For PostgreSQL: pip install "
@@ -68,13 +68,13 @@ def database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorag
         ) from error
     except (SQLAlchemyError, OSError, RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
+        raise InputError(f"The database {hide_password(url)!r} cannot be opened: {reason}") from error
 
 
-def address_of(url: str) -> sqlalchemy.URL:
+def parse_address(url: str) -> sqlalchemy.URL:
     """The parts of a URL; an `InputError` that does not show a password, nor a part of it that got elsewhere."""
     try:
-        address = sqlalchemy.make_url(_with_driver(url))
+        address = sqlalchemy.make_url(_fill_driver(url))
         address.get_dialect()
     except ImportError:
         pass  # the driver, of which more is said later
@@ -82,36 +82,36 @@ def address_of(url: str) -> sqlalchemy.URL:
         address = None
     if address is None or (address.password is not None and "@" in f"{address.host}{address.database}"):
         raise InputError(
-            f"{without_password(url)!r} is no URL of a database. Write it as sqlite:///campaign.db or "
+            f"{hide_password(url)!r} is no URL of a database. Write it as sqlite:///campaign.db or "
             "postgresql://user:password@host/database, with %40 for an @ in the password."
         ) from None
     return address
 
 
-def _file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[str, Any]) -> RDBStorage:
+def _open_file(url: str, address: sqlalchemy.URL, patience: float, options: Mapping[str, Any]) -> RDBStorage:
     """The storage of an SQLite file, which is looked through first."""
     named = address.database or ":memory:"
     file = Path(unquote(urlsplit(named).path)) if named.startswith("file:") else Path(named)
     unknown = [name for name in address.query if name not in _PARAMETERS]
     if unknown and "uri" not in address.query:
-        raise InputError(f"The URL of an SQLite file has no parameter {listed(unknown)}. Leave it out.")
+        raise InputError(f"The URL of an SQLite file has no parameter {format_list(unknown)}. Leave it out.")
     if not address.query and not named.startswith((":", "file:")):
         with suppress(OSError, SQLAlchemyError):  # somebody else was faster, or there are no links: it is made in place
-            _make(file)
-    is_locked = bool(locked_part(file))
+            _make_file(file)
+    is_locked = bool(find_locked_part(file))
     refuse_unsound(file, patience, not is_locked)
     if is_locked:
-        return read_only_database(url, file, patience)
+        return open_read_only(url, file, patience)
     engine = {"connect_args": {"timeout": patience, "factory": CarefulConnection}}
     try:
         # Python's sqlite3 would begin with the first change, after what was read for it.
         return FileStorage(file, url, engine, begin="BEGIN IMMEDIATE", **options)
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"The database {without_password(url)!r} cannot be opened: {reason}") from error
+        raise InputError(f"The database {hide_password(url)!r} cannot be opened: {reason}") from error
 
 
-def _make(file: Path) -> None:
+def _make_file(file: Path) -> None:
     """Make a database where there is no file: whole or not at all, also by two programs at once."""
     if file.exists() or not os.access(file.absolute().parent, os.W_OK):
         return
@@ -122,7 +122,7 @@ def _make(file: Path) -> None:
         os.link(new, file)
 
 
-def found(storage: BaseStorage, name: str) -> Study | None:
+def find_study(storage: BaseStorage, name: str) -> Study | None:
     """The study of this name; None if there is none."""
     try:
         return optuna.load_study(study_name=name, storage=storage)
@@ -130,15 +130,15 @@ def found(storage: BaseStorage, name: str) -> Study | None:
         return None
 
 
-def found_or_made(storage: BaseStorage, name: str, directions: Sequence[str]) -> Study:
+def find_or_make_study(storage: BaseStorage, name: str, directions: Sequence[str]) -> Study:
     """The study of this name, made if there is none; two programs that make it at once get the same."""
     wanted: list[Any] = list(directions)
-    with _without_words_of_storages():
+    with _silence_storages():
         return optuna.create_study(storage=storage, study_name=name, directions=wanted, load_if_exists=True)
 
 
 @contextmanager
-def _without_words_of_storages() -> Iterator[None]:
+def _silence_storages() -> Iterator[None]:
     """Leave out what Optuna's storages say meanwhile, in this thread: users did not ask for a study."""
     thread = get_ident()
 
@@ -155,6 +155,6 @@ def _without_words_of_storages() -> Iterator[None]:
             logging.getLogger(name).removeFilter(is_of_others)
 
 
-def _with_driver(url: str) -> str:
+def _fill_driver(url: str) -> str:
     """With the driver that comes with the extra, where people write the name of the database alone."""
     return re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)

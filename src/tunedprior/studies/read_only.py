@@ -16,7 +16,7 @@ from tunedprior.studies.sqlite_files import CarefulConnection, FileStorage
 _KIND = 0xFF
 
 
-def locked_part(file: Path) -> str:
+def find_locked_part(file: Path) -> str:
     """What keeps a database from being written: "the file", or "its folder"; empty if nothing does, or it is not there.
 
     SQLite writes into the folder too: while something is changed, what was there before is in a file beside it.
@@ -28,16 +28,16 @@ def locked_part(file: Path) -> str:
     return "" if os.access(file.absolute().parent, os.W_OK) else "its folder"
 
 
-def refusal(file: Path) -> InputError:
+def make_refusal(file: Path) -> InputError:
     """What those are told who would write."""
-    part = locked_part(file) or "the file"
+    part = find_locked_part(file) or "the file"
     return InputError(
         f"{str(file)!r} may be looked at, and not written: {part} is read-only for you. Ask its owner to let you write "
         "it, or copy it into a folder of your own and go on there; what is recorded in one is not in the other."
     )
 
 
-def read_only_database(url: str, file: Path, patience: float) -> RDBStorage:
+def open_read_only(url: str, file: Path, patience: float) -> RDBStorage:
     """Optuna's storage of a file that is read and never written; an `InputError` for whoever tries.
 
     Whoever writes may go on meanwhile. SQLite's locks hold for readers too, so that all that is read in one transaction
@@ -66,7 +66,7 @@ def read_only_database(url: str, file: Path, patience: float) -> RDBStorage:
 def _refuse_to_write(context: Any, file: Path) -> None:
     error = context.original_exception
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY:
-        raise refusal(file) from error
+        raise make_refusal(file) from error
     _refuse_unreadable(error, file)
 
 
@@ -75,7 +75,7 @@ def _refuse_unreadable(error: BaseException | None, file: Path) -> None:
     while error is not None and not hasattr(error, "sqlite_errorcode"):
         error = getattr(error, "orig", None) or error.__cause__
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    part = locked_part(file) or "the file"
+    part = find_locked_part(file) or "the file"
     if code == sqlite3.SQLITE_READONLY_ROLLBACK:
         raise InputError(
             f"{str(file)!r} cannot be read: a program was stopped while it wrote, and to put that right is to write, "

@@ -72,7 +72,7 @@ _PLAIN_CHECK = re.compile(
 _EXPRESSION_IN_INDEX = -2  # in place of the number of a column
 
 
-def damaged(file: Path, reason: object) -> FileFormatError:
+def make_damage_error(file: Path, reason: object) -> FileFormatError:
     """What those are told who open a damaged file."""
     return FileFormatError(
         f"{str(file)!r} is damaged ({str(reason).splitlines()[0] if str(reason) else 'unreadable'}). Go on from a copy "
@@ -103,19 +103,19 @@ def refuse_unsound(file: Path, patience: float, may_write: bool = True) -> None:
             check = "quick_check" if file.stat().st_size > _LARGE else "integrity_check"
             wrong = found.execute(f"PRAGMA {check}(1)").fetchone()
             if wrong is None or wrong[0] != "ok":
-                raise damaged(file, wrong[0] if wrong else "unreadable")
+                raise make_damage_error(file, wrong[0] if wrong else "unreadable")
             is_study = _refuse_other_values(found, file)
             if is_study and found.execute(_MISNUMBERED).fetchone() is not None:
-                raise damaged(file, "the numbers of its trials are not those from the first to the last")
+                raise make_damage_error(file, "the numbers of its trials are not those from the first to the last")
             astray = found.execute("PRAGMA foreign_key_check").fetchone()
             if astray is not None:
-                raise damaged(file, f"a row of {astray[0]} belongs to none of {astray[2]}")
+                raise make_damage_error(file, f"a row of {astray[0]} belongs to none of {astray[2]}")
     except sqlite3.Error as error:
         refuse_damage(error, file)
     except (UnicodeError, ValueError) as error:  # names of tables that are no text
         if isinstance(error, TunedPriorError):
             raise
-        raise damaged(file, error) from error
+        raise make_damage_error(file, error) from error
 
 
 class CarefulConnection(sqlite3.Connection):
@@ -135,7 +135,7 @@ def refuse_damage(error: BaseException | None, file: Path) -> None:
         return
     code = getattr(error, "sqlite_errorcode", None)  # none where text is no Unicode
     if code is None or code & _KIND not in _PASSING:
-        raise damaged(file, error) from error
+        raise make_damage_error(file, error) from error
 
 
 def _refuse_programs(found: sqlite3.Connection, file: Path) -> None:
@@ -166,7 +166,7 @@ def _refuse_other_values(found: sqlite3.Connection, file: Path) -> bool:
     tables = [name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     lost = [name for name in _TABLES if name not in tables]
     if _TABLES[0] in tables and lost:
-        raise damaged(file, f"the table {lost[0]} is missing")
+        raise make_damage_error(file, f"the table {lost[0]} is missing")
     for table in tables:
         columns = found.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
         for column, declared in columns:
@@ -174,13 +174,15 @@ def _refuse_other_values(found: sqlite3.Connection, file: Path) -> bool:
             if held is None:
                 continue
             fitting = ", ".join(f"'{one}'" for one in held)
-            query = f"SELECT rowid FROM {_quoted(table)} WHERE typeof({_quoted(column)}) NOT IN ({fitting}) LIMIT 1"
+            query = (
+                f"SELECT rowid FROM {_quote_name(table)} WHERE typeof({_quote_name(column)}) NOT IN ({fitting}) LIMIT 1"
+            )
             if found.execute(query).fetchone() is not None:
-                raise damaged(file, f"{table}.{column} must hold {held[0]} values, and holds others")
+                raise make_damage_error(file, f"{table}.{column} must hold {held[0]} values, and holds others")
     return _TABLES[0] in tables
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -195,7 +197,7 @@ class FileStorage(RDBStorage):
 
     def __init__(self, file: Path, url: str, *arguments: Any, begin: str, **options: Any) -> None:
         self.file, self._begin = file, begin
-        with reading(file):
+        with convert_read_errors(file):
             super().__init__(url, *arguments, **options)
         self._listen()
 
@@ -210,10 +212,10 @@ class FileStorage(RDBStorage):
         )
 
 
-def _translating(method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_reader(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def read(storage: FileStorage, *arguments: Any, **options: Any) -> Any:
-        with reading(storage.file):
+        with convert_read_errors(storage.file):
             return method(storage, *arguments, **options)
 
     return read
@@ -222,11 +224,11 @@ def _translating(method: Callable[..., Any]) -> Callable[..., Any]:
 # Whatever reads: directly, or for the cache that Optuna puts before a database.
 for _name in [one for one in vars(RDBStorage) if one.startswith(("get_", "_get_"))]:
     if _name != "_get_prepared_new_trial":
-        setattr(FileStorage, _name, _translating(getattr(RDBStorage, _name)))
+        setattr(FileStorage, _name, _wrap_reader(getattr(RDBStorage, _name)))
 
 
 @contextmanager
-def reading(file: Path) -> Iterator[None]:
+def convert_read_errors(file: Path) -> Iterator[None]:
     """In here whatever Optuna raises over the content of a file is a `FileFormatError`."""
     try:
         yield
@@ -241,12 +243,12 @@ def reading(file: Path) -> Iterator[None]:
     except KeyError as error:
         if error.args and isinstance(error.args[0], str) and "exist" in error.args[0]:
             raise  # no such study or trial, as Optuna says it
-        raise damaged(file, f"{error} is missing") from error
+        raise make_damage_error(file, f"{error} is missing") from error
     except OptunaError:
         raise
     except json.JSONDecodeError as error:
-        raise damaged(file, f"an attribute is no JSON: {error}") from error
+        raise make_damage_error(file, f"an attribute is no JSON: {error}") from error
     except OSError:
         raise
     except Exception as error:  # types, states and numbers that nobody wrote
-        raise damaged(file, f"{type(error).__name__}: {error}") from error
+        raise make_damage_error(file, f"{type(error).__name__}: {error}") from error

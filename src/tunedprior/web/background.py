@@ -24,11 +24,11 @@ from tunedprior.campaign.advice import Recommendation
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.prediction import DEVIATIONS
 from tunedprior.errors import InputError, TunedPriorError
-from tunedprior.problem.trials import History, settings_of
+from tunedprior.problem.trials import History, collect_settings
 from tunedprior.report import report_html
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import BusyError, NotThereError
-from tunedprior.web.shared import version_of
+from tunedprior.web.complaints import BusyError, NotFoundError
+from tunedprior.web.shared import compute_version
 
 # Seconds to wait for another server that thinks about the same form, and for what is being worked on at the end.
 _MOST_SECONDS = 120.0
@@ -41,7 +41,7 @@ MOST_QUESTIONS, MOST_WAITING = 8, 48
 
 
 @dataclass(frozen=True)
-class Expected:
+class ResponseInterval:
     """What is expected of a response: 95 of 100 measurements lie between `low` and `high`."""
 
     response: str
@@ -51,7 +51,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Insight:
+class ModelSummary:
     """What the models say after some results.
 
     Attributes:
@@ -66,29 +66,29 @@ class Insight:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SuggestionRequest:
     """What became of asking for suggestions: their numbers, or why there are none; neither, while it is open."""
 
     trials: tuple[int, ...] = ()
-    refused: str = ""
+    refusal: str = ""
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing to wait for."""
-        return bool(self.trials or self.refused)
+        return bool(self.trials or self.refusal)
 
 
 @dataclass
-class _State:
-    asked: dict[str, Asked] = field(default_factory=dict)
+class _WorkerState:
+    asked: dict[str, SuggestionRequest] = field(default_factory=dict)
     waiting: deque[tuple[str, int]] = field(default_factory=deque)
     wanted: str = ""
-    insight: Insight | None = None
-    expected: dict[int, tuple[Expected, ...]] = field(default_factory=dict)
+    insight: ModelSummary | None = None
+    expected: dict[int, tuple[ResponseInterval, ...]] = field(default_factory=dict)
     is_ending: bool = False
 
 
-class Thinker:
+class SuggestionWorker:
     """Works on one thing at a time, suggestions first, with an optimiser of its own.
 
     Args:
@@ -97,27 +97,27 @@ class Thinker:
     """
 
     def __init__(self, opened: Callable[[], Optimizer], study: Study) -> None:
-        self._opened, self._register = opened, idempotency.register_of(study)
+        self._opened, self._register = opened, idempotency.make_register(study)
         self._optimizer: Optimizer | None = None
         self._busy = RLock()  # whoever uses the optimiser
-        self._news, self._state = Condition(), _State()
+        self._news, self._state = Condition(), _WorkerState()
         self._thread: Thread | None = None
 
     def ask(self, form: str, count: int) -> None:
         """Begin to think about so many suggestions, unless this form has come before."""
         with self._news:
             if form not in self._state.asked:
-                self._state.asked[form] = Asked()
+                self._state.asked[form] = SuggestionRequest()
                 self._state.waiting.append((form, count))
                 self._wake()
 
-    def asked(self, form: str) -> Asked | None:
+    def get_request(self, form: str) -> SuggestionRequest | None:
         """What became of a form; None if nothing is known of it."""
         with self._news:
             known = self._state.asked.get(form)
-        if known is None and idempotency.is_form(form):
-            trials = self._register.outcome(form)
-            known = Asked(trials) if trials else Asked() if self._is_claimed(form) else None
+        if known is None and idempotency.is_form_number(form):
+            trials = self._register.get_outcome(form)
+            known = SuggestionRequest(trials) if trials else SuggestionRequest() if self._is_claimed(form) else None
         return known
 
     def _is_claimed(self, form: str) -> bool:
@@ -129,9 +129,9 @@ class Thinker:
         with self._news:
             return not all(one.is_done for one in self._state.asked.values())
 
-    def insight(self, history: History) -> Insight | None:
+    def get_model_summary(self, history: History) -> ModelSummary | None:
         """What the models say of this history; None while that is worked out."""
-        version = version_of(history)
+        version = compute_version(history)
         with self._news:
             known = self._state.insight
             if known is not None and known.version == version:
@@ -141,7 +141,7 @@ class Thinker:
                 self._wake()
             return None
 
-    def expected_of(self, number: int) -> tuple[Expected, ...]:
+    def get_intervals(self, number: int) -> tuple[ResponseInterval, ...]:
         """What was expected of a suggestion when it was last thought about; nothing if that is not known."""
         with self._news:
             return self._state.expected.get(number, ())
@@ -153,7 +153,7 @@ class Thinker:
 
     # -- how it is done --------------------------------------------------------------------------------
 
-    def _with(self, use: Callable[[Optimizer], Found]) -> Found:
+    def _use_optimizer(self, use: Callable[[Optimizer], Found]) -> Found:
         """What comes of using the optimiser, when nobody else does."""
         with self._busy:
             if self._optimizer is None:
@@ -190,31 +190,31 @@ class Thinker:
             if asked is not None:
                 self._suggest(*asked)
             else:
-                self._look()
+                self._update_summary()
 
     def _suggest(self, form: str, count: int) -> None:
         try:
-            found = self._with(lambda optimizer: _suggested(optimizer, form, count))
+            found = self._use_optimizer(lambda optimizer: _suggest_once(optimizer, form, count))
         except TunedPriorError as error:
-            found = Asked(refused=str(error))
+            found = SuggestionRequest(refusal=str(error))
         except Exception as error:  # whatever it is, the thread must go on for everybody else
             traceback.print_exc(file=sys.stderr)
             said = (
                 f"Something unforeseen happened: {type(error).__name__}. The window that the server runs in has more."
             )
-            found = Asked(refused=said)
+            found = SuggestionRequest(refusal=said)
         with self._news:
             self._state.asked[form] = found
             self._news.notify_all()
 
-    def _look(self) -> None:
+    def _update_summary(self) -> None:
         """Work out what the models say of what is known by now."""
         try:
-            expected, insight = self._with(_seen)
+            expected, insight = self._use_optimizer(_summarise_campaign)
         except Exception:  # likewise
             traceback.print_exc(file=sys.stderr)
             with self._news:
-                expected, insight = {}, Insight(self._state.wanted)
+                expected, insight = {}, ModelSummary(self._state.wanted)
         with self._news:
             self._state.insight = insight
             self._state.expected.update(expected)
@@ -231,7 +231,7 @@ class _Question:
     waiting: int = 1
 
 
-class Explainer:
+class ExplanationWorker:
     """Draws reports and reasons, one at a time, with an optimiser of its own.
 
     Whoever asks for what already waits gets the same answer; what is being worked on may be of a moment ago, and is not
@@ -251,11 +251,11 @@ class Explainer:
         self._report: tuple[str, bytes] | None = None
         self._reasons: tuple[str, dict[int, list[str]]] = ("", {})
 
-    def report(self) -> "Future[bytes]":
+    def request_report(self) -> "Future[bytes]":
         """The campaign as one page with pictures; the same as before while nothing changed."""
-        return self._ask("report", self._draw_report)
+        return self._ask("report", self._render_report)
 
-    def reasons(self, number: int, draw: Callable[[list[str]], bytes]) -> "Future[bytes]":
+    def request_reasons(self, number: int, draw: Callable[[list[str]], bytes]) -> "Future[bytes]":
         """The page that says why a suggestion was made.
 
         Args:
@@ -317,26 +317,26 @@ class Explainer:
                 self._present = None
                 self._news.notify_all()
 
-    def _campaign(self) -> Optimizer:
+    def _open_optimizer(self) -> Optimizer:
         if self._optimizer is None:
             self._optimizer = self._opened()
         return self._optimizer
 
-    def _draw_report(self) -> bytes:
-        if not can_draw():
-            raise NotThereError("Nothing is installed that draws reports.")
-        optimizer = self._campaign()
-        version = version_of(optimizer.trials)
+    def _render_report(self) -> bytes:
+        if not can_render_report():
+            raise NotFoundError("Nothing is installed that draws reports.")
+        optimizer = self._open_optimizer()
+        version = compute_version(optimizer.trials)
         if self._report is None or self._report[0] != version:
             self._report = version, report_html(optimizer).encode()
         return self._report[1]
 
     def _explain(self, number: int) -> list[str]:
-        optimizer = self._campaign()
+        optimizer = self._open_optimizer()
         history = optimizer.trials
         if all(one.id != number for one in history.pending):
             return []
-        version = version_of(history)
+        version = compute_version(history)
         if self._reasons[0] != version:
             self._reasons = version, {}
         if number not in self._reasons[1]:
@@ -344,35 +344,36 @@ class Explainer:
         return self._reasons[1][number]
 
 
-def can_draw() -> bool:
+def can_render_report() -> bool:
     """Whether what draws the report is installed."""
     return find_spec("plotly") is not None
 
 
-def _suggested(optimizer: Optimizer, form: str, count: int) -> Asked:
+def _suggest_once(optimizer: Optimizer, form: str, count: int) -> SuggestionRequest:
     study = optimizer.study
     assert study is not None  # only campaigns in a database are served
-    register = idempotency.register_of(study)
-    with idempotency.turn_of(register, form, idempotency.LONG_LEASE, _MOST_SECONDS) as turn:
+    register = idempotency.make_register(study)
+    with idempotency.acquire_claim(register, form, idempotency.LONG_LEASE, _MOST_SECONDS) as turn:
         if turn is None:
-            trials = register.outcome(form)
-            return Asked(trials or (), "" if trials else _ELSEWHERE)
+            trials = register.get_outcome(form)
+            return SuggestionRequest(trials or (), "" if trials else _ELSEWHERE)
         numbers = tuple(one.trial for one in optimizer.ask(count))
         turn.settle(numbers)
-        return Asked(numbers)
+        return SuggestionRequest(numbers)
 
 
-def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insight]:
+def _summarise_campaign(optimizer: Optimizer) -> tuple[dict[int, tuple[ResponseInterval, ...]], ModelSummary]:
     """What is expected of each suggestion, and the insight."""
     history = optimizer.trials
-    expected: dict[int, tuple[Expected, ...]] = {}
-    insight = Insight(version_of(history))
+    expected: dict[int, tuple[ResponseInterval, ...]] = {}
+    insight = ModelSummary(compute_version(history))
     if len(history):
         with suppress(InputError):  # there may be nothing to predict from yet: every run failed
             if history.pending:
-                table = optimizer.predict(settings_of(history.pending))
+                table = optimizer.predict(collect_settings(history.pending))
                 expected = {
-                    one.id: _expected(table.iloc[row], optimizer, history) for row, one in enumerate(history.pending)
+                    one.id: _compute_intervals(table.iloc[row], optimizer, history)
+                    for row, one in enumerate(history.pending)
                 }
         with suppress(InputError):  # the same, or there is a front
             insight = replace(insight, recommended=optimizer.recommend())
@@ -384,13 +385,13 @@ def _seen(optimizer: Optimizer) -> tuple[dict[int, tuple[Expected, ...]], Insigh
     return expected, insight
 
 
-def _expected(row: "pd.Series[Any]", optimizer: Optimizer, history: History) -> tuple[Expected, ...]:
+def _compute_intervals(row: "pd.Series[Any]", optimizer: Optimizer, history: History) -> tuple[ResponseInterval, ...]:
     """Of each response that is a number, from a row of what `predict` gives."""
     found = []
-    for one in optimizer.suggester.aims.responses:
-        at = row[one.target] if isinstance(row.index, pd.MultiIndex) and one.target in row.index else row
+    for one in optimizer.suggester.goals.responses:
+        at = row[one.name] if isinstance(row.index, pd.MultiIndex) and one.name in row.index else row
         if not one.labels and "mean" in at.index:
             mean, spread = float(at["mean"]), DEVIATIONS * float(at["measured_std"])
-            low, high = np.clip([mean - spread, mean + spread], *one.limits_by(history.told)).tolist()
-            found.append(Expected(one.target, mean, low, high))
+            low, high = np.clip([mean - spread, mean + spread], *one.infer_limits(history.told)).tolist()
+            found.append(ResponseInterval(one.name, mean, low, high))
     return tuple(found)

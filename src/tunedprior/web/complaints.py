@@ -6,13 +6,13 @@ from tunedprior.errors import InputError, StorageError
 from tunedprior.problem.trials import Trial
 
 
-class RefusedError(InputError):
+class RequestError(InputError):
     """A request that nothing was done about; the message says why and what to do."""
 
     status = 422
 
 
-class MistypedError(RefusedError):
+class InvalidFormError(RequestError):
     """Something in a form cannot be understood.
 
     Attributes:
@@ -25,13 +25,13 @@ class MistypedError(RefusedError):
         self.fields = dict(fields)
 
 
-class NotThereError(RefusedError):
+class NotFoundError(RequestError):
     """There is no such page or trial."""
 
     status = 404
 
 
-class OvertakenError(RefusedError):
+class FormConflictError(RequestError):
     """Somebody else was faster.
 
     Attributes:
@@ -45,7 +45,7 @@ class OvertakenError(RefusedError):
         self.trial = trial
 
 
-class BusyError(RefusedError):
+class BusyError(RequestError):
     """Too much is being worked out already.
 
     Attributes:
@@ -56,14 +56,14 @@ class BusyError(RefusedError):
     retry_after = 10
 
 
-class ForeignFormError(RefusedError):
+class ForeignFormError(RequestError):
     """A form that this page did not give to this browser."""
 
     status = 403
 
 
-def status_of(error: InputError | StorageError) -> int:
+def get_http_status(error: InputError | StorageError) -> int:
     """The status of a reply that shows this error."""
     if isinstance(error, StorageError):
         return BusyError.status
-    return error.status if isinstance(error, RefusedError) else RefusedError.status
+    return error.status if isinstance(error, RequestError) else RequestError.status

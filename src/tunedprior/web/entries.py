@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from math import isnan
 
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.cells import as_label
-from tunedprior.problem.goals import goal_in_words
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.cells import parse_label
+from tunedprior.problem.goals import format_goal
 from tunedprior.problem.objective import Objective
 from tunedprior.problem.parameters import Categorical, Numeric, Parameter
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Trial, as_given, same_setting
-from tunedprior.web.complaints import MistypedError
-from tunedprior.web.typed_numbers import short, typed_count, typed_number
+from tunedprior.problem.trials import Trial, is_same_setting, recognise_setting
+from tunedprior.web.complaints import InvalidFormError
+from tunedprior.web.typed_numbers import format_short, parse_count, parse_number
 
 #: What a form's buttons mean.
 WORKED, FAILED = "worked", "failed"
@@ -69,12 +69,12 @@ class Entry:
     note: str = ""
     who: str = ""
 
-    def is_told_by(self, trial: Trial, aims: Aims) -> bool:
+    def is_told_by(self, trial: Trial, aims: Goals) -> bool:
         """Whether a trial says the same already."""
-        told = {one.target: one.value_of(trial) for one in aims.responses}
+        told = {one.name: one.get_value(trial) for one in aims.responses}
         told = {name: value for name, value in told.items() if not isnan(value)}
         same = told == dict(self.values) and trial.failed == self.failed and trial.note == self.note
-        return same and same_setting(trial.setting, self.setting)
+        return same and is_same_setting(trial.setting, self.setting)
 
 
 @dataclass(frozen=True)
@@ -87,37 +87,51 @@ class ResultForm:
     """
 
     space: Space
-    aims: Aims
+    aims: Goals
 
-    def parameters(
+    def build_parameter_fields(
         self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Fields for what was run, with a setting in them, or with what was typed."""
         found = []
         for position, one in enumerate(self.space.parameters):
             name = f"p{position}"
-            text = "" if setting is None else _text_of(one, setting[one.name])
+            text = "" if setting is None else _format_parameter(one, setting[one.name])
             found.append(
-                Field(name, one.name, hint_of(one), _content(name, text, typed), _choices_of(one), _wrong(name, wrong))
+                Field(
+                    name,
+                    one.name,
+                    format_hint(one),
+                    _get_content(name, text, typed),
+                    _list_choices(one),
+                    _get_error(name, wrong),
+                )
             )
         return found
 
-    def responses(
+    def build_response_fields(
         self, trial: Trial | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Fields for what was measured, with a trial's values in them, or with what was typed."""
         found = []
         for position, one in enumerate(self.aims.responses):
             name = f"r{position}"
-            text = "" if trial is None else response_text(one, one.value_of(trial))
+            text = "" if trial is None else format_exact_response(one, one.get_value(trial))
             choices = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL)) if one.labels else ()
             found.append(
-                Field(name, one.target, self._wanted_of(one), _content(name, text, typed), choices, _wrong(name, wrong))
+                Field(
+                    name,
+                    one.name,
+                    self._describe_goal(one),
+                    _get_content(name, text, typed),
+                    choices,
+                    _get_error(name, wrong),
+                )
             )
         return found
 
-    def entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
-        """What was typed; a `MistypedError` names every field that cannot be understood.
+    def parse_entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
+        """What was typed; a `InvalidFormError` names every field that cannot be understood.
 
         Args:
             typed: The form's fields.
@@ -129,7 +143,7 @@ class ResultForm:
         for position, parameter in enumerate(self.space.parameters):
             text = typed.get(f"p{position}", "").strip()
             try:
-                setting[parameter.name] = _typed_setting(parameter, text, shown)
+                setting[parameter.name] = _parse_parameter(parameter, text, shown)
             except InputError as error:
                 wrong[f"p{position}"] = str(error)
         values: dict[str, float] = {}
@@ -137,8 +151,8 @@ class ResultForm:
             text = typed.get(f"r{position}", "").strip()
             try:
                 if text:
-                    values[response.target] = as_label(text) if response.labels else typed_number(text)
-                    response.refuse(values[response.target])
+                    values[response.name] = parse_label(text) if response.labels else parse_number(text)
+                    response.refuse_impossible_value(values[response.name])
             except InputError as error:
                 wrong[f"r{position}"] = str(error)
         failed = typed.get("outcome", WORKED) == FAILED
@@ -150,71 +164,71 @@ class ResultForm:
             if len(typed.get(name, "")) > most:
                 wrong[name] = f"This has {len(typed[name])} letters, and there is room for {most}."
         if wrong:
-            raise MistypedError(wrong)
-        note, who = (one_line(typed.get(name, "")) for name in ("note", "who"))
-        return Entry(as_given(setting, self.space), values, failed, note, who)
+            raise InvalidFormError(wrong)
+        note, who = (clean_line(typed.get(name, "")) for name in ("note", "who"))
+        return Entry(recognise_setting(setting, self.space), values, failed, note, who)
 
-    def _wanted_of(self, response: Objective) -> str:
+    def _describe_goal(self, response: Objective) -> str:
         """What is wanted of one of several responses; of a single one, the head of the page says it."""
         if len(self.aims.responses) == 1 and not self.aims.requirements:
             return ""
-        required = [str(one) for one in self.aims.requirements if one.response == response.target]
-        wanted = [goal_in_words(response.direction, "it")] if response in self.aims.objectives else []
+        required = [str(one) for one in self.aims.requirements if one.response == response.name]
+        wanted = [format_goal(response.direction, "it")] if response in self.aims.objectives else []
         return "; ".join((*wanted, *(f"required: {one}" for one in required)))
 
 
-def hint_of(parameter: Parameter) -> str:
+def format_hint(parameter: Parameter) -> str:
     """What may be set, such as "20 to 90 in steps of 5"."""
     if isinstance(parameter, Categorical):
         return ""
     if parameter.levels is not None:
-        return ", ".join(map(short, parameter.levels))
-    step = f" in steps of {short(parameter.step)}" if parameter.step is not None else ""
+        return ", ".join(map(format_short, parameter.levels))
+    step = f" in steps of {format_short(parameter.step)}" if parameter.step is not None else ""
     digits = f", to {parameter.digits} significant digits" if parameter.digits is not None else ""
-    return f"{short(parameter.low)} to {short(parameter.high)}{step}{digits}"
+    return f"{format_short(parameter.low)} to {format_short(parameter.high)}{step}{digits}"
 
 
-def response_text(response: Objective, value: float) -> str:
+def format_exact_response(response: Objective, value: float) -> str:
     """A response as it is typed; nothing if it was not measured."""
     if isnan(value):
         return ""
     return (_PASS if value > 0 else _FAIL) if response.labels else f"{value:.15g}"
 
 
-def _text_of(parameter: Parameter, value: object) -> str:
+def _format_parameter(parameter: Parameter, value: object) -> str:
     if isinstance(parameter, Numeric):
-        return short(value)
-    position = next((k for k, one in enumerate(parameter.choices) if same_setting({"": one}, {"": value})), None)
+        return format_short(value)
+    position = next((k for k, one in enumerate(parameter.choices) if is_same_setting({"": one}, {"": value})), None)
     return "" if position is None else str(position)
 
 
-def _choices_of(parameter: Parameter) -> tuple[Choice, ...]:
+def _list_choices(parameter: Parameter) -> tuple[Choice, ...]:
     if isinstance(parameter, Numeric):
         return ()
-    return tuple(Choice(str(position), short(one)) for position, one in enumerate(parameter.choices))
+    return tuple(Choice(str(position), format_short(one)) for position, one in enumerate(parameter.choices))
 
 
-def one_line(text: str) -> str:
+def clean_line(text: str) -> str:
     """Without what has no place in a line, and in some databases none at all."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
-def _content(name: str, text: str, typed: Mapping[str, str] | None) -> str:
+def _get_content(name: str, text: str, typed: Mapping[str, str] | None) -> str:
     return text if typed is None else typed.get(name, text)
 
 
-def _wrong(name: str, wrong: Mapping[str, str] | None) -> str:
+def _get_error(name: str, wrong: Mapping[str, str] | None) -> str:
     return "" if wrong is None else wrong.get(name, "")
 
 
-def _typed_setting(parameter: Parameter, text: str, shown: Setting | None) -> object:
-    if shown is not None and text == _text_of(parameter, shown[parameter.name]):
+def _parse_parameter(parameter: Parameter, text: str, shown: Setting | None) -> object:
+    if shown is not None and text == _format_parameter(parameter, shown[parameter.name]):
         return shown[parameter.name]
     if isinstance(parameter, Categorical):
-        position = typed_count(text, len(parameter.choices) - 1)
+        position = parse_count(text, len(parameter.choices) - 1)
         if position is not None:
             return parameter.choices[position]
         raise InputError("Choose one of the values.")
     if not text:
         raise InputError("Say what it was set to.")
-    return typed_number(text)
+    return parse_number(text)

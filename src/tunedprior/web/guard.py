@@ -12,7 +12,7 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tunedprior.web.typed_numbers import typed_count
+from tunedprior.web.typed_numbers import parse_count
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -65,7 +65,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True)
-class Door:
+class AccessPolicy:
     """Where the page is, and who may enter.
 
     Attributes:
@@ -81,10 +81,10 @@ class Door:
     names: frozenset[str] = field(default_factory=frozenset)
     secret: bytes = b""
 
-    def admits(self, host_header: str) -> bool:
+    def is_host_allowed(self, host_header: str) -> bool:
         """Whether a request may call the page by this name: others are pages that had a name of theirs point here."""
-        name = _host_in(host_header)
-        address = _address_in(name)
+        name = _parse_host(host_header)
+        address = _parse_address(name)
         if address is not None:
             return address.is_loopback or not is_loopback(self.host)
         return name == "localhost" or (not is_loopback(self.host) and name in {self.host.lower(), *self.names})
@@ -98,11 +98,11 @@ class Door:
 
 def is_loopback(host: str) -> bool:
     """Whether only this computer can reach this address."""
-    address = _address_in(host.strip("[]").lower())
+    address = _parse_address(host.strip("[]").lower())
     return host.lower() == "localhost" if address is None else address.is_loopback
 
 
-def own_names() -> frozenset[str]:
+def list_own_hostnames() -> frozenset[str]:
     """What this computer is called."""
     name = socket.gethostname().lower()
     return frozenset({name, f"{name}.local", socket.getfqdn().lower()}) - {""}
@@ -117,7 +117,7 @@ class Guard:
         refusal: Draws the page for a status and a message, and with which field for the token.
     """
 
-    def __init__(self, application: Application, door: Door, refusal: Callable[[int, str, str], str]) -> None:
+    def __init__(self, application: Application, door: AccessPolicy, refusal: Callable[[int, str, str], str]) -> None:
         self._application, self._door, self._refusal = application, door, refusal
         self._guessed = 0
 
@@ -126,26 +126,26 @@ class Guard:
         if scope["type"] != "http":
             return await self._application(scope, receive, send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        kept = _cookies_in(headers)
+        kept = _parse_cookies(headers)
         pass_name = f"tunedprior-pass-{scope['server'][1] if scope.get('server') else 0}"
         key = kept.get(FORM_COOKIE, "")
         new_key = len(key) < 16
         key = token_urlsafe(24) if new_key else key
         scope[FORM_KEY], scope[KEY_CAME_BACK] = key, not new_key
         fresh = {FORM_COOKIE: (key, "Lax")} if new_key else {}
-        sending = _Sending(send, fresh)
-        wrong = self._wrong(scope, headers)
+        sending = _ReplySender(send, fresh)
+        wrong = self._find_refusal(scope, headers)
         if wrong is not None:
-            return await sending.page(wrong[0], self._refusal(*wrong, NO_FIELD))
+            return await sending.send_page(wrong[0], self._refusal(*wrong, NO_FIELD))
         if self._door.token is not None and not scope["path"].startswith(_FOR_ALL):
             query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             if "token" in query:
-                return await self._with_token(scope, query, pass_name, sending)
+                return await self._check_token(scope, query, pass_name, sending)
             if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._door.pass_cookie.encode()):
-                return await sending.page(401, self._without_token(scope["method"] == "POST"))
+                return await sending.send_page(401, self._render_token_page(scope["method"] == "POST"))
         return await self._application(scope, receive, sending)
 
-    def _without_token(self, has_form: bool) -> str:
+    def _render_token_page(self, has_form: bool) -> str:
         """The page for a browser that has shown no token; what is in a form is not lost by that."""
         said = "This page takes a token: the one that was printed when it was started."
         if not has_form:
@@ -156,10 +156,10 @@ class Guard:
         )
         return self._refusal(401, said, FIELD_FOR_TAB)
 
-    def _wrong(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    def _find_refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Why a request is not for us, whoever sends it."""
         host = headers.get("host", "")
-        if not self._door.admits(host):
+        if not self._door.is_host_allowed(host):
             return 421, "This page is not known by that name. Open it by the address that was printed."
         if len(scope["path"]) > _LONGEST_ADDRESS:
             return 414, "No page of ours has an address as long as that. Open it by the links on the page."
@@ -168,34 +168,36 @@ class Guard:
         if scope["method"] != "POST":
             return 405, "This page is for reading, and for sending its own forms."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-        if site not in ("same-origin", "none") or (origin is not None and _host_of(origin) != host.lower()):
+        if site not in ("same-origin", "none") or (origin is not None and _parse_origin_host(origin) != host.lower()):
             return 403, "Another page sent this form, and only this page's own forms are taken. Nothing was changed."
         length = headers.get("content-length", "")
-        if typed_count(length, _LONGEST_FORM) is None:
+        if parse_count(length, _LONGEST_FORM) is None:
             return 413, f"A form has {_LONGEST_FORM:,} bytes at most. Shorten the note. Nothing was recorded."
         return None
 
-    async def _with_token(self, scope: Scope, query: dict[str, str], pass_name: str, sending: "_Sending") -> None:
+    async def _check_token(self, scope: Scope, query: dict[str, str], pass_name: str, sending: "_ReplySender") -> None:
         """Take the token, and lead on to the same page without it: addresses are kept, and shown to others."""
         given = query.pop("token")
         if self._guessed >= _GUESSES:  # before it is compared: a right guess must not be faster than a wrong one
             sending.more["retry-after"] = f"{max(1, round(_PAUSE))}"
-            return await sending.page(429, self._refusal(429, "Too many wrong tokens. Try again in a moment.", FIELD))
+            return await sending.send_page(
+                429, self._refusal(429, "Too many wrong tokens. Try again in a moment.", FIELD)
+            )
         if not hmac.compare_digest(given.encode(), (self._door.token or "").encode()):
             self._guessed += 1
             try:
                 await asyncio.sleep(_PAUSE)
             finally:
                 self._guessed -= 1
-            return await sending.page(401, self._refusal(401, "That is not the token of this page.", FIELD))
+            return await sending.send_page(401, self._refusal(401, "That is not the token of this page.", FIELD))
         # A cookie for this site alone is not sent along when another site's link led here, nor by a redirection then.
         sending.fresh[pass_name] = (self._door.pass_cookie, "Strict")
         path = "/" + str(scope["path"]).lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
         sending.more["refresh"] = f"0; url={path}"
-        return await sending.page(200, self._refusal(200, "Thank you. The page opens in a moment.", NO_FIELD))
+        return await sending.send_page(200, self._refusal(200, "Thank you. The page opens in a moment.", NO_FIELD))
 
 
-class _Sending:
+class _ReplySender:
     """Adds what every reply has, and the cookies that are new."""
 
     def __init__(self, send: Send, fresh: dict[str, tuple[str, str]]) -> None:
@@ -208,11 +210,11 @@ class _Sending:
             added = {name: value for name, value in {**_HEADERS, **self.more}.items() if name not in own}
             lines = [(name.encode(), value.encode("latin-1", "replace")) for name, value in added.items()]
             for name, (value, site) in self.fresh.items():
-                lines.append((b"set-cookie", _cookie(name, value, site)))
+                lines.append((b"set-cookie", _format_cookie(name, value, site)))
             message["headers"] = [*message.get("headers", []), *lines]
         await self._send(message)
 
-    async def page(self, status: int, text: str) -> None:
+    async def send_page(self, status: int, text: str) -> None:
         """Send a whole page."""
         body = text.encode()
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
@@ -227,11 +229,11 @@ def _is_visit(headers: Mapping[str, str]) -> bool:
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
 
 
-def _cookie(name: str, value: str, site: str) -> bytes:
+def _format_cookie(name: str, value: str, site: str) -> bytes:
     return f"{name}={value}; Path=/; HttpOnly; SameSite={site}; Max-Age={_YEAR}".encode()
 
 
-def _cookies_in(headers: Mapping[str, str]) -> dict[str, str]:
+def _parse_cookies(headers: Mapping[str, str]) -> dict[str, str]:
     jar: cookies.SimpleCookie = cookies.SimpleCookie()
     try:
         jar.load(headers.get("cookie", ""))
@@ -240,7 +242,7 @@ def _cookies_in(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: one.value for name, one in jar.items()}
 
 
-def _host_of(origin: str) -> str:
+def _parse_origin_host(origin: str) -> str:
     """The name and port of an origin; "null", which is that of a page without one, has none."""
     try:
         return urlsplit(origin).netloc.lower() if origin.startswith(("http://", "https://")) else ""
@@ -248,7 +250,7 @@ def _host_of(origin: str) -> str:
         return ""
 
 
-def _host_in(header: str) -> str:
+def _parse_host(header: str) -> str:
     """The name in a Host header, without the port."""
     try:
         return (urlsplit(f"//{header}").hostname or "").lower()
@@ -256,7 +258,7 @@ def _host_in(header: str) -> str:
         return ""
 
 
-def _address_in(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(name)
     except ValueError:

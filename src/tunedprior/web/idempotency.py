@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from optuna.study import Study
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from tunedprior.studies.access import engine_of, id_of, set_study_attribute, study_attributes
+from tunedprior.studies.access import get_engine, get_storage_id, get_study_attributes, set_study_attribute
 
 #: Seconds after which nobody is at work on a result any more, and on suggestions: its server was ended.
 LEASE, LONG_LEASE = 20.0, 600.0
@@ -43,12 +43,12 @@ _FORMS = sa.Table(
 _CLAIM = sa.select(_FORMS.c.owner, _FORMS.c.trials, _FORMS.c.since, sa.func.now().label("now"))
 
 
-def new_form() -> str:
+def make_form_number() -> str:
     """A number for a form that nobody can guess."""
     return token_hex(_LETTERS // 2)
 
 
-def is_form(number: str) -> bool:
+def is_form_number(number: str) -> bool:
     """Whether it is the number of a form, and not something else of any length."""
     return len(number) == _LETTERS and all(letter in "0123456789abcdef" for letter in number)
 
@@ -69,7 +69,7 @@ class FormRegister(Protocol):
         """Keep which trials came of a form, in place of the claim."""
         ...
 
-    def outcome(self, form: str) -> tuple[int, ...] | None:
+    def get_outcome(self, form: str) -> tuple[int, ...] | None:
         """The trials that came of a form; None while nothing is known of it."""
         ...
 
@@ -78,13 +78,13 @@ class FormRegister(Protocol):
         ...
 
 
-def register_of(study: Study) -> FormRegister:
+def make_register(study: Study) -> FormRegister:
     """The register of a study: in its database, or in this process for storages that are none."""
-    engine = engine_of(study)
-    return ProcessRegister(study) if engine is None else TableRegister(engine, id_of(study))
+    engine = get_engine(study)
+    return ProcessRegister(study) if engine is None else TableRegister(engine, get_storage_id(study))
 
 
-class Turn:
+class FormClaim:
     """The right to act upon a form.
 
     Args:
@@ -109,9 +109,9 @@ class Turn:
 
 
 @contextmanager
-def turn_of(
+def acquire_claim(
     register: FormRegister, form: str, lease: float | None = None, patience: float | None = None
-) -> Iterator[Turn | None]:
+) -> Iterator[FormClaim | None]:
     """Our turn to act upon a form; None if it is settled, or if somebody else still acts upon it after our patience.
 
     Whatever is raised meanwhile, the claim is given back.
@@ -124,11 +124,11 @@ def turn_of(
     """
     lease = LEASE if lease is None else lease
     owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
-    while not (is_ours := _claim(register, form, owner, lease)):
-        if register.outcome(form) is not None or time.monotonic() > deadline:
+    while not (is_ours := _try_claim(register, form, owner, lease)):
+        if register.get_outcome(form) is not None or time.monotonic() > deadline:
             break
         time.sleep(_PAUSE)
-    turn = Turn(register, form, owner) if is_ours else None
+    turn = FormClaim(register, form, owner) if is_ours else None
     try:
         yield turn
     finally:
@@ -137,7 +137,7 @@ def turn_of(
                 turn.release()
 
 
-def _claim(register: FormRegister, form: str, owner: str, lease: float) -> bool:
+def _try_claim(register: FormRegister, form: str, owner: str, lease: float) -> bool:
     """Claim a form; where the storage fails meanwhile, no claim is left that nobody knows of."""
     try:
         return register.claim(form, owner, lease)
@@ -161,7 +161,7 @@ class TableRegister:
 
     def claim(self, form: str, owner: str, lease: float) -> bool:
         """Whether the form is this owner's from now on: the insert succeeds, or the claim that is there has lapsed."""
-        self._make()
+        self._make_table()
         try:
             with self._engine.begin() as connection:
                 connection.execute(_FORMS.insert().values(study_id=self._study, form=form, owner=owner))
@@ -171,49 +171,49 @@ class TableRegister:
 
     def _take_over(self, form: str, owner: str, lease: float) -> bool:
         with self._engine.begin() as connection:
-            there = connection.execute(_CLAIM.where(self._is(form), _FORMS.c.trials.is_(None))).one_or_none()
-            if there is None or _is_young(there, lease):
+            there = connection.execute(_CLAIM.where(self._match_form(form), _FORMS.c.trials.is_(None))).one_or_none()
+            if there is None or _is_claim_active(there, lease):
                 return False
-            lapsed = sa.and_(self._is(form), _FORMS.c.owner == there.owner, _FORMS.c.trials.is_(None))
+            lapsed = sa.and_(self._match_form(form), _FORMS.c.owner == there.owner, _FORMS.c.trials.is_(None))
             taken = connection.execute(_FORMS.update().where(lapsed).values(owner=owner, since=sa.func.now()))
             return taken.rowcount == 1
 
     def release(self, form: str, owner: str) -> None:
         """Remove an owner's claim."""
-        own = sa.and_(self._is(form), _FORMS.c.owner == owner, _FORMS.c.trials.is_(None))
+        own = sa.and_(self._match_form(form), _FORMS.c.owner == owner, _FORMS.c.trials.is_(None))
         with self._engine.begin() as connection:
             connection.execute(_FORMS.delete().where(own))
 
     def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
         """Write the trials into an owner's claim."""
-        own = sa.and_(self._is(form), _FORMS.c.owner == owner)
+        own = sa.and_(self._match_form(form), _FORMS.c.owner == owner)
         with self._engine.begin() as connection:
             connection.execute(_FORMS.update().where(own).values(trials=json.dumps(list(trials))))
 
-    def outcome(self, form: str) -> tuple[int, ...] | None:
+    def get_outcome(self, form: str) -> tuple[int, ...] | None:
         """The trials that came of a form."""
-        there = self._row(form)
+        there = self._read_claim(form)
         return None if there is None or there.trials is None else tuple(map(int, json.loads(there.trials)))
 
     def is_claimed(self, form: str, lease: float) -> bool:
         """Whether there is a claim without an outcome, and it has not lapsed."""
-        there = self._row(form)
-        return there is not None and there.trials is None and _is_young(there, lease)
+        there = self._read_claim(form)
+        return there is not None and there.trials is None and _is_claim_active(there, lease)
 
-    def _row(self, form: str) -> Any:
+    def _read_claim(self, form: str) -> Any:
         if not self._has_table():
             return None
         with self._engine.connect() as connection:
-            return connection.execute(_CLAIM.where(self._is(form))).one_or_none()
+            return connection.execute(_CLAIM.where(self._match_form(form))).one_or_none()
 
-    def _is(self, form: str) -> "sa.ColumnElement[bool]":
+    def _match_form(self, form: str) -> "sa.ColumnElement[bool]":
         return sa.and_(_FORMS.c.study_id == self._study, _FORMS.c.form == form)
 
     def _has_table(self) -> bool:
         self._is_there = self._is_there or sa.inspect(self._engine).has_table(_FORMS.name)
         return self._is_there
 
-    def _make(self) -> None:
+    def _make_table(self) -> None:
         """See that the table is there; another server may make it at the same moment."""
         if not self._has_table():
             try:
@@ -224,7 +224,7 @@ class TableRegister:
                     raise
 
 
-def _is_young(claim: Any, lease: float) -> bool:
+def _is_claim_active(claim: Any, lease: float) -> bool:
     return bool(claim.now - claim.since < timedelta(seconds=lease))
 
 
@@ -246,7 +246,7 @@ class ProcessRegister:
     def claim(self, form: str, owner: str, lease: float) -> bool:
         """Whether the form is this owner's from now on."""
         with _claims_lock:
-            if self.outcome(form) is not None:
+            if self.get_outcome(form) is not None:
                 return False
             there = _claims.get(form)
             if there is not None and time.monotonic() - there[1] < lease:
@@ -265,9 +265,9 @@ class ProcessRegister:
         set_study_attribute(self._study, _ATTRIBUTE + form, {"trials": list(trials)})
         self.release(form, owner)
 
-    def outcome(self, form: str) -> tuple[int, ...] | None:
+    def get_outcome(self, form: str) -> tuple[int, ...] | None:
         """The trials that came of a form."""
-        kept = study_attributes(self._study).get(_ATTRIBUTE + form)
+        kept = get_study_attributes(self._study).get(_ATTRIBUTE + form)
         found = kept.get("trials") if isinstance(kept, dict) else None
         return tuple(map(int, found)) if isinstance(found, list) else None
 

@@ -26,7 +26,7 @@ import typer
 import uvicorn
 
 from tunedprior.errors import InputError
-from tunedprior.web.guard import Application, Door, is_loopback, own_names
+from tunedprior.web.guard import AccessPolicy, Application, is_loopback, list_own_hostnames
 
 #: Where a token of one's own may be given, besides in a file.
 TOKEN_VARIABLE = "TUNEDPRIOR_TOKEN"
@@ -64,7 +64,7 @@ class Address:
         return f"http://{host}:{self.port}/" + (f"?token={quote(self.token, safe='')}" if self.token else "")
 
 
-def token_given(file: Path | None) -> str | None:
+def read_token(file: Path | None) -> str | None:
     """The token in a file that nobody else can read, or in the environment; None if there is neither."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE) or None
@@ -85,7 +85,7 @@ def _refuse_public(file: Path) -> None:
         raise InputError(f"Others may use {str(file)!r}, so it keeps no token. Make it yours alone: chmod 600 {file}")
 
 
-def door_of(host: str, token: str | None = None, about: str = "", needs_token: bool = True) -> Door:
+def make_access_policy(host: str, token: str | None = None, about: str = "", needs_token: bool = True) -> AccessPolicy:
     """Who may enter: those with the token, which is made if none is given.
 
     Args:
@@ -94,7 +94,7 @@ def door_of(host: str, token: str | None = None, about: str = "", needs_token: b
         about: The campaign; who has entered one may not therefore enter another.
         needs_token: Whether there is one at all; an address that others can reach always takes one.
     """
-    names = frozenset() if is_loopback(host) else own_names()
+    names = frozenset() if is_loopback(host) else list_own_hostnames()
     if not needs_token:
         if not is_loopback(host):
             raise InputError(
@@ -102,32 +102,32 @@ def door_of(host: str, token: str | None = None, about: str = "", needs_token: b
             )
         if token is not None:
             raise InputError("A token is given, and --no-token says that there is none. Leave one of them out.")
-        return Door(host, None, names)
+        return AccessPolicy(host, None, names)
     if token is None:
-        secret = hmac.new(_kept_secret(), about.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
-        return Door(host, token_urlsafe(24), names, secret)
+        secret = hmac.new(_load_cookie_secret(), about.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        return AccessPolicy(host, token_urlsafe(24), names, secret)
     if not _SHORTEST_TOKEN <= len(token) <= _LONGEST_TOKEN:
         raise InputError(
             f"A token must have {_SHORTEST_TOKEN} characters or more, so that nobody guesses it, and at most "
             f"{_LONGEST_TOKEN}; got {len(token)}. Leave it out, and one is made."
         )
-    return Door(host, token, names)
+    return AccessPolicy(host, token, names)
 
 
-def _own_folder() -> Path:
+def _make_app_folder() -> Path:
     """Where this user's programs keep what is theirs, made if it is not there."""
     folder = Path(typer.get_app_dir("tunedprior"))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
-def _kept_secret() -> bytes:
+def _load_cookie_secret() -> bytes:
     """What cookies are made with: the same whenever this user starts a page, if it can be kept.
 
     Whoever has entered stays in when the page is started anew, and what they are typing can be sent.
     """
     try:
-        file = _own_folder() / "cookie_secret"
+        file = _make_app_folder() / "cookie_secret"
         with suppress(FileExistsError):
             place = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(place, "wb") as made:
@@ -140,13 +140,13 @@ def _kept_secret() -> bytes:
 
 
 @contextmanager
-def leading_to(address: Address) -> Iterator[str]:
+def write_redirect_file(address: Address) -> Iterator[str]:
     """What to open in a browser: a file of this user's alone that leads on to the address, while the page is served."""
     if address.token is None:
         yield address.url
         return
     try:
-        place, name = tempfile.mkstemp(".html", "serving-", _own_folder())  # for its owner alone
+        place, name = tempfile.mkstemp(".html", "serving-", _make_app_folder())  # for its owner alone
     except OSError:
         place, name = tempfile.mkstemp(".html", "tunedprior-")
     file = Path(name)
@@ -158,7 +158,7 @@ def leading_to(address: Address) -> Iterator[str]:
         file.unlink(missing_ok=True)
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """A socket that listens there, or an `InputError` that says what to do; port 0 stands for any that is free."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -182,7 +182,7 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def run(application: Application, at: socket.socket, opened: Address | None, ready: Callable[[], None]) -> None:
+def run_server(application: Application, at: socket.socket, opened: Address | None, ready: Callable[[], None]) -> None:
     """Serve until Ctrl-C, or until the program is told to end.
 
     Args:
@@ -206,7 +206,7 @@ def run(application: Application, at: socket.socket, opened: Address | None, rea
     with ExitStack() as stack:
         stack.callback(at.close)
         if opened is not None and _has_screen():
-            timer = Timer(0.5, webbrowser.open, [stack.enter_context(leading_to(opened))])
+            timer = Timer(0.5, webbrowser.open, [stack.enter_context(write_redirect_file(opened))])
             timer.daemon = True
             timer.start()
         with suppress(KeyboardInterrupt):  # uvicorn passes it on when it is done

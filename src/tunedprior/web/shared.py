@@ -11,16 +11,16 @@ from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.campaign.journal import RECORD
-from tunedprior.campaign.odd_results import Spans, spans_of_old
+from tunedprior.campaign.odd_results import Spans, collect_old_spans
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.study_record import failure_in_words
+from tunedprior.campaign.study_record import describe_failure
 from tunedprior.errors import InputError, StorageError
-from tunedprior.problem.aims import Aims
-from tunedprior.problem.history_table import Columns
+from tunedprior.problem.aims import Goals
+from tunedprior.problem.history_table import HistoryColumns
 from tunedprior.problem.space import Space
-from tunedprior.problem.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, same_setting
+from tunedprior.problem.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, is_same_setting
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import NotThereError, OvertakenError
+from tunedprior.web.complaints import FormConflictError, NotFoundError
 from tunedprior.web.entries import Entry
 
 _IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAWN: "was taken back"}
@@ -39,12 +39,12 @@ class SharedCampaign:
             raise InputError("Only a campaign in a database can be served, such as campaign.db.")
         self.study: Study = self._keeper.study
         self.space: Space = self._keeper.space
-        self.aims: Aims = self._keeper.suggester.aims
-        self.old_spans: Spans = spans_of_old(self._keeper.suggester)
-        taken = {*Columns.of(self.space, self.aims).names, *(one.target for one in self.aims.responses)}
+        self.aims: Goals = self._keeper.suggester.goals
+        self.old_spans: Spans = collect_old_spans(self._keeper.suggester)
+        taken = {*HistoryColumns.from_space(self.space, self.aims).names, *(one.name for one in self.aims.responses)}
         #: The user's own columns that hold who told a result, and the form that a run came with.
-        self.who, self.form = _free("who", taken), _free("entry form", taken)
-        self._register = idempotency.register_of(self.study)
+        self.who, self.form = _find_free_name("who", taken), _find_free_name("entry form", taken)
+        self._register = idempotency.make_register(self.study)
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class SharedCampaign:
         with self._lock:
             return self._keeper.trials
 
-    def times(self) -> dict[int, datetime]:
+    def list_recording_times(self) -> dict[int, datetime]:
         """When each result was recorded, by the trial's number, as clocks here show it."""
         with self._lock:
             journal = self._keeper.journal
@@ -65,34 +65,34 @@ class SharedCampaign:
         times = [time.to_pydatetime().astimezone() for time in known["time"]]
         return dict(zip(known["trial"], times, strict=True))
 
-    def trial(self, number: int) -> Trial:
+    def get_trial(self, number: int) -> Trial:
         """The trial with this number, whatever became of it."""
-        return trial_in(self.trials, number)
+        return select_trial(self.trials, number)
 
     # -- what people do --------------------------------------------------------------------------------
 
-    def tell(self, number: int, entry: Entry, form: str = "") -> Trial:
+    def tell(self, number: int, entry: Entry, form_column: str = "") -> Trial:
         """Take the result of a suggestion, or a cancelled one; the same form or result once more changes nothing."""
-        with _failing_in_words(), self._lock:
-            now = self.trial(number)
-            if now.is_awaited and form and self._register.outcome(form) is not None:
-                return self._unchanged(now, entry)  # it was taken back since
+        with _convert_database_errors(), self._lock:
+            now = self.get_trial(number)
+            if now.is_awaited and form_column and self._register.get_outcome(form_column) is not None:
+                return self._check_unchanged(now, entry)  # it was taken back since
             if now.is_awaited:
                 try:
                     self._keeper.tell(
-                        *self._told(entry), failed=entry.failed, trial=number, note=entry.note, who=entry.who
+                        *self._convert_entry(entry), failed=entry.failed, trial=number, note=entry.note, who=entry.who
                     )
                 except InputError:
-                    now = self.trial(number)
+                    now = self.get_trial(number)
                     if now.is_awaited:
                         raise
                 else:
-                    if form:
-                        self._settle(form, number)
-                    return self.trial(number)
+                    if form_column:
+                        self._settle(form_column, number)
+                    return self.get_trial(number)
             if not now.set_aside and entry.is_told_by(now, self.aims):
                 return now
-            raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile. Nothing was changed.", now)
+            raise FormConflictError(f"Trial {number} {_describe_state(now)} meanwhile. Nothing was changed.", now)
 
     def tell_unasked(self, form: str, entry: Entry) -> Trial:
         """Take the result of a run that nobody asked for; the same form once more changes nothing.
@@ -100,21 +100,21 @@ class SharedCampaign:
         The form's number is kept with the result. So a form that is sent again finds its result whatever happened in
         between, also after a crash between writing and saying so.
         """
-        if not idempotency.is_form(form):
-            raise NotThereError("This form has no number of its own. Open it anew, and type it in there.")
-        with _failing_in_words():
-            return self._of_form_once(form, entry)
+        if not idempotency.is_form_number(form):
+            raise NotFoundError("This form has no number of its own. Open it anew, and type it in there.")
+        with _convert_database_errors():
+            return self._tell_form_once(form, entry)
 
-    def _of_form_once(self, form: str, entry: Entry) -> Trial:
-        known = self._of_form(form)
+    def _tell_form_once(self, form: str, entry: Entry) -> Trial:
+        known = self._find_form_trial(form)
         if known is not None:
-            return self._unchanged(known, entry)
-        with idempotency.turn_of(self._register, form) as turn:
-            known = self._of_form(form)  # whoever had the form before may have recorded it
+            return self._check_unchanged(known, entry)
+        with idempotency.acquire_claim(self._register, form) as turn:
+            known = self._find_form_trial(form)  # whoever had the form before may have recorded it
             if known is not None:
-                return self._unchanged(known, entry)
+                return self._check_unchanged(known, entry)
             if turn is None:
-                raise OvertakenError(
+                raise FormConflictError(
                     "This form was sent a moment ago, and what it says is not in the campaign yet. Nothing was changed "
                     "now. Send it again in half a minute: it counts once, and then the page says what is there."
                 )
@@ -125,33 +125,33 @@ class SharedCampaign:
             return found
 
     def _tell_form(self, form: str, entry: Entry) -> Trial:
-        setting, values = self._told(entry)
+        setting, values = self._convert_entry(entry)
         try:
             self._keeper.tell({**setting, self.form: form}, values, failed=entry.failed, note=entry.note, who=entry.who)
-            self._keep_the_first(form)
+            self._withdraw_twins(form)
         except Exception:  # it may have been written all the same
-            found = self._of_form(form)
+            found = self._find_form_trial(form)
             if found is None:
                 raise
             return found
-        found = self._of_form(form)
+        found = self._find_form_trial(form)
         assert found is not None  # it was told just now
         return found
 
-    def _unchanged(self, known: Trial, entry: Entry) -> Trial:
-        """The trial that came of a form before; an `OvertakenError` if it no longer says what the form says."""
+    def _check_unchanged(self, known: Trial, entry: Entry) -> Trial:
+        """The trial that came of a form before; an `FormConflictError` if it no longer says what the form says."""
         before = f"This form was recorded before, as trial {known.id}"
         if known.is_pending or known.set_aside:
-            raise OvertakenError(f"{before}, and taken back since. Nothing was changed.", known)
+            raise FormConflictError(f"{before}, and taken back since. Nothing was changed.", known)
         if not entry.is_told_by(known, self.aims):
-            raise OvertakenError(
+            raise FormConflictError(
                 f"{before}, which says something else than the form does now. Nothing was changed. Correct trial "
                 f"{known.id} if it is wrong, or open a new form for another run.",
                 known,
             )
         return known
 
-    def _keep_the_first(self, form: str) -> None:
+    def _withdraw_twins(self, form: str) -> None:
         """Withdraw all results of a form but the first: whoever was told later sees the earlier one by now.
 
         A claim does not keep another server off for ever: one that is held up for long counts as ended.
@@ -163,100 +163,102 @@ class SharedCampaign:
 
     def _settle(self, form: str, number: int) -> None:
         """Remember a form that was acted upon, as far as that can be written."""
-        with suppress(SQLAlchemyError), idempotency.turn_of(self._register, form, patience=0.0) as turn:
+        with suppress(SQLAlchemyError), idempotency.acquire_claim(self._register, form, patience=0.0) as turn:
             if turn is not None:
                 turn.settle([number])
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
         """Correct a result, if it still is what the form showed; the same correction once more changes nothing."""
         with self._lock:
-            now = self.trial(number)
+            now = self.get_trial(number)
             if now.is_pending or now.set_aside:
-                raise OvertakenError(f"Trial {number} {_state_of(now)}, so there is nothing to correct.", now)
+                raise FormConflictError(f"Trial {number} {_describe_state(now)}, so there is nothing to correct.", now)
             if entry.is_told_by(now, self.aims):
                 return now
-            if version != version_of(now):
-                raise OvertakenError(f"Trial {number} was corrected by somebody else meanwhile.", now)
+            if version != compute_version(now):
+                raise FormConflictError(f"Trial {number} was corrected by somebody else meanwhile.", now)
             changes: dict[str, Any] = {"note": entry.note, "failed": entry.failed}
             if not entry.failed:
-                blank = {one.target: None for one in self.aims.responses if one.target not in entry.values}
+                blank = {one.name: None for one in self.aims.responses if one.name not in entry.values}
                 changes["value"] = {**entry.values, **blank}
-            if not same_setting(entry.setting, now.setting):
+            if not is_same_setting(entry.setting, now.setting):
                 changes["setting"] = entry.setting
             self._keeper.amend(number, **changes, who=entry.who)
-            return self.trial(number)
+            return self.get_trial(number)
 
     def cancel(self, number: int, who: str = "") -> Trial:
         """Set aside a suggestion that will not be run; once more changes nothing."""
         with self._lock:
-            if self.trial(number).is_pending:
+            if self.get_trial(number).is_pending:
                 with suppress(InputError):  # somebody else was faster, as the next line finds out
                     self._keeper.cancel(number, who=who)
-            now = self.trial(number)
+            now = self.get_trial(number)
             if not now.set_aside:
-                raise OvertakenError(f"Trial {number} {_state_of(now)} meanwhile, so it was run after all.", now)
+                raise FormConflictError(
+                    f"Trial {number} {_describe_state(now)} meanwhile, so it was run after all.", now
+                )
             return now
 
     def undo(self, number: int, who: str = "") -> Trial:
         """Take back the result that was told last, if it still is this one; the trial that is to be looked at now."""
         with self._lock:
             history = self.trials
-            now = trial_in(history, number)
+            now = select_trial(history, number)
             if now.is_pending or now.set_aside == WITHDRAWN:
                 return now
             if not history.told or history.told[-1].id != number:
                 last = history.told[-1] if history.told else None
-                raise OvertakenError(
+                raise FormConflictError(
                     f"Trial {number} is no longer what was told last. Take it back on its own page, if it is wrong.",
                     last,
                 )
             self._keeper.undo(number, who=who)
-            return self.trial(number)
+            return self.get_trial(number)
 
     def withdraw(self, number: int, who: str = "") -> Trial:
         """Take back any result; once more changes nothing."""
         with self._lock:
-            now = self.trial(number)
+            now = self.get_trial(number)
             if now.is_pending:
-                raise OvertakenError(f"Nothing was told of trial {number} yet.", now)
+                raise FormConflictError(f"Nothing was told of trial {number} yet.", now)
             if not now.set_aside:
                 self._keeper.withdraw(number, f"{now.note}; taken back" if now.note else "taken back", who=who)
-            return self.trial(number)
+            return self.get_trial(number)
 
     # -- how it is done --------------------------------------------------------------------------------
 
-    def _told(self, entry: Entry) -> tuple[dict[str, Any], dict[str, float] | None]:
-        who = {self.who: entry.who} if entry.who else {}
-        return {**entry.setting, **who}, None if entry.failed else dict(entry.values)
+    def _convert_entry(self, entry: Entry) -> tuple[dict[str, Any], dict[str, float] | None]:
+        who_column = {self.who: entry.who} if entry.who else {}
+        return {**entry.setting, **who_column}, None if entry.failed else dict(entry.values)
 
-    def _of_form(self, form: str) -> Trial | None:
+    def _find_form_trial(self, form: str) -> Trial | None:
         """The trial that came of a form: that which has its number, or which the register names."""
         history = self.trials
         found = next((one for one in history.trials if one.extra.get(self.form) == form), None)
         if found is None:
-            named = self._register.outcome(form) or ()
+            named = self._register.get_outcome(form) or ()
             found = next((one for one in history.trials if one.id in named), None)
         return found
 
 
 @contextmanager
-def _failing_in_words() -> Iterator[None]:
+def _convert_database_errors() -> Iterator[None]:
     """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
     try:
         yield
     except SQLAlchemyError as error:
-        raise StorageError(f"{failure_in_words(error)} Send the form again: it counts once.") from error
+        raise StorageError(f"{describe_failure(error)} Send the form again: it counts once.") from error
 
 
-def trial_in(history: History, number: int) -> Trial:
-    """The trial with this number, or a `NotThereError`."""
+def select_trial(history: History, number: int) -> Trial:
+    """The trial with this number, or a `NotFoundError`."""
     found = next((one for one in history.trials if one.id == number), None)
     if found is None:
-        raise NotThereError(f"There is no trial {number} in this campaign.")
+        raise NotFoundError(f"There is no trial {number} in this campaign.")
     return found
 
 
-def version_of(what: Trial | History) -> str:
+def compute_version(what: Trial | History) -> str:
     """Changes whenever the trial does, or any trial of the history."""
     trials = what.trials if isinstance(what, History) else (what,)
     text = repr(
@@ -268,11 +270,11 @@ def version_of(what: Trial | History) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _state_of(trial: Trial) -> str:
+def _describe_state(trial: Trial) -> str:
     return _IN_WORDS.get(trial.state, f"is {trial.state}")
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _find_free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     taken.add(name)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tunedprior.audit import rehearsals
-from tunedprior.cli.output import Code
+from tunedprior.cli.output import ExitCode
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +41,10 @@ def test_a_sound_file(shell) -> None:
 
 def test_a_faulty_file_has_an_exit_code_of_its_own(shell, old) -> None:
     old.assign(heat=old["heat"] + 273.15).to_csv("old.csv", index=False)
-    said = shell("audit", "old.csv", "--space", "space.yaml", "--quick", code=Code.NOTICED)
+    said = shell("audit", "old.csv", "--space", "space.yaml", "--quick", code=ExitCode.NOTICED)
     assert "other units" in said
     assert "°C" in said
-    found = shell.json("audit", "old.csv", "--space", "space.yaml", "--quick", code=Code.NOTICED)
+    found = shell.json("audit", "old.csv", "--space", "space.yaml", "--quick", code=ExitCode.NOTICED)
     assert [(one["kind"], one["columns"]) for one in found["faults"]] == [("other units", ["heat"])]
     assert found["used"] == 0
     assert found["next_step"].startswith("Convert the column 'heat'")
@@ -62,7 +62,7 @@ def test_json(shell) -> None:
 
 def test_another_response(shell, old) -> None:
     assert "purity is missing" in shell(
-        "audit", "old.csv", "--space", "space.yaml", "--target", "purity", code=Code.REFUSED
+        "audit", "old.csv", "--space", "space.yaml", "--target", "purity", code=ExitCode.REFUSED
     )
     renamed = old.rename(columns={"yield": "purity [bold]"})
     renamed.to_csv("old.csv", index=False)
@@ -74,13 +74,13 @@ def test_another_response(shell, old) -> None:
 def test_several_goals(shell) -> None:
     text = (shell.folder / "space.yaml").read_text() + "  cost: minimize\n"
     (shell.folder / "space.yaml").write_text(text)
-    assert "--target" in shell("audit", "old.csv", "--space", "space.yaml", code=Code.REFUSED)
+    assert "--target" in shell("audit", "old.csv", "--space", "space.yaml", code=ExitCode.REFUSED)
     assert shell.json("audit", "old.csv", "--space", "space.yaml", "--target", "yield", "--quick")["notes"] == []
 
 
 def test_a_file_that_is_not_there(shell) -> None:
-    assert "nothing.csv" in shell("audit", "nothing.csv", "--space", "space.yaml", code=Code.REFUSED)
-    assert "tunedprior space" in shell("audit", "old.csv", "--space", "nothing.yaml", code=Code.REFUSED)
+    assert "nothing.csv" in shell("audit", "nothing.csv", "--space", "space.yaml", code=ExitCode.REFUSED)
+    assert "tunedprior space" in shell("audit", "old.csv", "--space", "nothing.yaml", code=ExitCode.REFUSED)
 
 
 @pytest.mark.usefixtures("old")
@@ -99,14 +99,14 @@ def test_a_slipped_decimal_is_named_and_blamed(shell, old) -> None:
     old.loc[7, "flow"] *= 100
     slipped = float(old.loc[7, "flow"])
     old.to_csv("old.csv", index=False)
-    said = " ".join(shell("space", "old.csv", "-o", "drafted.yaml", code=Code.NOTICED).split())
+    said = " ".join(shell("space", "old.csv", "-o", "drafted.yaml", code=ExitCode.NOTICED).split())
     assert f"Look this up: 'flow' is {slipped:g} in line 9, far from all others" in said
-    assert shell.json("space", "old.csv", code=Code.NOTICED)["doubtful"][0]["rows"] == ["line 9"]
+    assert shell.json("space", "old.csv", code=ExitCode.NOTICED)["doubtful"][0]["rows"] == ["line 9"]
     text = (shell.folder / "drafted.yaml").read_text()
     wide = re.sub("flow: .*", f"flow: 0 to {slipped:g}", text.replace("flow' is", ""))  # as it was drafted once
     for content in (text, wide):
         (shell.folder / "drafted.yaml").write_text(content)
-        (fault,) = shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick", code=Code.NOTICED)["faults"]
+        (fault,) = shell.json("audit", "old.csv", "--space", "drafted.yaml", "--quick", code=ExitCode.NOTICED)["faults"]
         assert (fault["kind"], fault["columns"], fault["rows"]) == ("far off", ["flow"], ["line 9"])
         assert "perhaps 100 times too large" in fault["text"]
 
@@ -114,7 +114,7 @@ def test_a_slipped_decimal_is_named_and_blamed(shell, old) -> None:
 @pytest.mark.usefixtures("old")
 def test_a_draft_replaces_nothing(shell) -> None:
     before = (shell.folder / "space.yaml").read_text()
-    assert "--force" in shell("space", "old.csv", "-o", "space.yaml", code=Code.REFUSED)
+    assert "--force" in shell("space", "old.csv", "-o", "space.yaml", code=ExitCode.REFUSED)
     assert (shell.folder / "space.yaml").read_text() == before
     found = shell.json("space", "old.csv", "-o", "space.yaml", "--force")
     assert found["parameters"] == ["heat", "flow", "gas"]
@@ -131,9 +131,9 @@ def test_long_lines_of_a_draft_are_not_broken(shell) -> None:
 def test_a_file_with_a_header_alone(shell) -> None:
     header = (shell.folder / "old.csv").read_text().splitlines()[0]
     (shell.folder / "empty.csv").write_text(header + "\n")
-    said = shell("audit", "empty.csv", "--space", "space.yaml", code=Code.NOTICED)
+    said = shell("audit", "empty.csv", "--space", "space.yaml", code=ExitCode.NOTICED)
     assert "no rows" in said
     assert "no such column" not in said
     assert "pass and fail" not in said
-    found = shell.json("audit", "empty.csv", "--space", "space.yaml", code=Code.NOTICED)
+    found = shell.json("audit", "empty.csv", "--space", "space.yaml", code=ExitCode.NOTICED)
     assert [one["kind"] for one in found["faults"]] == ["no rows"]

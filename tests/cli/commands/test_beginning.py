@@ -8,8 +8,8 @@ import pytest
 
 from tunedprior.algorithm1.pretraining import pretrain
 from tunedprior.audit import first_look
-from tunedprior.cli.output import Code
-from tunedprior.desk.places import reached
+from tunedprior.cli.output import ExitCode
+from tunedprior.desk.places import open_campaign
 
 
 def old_rows(count: int = 40) -> pd.DataFrame:
@@ -22,7 +22,7 @@ def old_rows(count: int = 40) -> pd.DataFrame:
 def test_faults_in_old_data_are_pointed_out_and_the_campaign_is_begun(shell) -> None:
     old = old_rows()
     pd.concat([old, old.head(12)]).to_csv("twice.csv", index=False)
-    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "twice.csv", code=Code.NOTICED).split())
+    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "twice.csv", code=ExitCode.NOTICED).split())
     assert "twice seems to have faults, and is learnt from as it is: copied rows." in said
     assert "tunedprior audit twice.csv --space space.yaml, then begin again in another file" in said
     assert shell.json("status", "a.db")["results"] == 0
@@ -37,7 +37,7 @@ def test_faults_in_old_data_are_pointed_out_and_the_campaign_is_begun(shell) -> 
         "--old",
         "twice.csv",
         "--anyway",
-        code=Code.NOTICED,
+        code=ExitCode.NOTICED,
     )
     assert [one["faults"] for one in begun["old_data"]] == [["swapped columns in heat, flow"], ["copied rows"]]
 
@@ -70,7 +70,7 @@ def test_limits_of_a_response_are_kept(shell) -> None:
     assert "Limits are written" in shell("new", "a.db", *words, "--limits", "0..100", code=2)
     assert "are written 0 to 100" in shell("new", "a.db", *words, "--limits", "yield=high", code=2)
     shell.json("new", "a.db", *words, "--limits", "yield=0..100")
-    assert reached("a.db", None).suggester.objective.limits == (0.0, 100.0)
+    assert open_campaign("a.db", None).suggester.objective.limits == (0.0, 100.0)
 
 
 def test_commands_that_people_are_told_to_type_can_be_typed(shell) -> None:
@@ -86,9 +86,9 @@ def test_commands_that_people_are_told_to_type_can_be_typed(shell) -> None:
         told = shell("new", place, *shlex.split(begin)[3:], *name)
         assert f"Next: tunedprior suggest {shlex.join([place, *name])}\n" in told
         assert f"tunedprior suggest {shlex.join([place, *name])}\n" in shell("explain", place, *name)
-        assert f"tunedprior status {shlex.join([place, *name])}\n" in shell("best", place, *name, code=Code.REFUSED)
+        assert f"tunedprior status {shlex.join([place, *name])}\n" in shell("best", place, *name, code=ExitCode.REFUSED)
     shell("new", "campaign.db", "--space", "my space.yaml", "--name", "second")
-    assert "--name; there are 'campaign', 'second'" in shell("status", "campaign.db", code=Code.REFUSED)
+    assert "--name; there are 'campaign', 'second'" in shell("status", "campaign.db", code=ExitCode.REFUSED)
 
 
 def test_a_saved_prior_is_old_data_without_faults(shell) -> None:
@@ -103,15 +103,15 @@ def test_a_look_at_old_data_that_is_stopped_begins_nothing(shell, monkeypatch: p
         raise KeyboardInterrupt
 
     old_rows().to_csv("old.csv", index=False)
-    monkeypatch.setattr(first_look, "inspected", stopped)
-    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=Code.STOPPED)
+    monkeypatch.setattr(first_look, "inspect_old_data", stopped)
+    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=ExitCode.STOPPED)
     assert not (shell.folder / "a.db").exists()
 
 
 def test_old_data_of_which_nothing_can_be_used_is_refused_before_anything_is_made(shell) -> None:
     rows = "".join(f"{20_000_000 + i},0.5,air,{i}\n" for i in range(12))
     (shell.folder / "old.csv").write_text("heat,flow,gas,yield\n" + rows)
-    said = shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=Code.REFUSED)
+    said = shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=ExitCode.REFUSED)
     assert "Nothing can be learnt from 'old.csv'" in " ".join(said.split())
     assert not (shell.folder / "a.db").exists()
-    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway", code=Code.NOTICED)
+    shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway", code=ExitCode.NOTICED)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.cli.output import Code
+from tunedprior.cli.output import ExitCode
 
 OLD = "heat;flow;gas;yield\n" + "".join(f"{20 + 5 * i};0,{i}5;{'air' if i % 2 else 'argon'};{i},5\n" for i in range(10))
 
@@ -53,13 +53,13 @@ def test_the_sheet_of_a_sister_campaign(shell, ending) -> None:
         sheet = read(f"{name}.{ending}").assign(**{"yield": [1.5, 2.5]})
         write(sheet, f"{name}.{ending}", index=False)
     assert read(f"a.{ending}")[["heat", "flow"]].equals(read(f"b.{ending}")[["heat", "flow"]])  # but whose are they?
-    said = " ".join(shell("record", "a.db", f"b.{ending}", code=Code.REFUSED).split())
+    said = " ".join(shell("record", "a.db", f"b.{ending}", code=ExitCode.REFUSED).split())
     assert "is the sheet of another campaign" in said
     assert "amend" not in said
     assert shell.json("status", "a.db")["results"] == 0
     shell("record", "a.db", f"a.{ending}")
     assert "is the sheet of another campaign" in " ".join(
-        shell("record", "a.db", f"b.{ending}", code=Code.REFUSED).split()
+        shell("record", "a.db", f"b.{ending}", code=ExitCode.REFUSED).split()
     )
     shutil.copy("b.db", "copy.db")
     assert len(shell.json("record", "copy.db", f"b.{ending}")["recorded"]) == 2
@@ -74,7 +74,10 @@ def test_one_run_typed(campaign) -> None:
     campaign("record", "a.db", "heat=25", "flow=0.5", "gas=air", "yield=2")
     campaign("record", "a.db", "heat=30", "flow=0.5", "gas=air", "--failed")
     history = Optimizer.load("sqlite:///a.db").trials
-    assert [(one.value, one.note, one.asked) for one in history.told[:2]] == [(0.5, "warm [day]", True), (2, "", False)]
+    assert [(one.value, one.note, one.is_suggestion) for one in history.told[:2]] == [
+        (0.5, "warm [day]", True),
+        (2, "", False),
+    ]
     assert history.told[2].failed
     campaign("amend", "a.db", "2", "yield=2.5", "heat=30")
     campaign("amend", "a.db", "1", "--failed")
@@ -156,13 +159,13 @@ def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_mistakes_are_refused_in_words_and_change_nothing(shell, one_open, words, expected: str) -> None:
     shutil.copy(one_open, "a.db")
     before = Path("a.db").read_bytes()
-    assert expected in shell.json(*words, code=Code.REFUSED)["error"]["message"]
+    assert expected in shell.json(*words, code=ExitCode.REFUSED)["error"]["message"]
     assert Path("a.db").read_bytes() == before
     assert not Path("b.db").exists()
 
 
 def test_people_are_told_of_mistakes_on_stderr(campaign) -> None:
-    said = campaign("record", "a.db", "[heat]=3", "yield=1,234", code=Code.REFUSED)
+    said = campaign("record", "a.db", "[heat]=3", "yield=1,234", code=ExitCode.REFUSED)
     assert said.startswith("Error: ")
     assert "got '[heat]=3'" in " ".join(said.split())
 
@@ -174,7 +177,7 @@ def test_the_sheet_of_another_campaign_is_refused_without_an_id_too(campaign) ->
     sheet = pd.read_csv("theirs.csv").drop(columns="campaign")
     sheet["yield"] = [1.0, 2.0, 3.0, 4.0]
     sheet.to_csv("theirs.csv", index=False)
-    said = campaign.json("record", "a.db", "theirs.csv", code=Code.REFUSED)["error"]["message"]
+    said = campaign.json("record", "a.db", "theirs.csv", code=ExitCode.REFUSED)["error"]["message"]
     assert "line 2: has heat=" in said
     assert "trial 1 was suggested with heat=" in said
     assert campaign.json("status", "a.db")["results"] == 0
@@ -197,14 +200,14 @@ def test_the_sheet_of_another_campaign_is_refused_without_an_id_too(campaign) ->
 @pytest.mark.parametrize("anyway", [(), ("--anyway",)])
 def test_the_response_is_named_in_the_space_file(shell, old: str, expected: str, anyway: tuple[str, ...]) -> None:
     (shell.folder / "old.csv").write_text(old)
-    said = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.csv", *anyway, code=Code.REFUSED)
+    said = shell.json("new", "a.db", "--space", "space.yaml", "--old", "old.csv", *anyway, code=ExitCode.REFUSED)
     assert expected in said["error"]["message"]
     assert "target=" not in said["error"]["message"]
 
 
 def test_a_sheet_that_is_there_is_not_replaced_and_nothing_is_suggested(campaign) -> None:
     (campaign.folder / "next.csv").write_text("results of a month")
-    assert "may hold results" in campaign("suggest", "a.db", "-o", "next.csv", code=Code.REFUSED)
+    assert "may hold results" in campaign("suggest", "a.db", "-o", "next.csv", code=ExitCode.REFUSED)
     assert campaign.json("status", "a.db")["open"] == []
     campaign("suggest", "a.db", "-o", "next.csv", "--force")
     assert "trial" in (campaign.folder / "next.csv").read_text(encoding="utf-8-sig")
@@ -220,7 +223,7 @@ def test_several_objectives(shell) -> None:
     sheet.to_csv("next.csv", index=False)
     shell("record", "a.db", "next.csv")
     assert [row["trial"] for row in shell.json("front", "a.db")["front"]] == [1]
-    assert "no single best" in shell("best", "a.db", code=Code.REFUSED)
+    assert "no single best" in shell("best", "a.db", code=ExitCode.REFUSED)
     shell("amend", "a.db", "2", "purity=0.99")
     assert [row["trial"] for row in shell.json("front", "a.db")["front"]] == [1, 2]
 
@@ -236,7 +239,7 @@ def test_a_campaign_goes_over_into_another(campaign) -> None:
 
 def test_several_campaigns_in_one_file(campaign) -> None:
     campaign("new", "a.db", "--space", "space.yaml", "--name", "second")
-    assert "Say which campaign is meant with --name" in campaign("status", "a.db", code=Code.REFUSED)
+    assert "Say which campaign is meant with --name" in campaign("status", "a.db", code=ExitCode.REFUSED)
     campaign("record", "a.db", "--name", "second", "heat=25", "flow=0.5", "gas=air", "yield=2")
     assert campaign.json("status", "a.db", "--name", "second")["results"] == 1
     assert campaign.json("status", "a.db", "--name", "campaign")["results"] == 0
@@ -246,7 +249,7 @@ def test_candidates_and_nothing_left(campaign) -> None:
     (campaign.folder / "grid.csv").write_text("heat,flow,gas\n25,0.5,air\n30,0.5,air\n")
     first = campaign.json("suggest", "a.db", "--candidates", "grid.csv", "-n", "2")
     assert {one["setting"]["heat"] for one in first["suggestions"]} == {25, 30}
-    campaign("suggest", "a.db", "--candidates", "grid.csv", code=Code.NOTICED)
+    campaign("suggest", "a.db", "--candidates", "grid.csv", code=ExitCode.NOTICED)
 
 
 def test_the_campaign_may_come_from_the_environment(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,30 +268,30 @@ def test_notes_are_for_people_and_on_stderr(shell) -> None:
 def test_a_trial_that_has_a_result_is_said_to_have_one(campaign) -> None:
     campaign("suggest", "a.db")
     campaign("record", "a.db", "--trial", "1", "YIELD=0.5")  # whatever capitals
-    told = campaign("record", "a.db", "--trial", "1", "yield=0.6", code=Code.REFUSED)
+    told = campaign("record", "a.db", "--trial", "1", "yield=0.6", code=ExitCode.REFUSED)
     assert "Trial 1 is recorded already. To correct it, amend it" in told
-    told = campaign("amend", "a.db", "1", "yeld=0.6", code=Code.REFUSED)
+    told = campaign("amend", "a.db", "1", "yeld=0.6", code=ExitCode.REFUSED)
     assert "with the names heat, flow, gas, yield; got 'yeld=0.6'" in told
 
 
 def test_a_file_of_results_needs_numbers_unless_they_are_own_runs(campaign) -> None:
     (campaign.folder / "old.csv").write_text(OLD)
-    said = campaign("record", "a.db", "old.csv", code=Code.REFUSED)
+    said = campaign("record", "a.db", "old.csv", code=ExitCode.REFUSED)
     assert "10 rows that cannot be taken" in " ".join(said.split())
     assert "runs of your own (--own)" in " ".join(said.split())
     campaign("record", "a.db", "old.csv", "--own", "--as-run")
     assert len(campaign.json("undo", "a.db", "-n", "10")["taken_back"]) == 10
     assert campaign.json("status", "a.db")["results"] == 0
-    assert "there are 0" in campaign("undo", "a.db", "-n", "2", code=Code.REFUSED)
+    assert "there are 0" in campaign("undo", "a.db", "-n", "2", code=ExitCode.REFUSED)
 
 
 def test_a_result_far_from_all_others_is_taken_and_noticed(campaign) -> None:
     for heat in range(20, 50, 5):
         campaign("record", "a.db", f"heat={heat}", "flow=0.5", "gas=air", f"yield={heat}")
-    said = campaign("record", "a.db", "heat=60", "flow=0.5", "gas=air", "yield=20500", code=Code.NOTICED)
+    said = campaign("record", "a.db", "heat=60", "flow=0.5", "gas=air", "yield=20500", code=ExitCode.NOTICED)
     assert "far from all others" in said
     assert "If that was a slip: tunedprior amend a.db 7 yield=…" in said
-    again = campaign("amend", "a.db", "7", "yield=-9999", code=Code.NOTICED)
+    again = campaign("amend", "a.db", "7", "yield=-9999", code=ExitCode.NOTICED)
     assert "far from all others: -9999 (trial 7)" in again
     assert "If that was a slip: tunedprior amend a.db 7 yield=…" in again
     assert "far from" not in campaign("amend", "a.db", "7", "--note", "still to be looked at")
@@ -300,7 +303,7 @@ def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tunedprior.desk.written_tables.write_atomically", full)
-    said = campaign("suggest", "a.db", "-o", "next.csv", code=Code.NOTICED)
+    said = campaign("suggest", "a.db", "-o", "next.csv", code=ExitCode.NOTICED)
     assert "argon" in said or "air" in said
     assert "suggest a.db --open -o" in " ".join(said.split())
 
@@ -310,15 +313,15 @@ def test_trouble_of_the_computer_is_told_in_words(campaign, monkeypatch: pytest.
     def raises(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("tunedprior.desk.places.reached", raises)
-    code = Code.STOPPED if isinstance(error, KeyboardInterrupt) else Code.REFUSED
+    monkeypatch.setattr("tunedprior.desk.places.open_campaign", raises)
+    code = ExitCode.STOPPED if isinstance(error, KeyboardInterrupt) else ExitCode.REFUSED
     assert campaign.json("status", "a.db", code=code)["error"]["message"]
 
 
 def test_more_than_there_is(shell) -> None:
     (shell.folder / "space.yaml").write_text("parameters:\n  gas: [air, argon]\ngoals: {y: maximize}\n")
     shell("new", "a.db", "--space", "space.yaml")
-    assert "the space has 2 in all" in shell("suggest", "a.db", "-n", "500", code=Code.REFUSED)
+    assert "the space has 2 in all" in shell("suggest", "a.db", "-n", "500", code=ExitCode.REFUSED)
 
 
 def test_a_sheet_that_cannot_be_written_costs_no_suggestion(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,10 +333,10 @@ def test_a_sheet_that_cannot_be_written_costs_no_suggestion(campaign, monkeypatc
 def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     campaign("suggest", "a.db")
     Path("notes.txt").write_text("my notes on the run", encoding="utf-8")
-    said = " ".join(campaign("record", "a.db", "notes.txt", code=Code.REFUSED).split())
+    said = " ".join(campaign("record", "a.db", "notes.txt", code=ExitCode.REFUSED).split())
     assert "has none of the columns trial, heat, flow, gas, yield; it has 'my', 'notes'" in said
-    assert "Did you mean yield?" in campaign("record", "a.db", "--trial", "1", "yeild=3", code=Code.REFUSED)
-    said = " ".join(campaign("record", "a.db", "--trial", "1", "heat=26", "yield=3", code=Code.REFUSED).split())
+    assert "Did you mean yield?" in campaign("record", "a.db", "--trial", "1", "yeild=3", code=ExitCode.REFUSED)
+    said = " ".join(campaign("record", "a.db", "--trial", "1", "heat=26", "yield=3", code=ExitCode.REFUSED).split())
     assert "The run cannot be taken, and nothing was recorded: heat is 26.0" in said
     assert "row 0" not in said
     assert "<bool>" not in campaign("record", "--help")
@@ -367,10 +370,10 @@ def test_what_holds_for_several_suggestions_is_said_once_and_not_of_one_alone(ca
 def test_the_ways_back_from_what_was_set_aside(campaign) -> None:
     shell = campaign
     shell("suggest", "a.db", "-n", "2")
-    said = shell("amend", "a.db", "1", "yield=3", code=Code.REFUSED)
+    said = shell("amend", "a.db", "1", "yield=3", code=ExitCode.REFUSED)
     assert "Record it: tunedprior record CAMPAIGN --trial 1 name=value" in said
     shell("cancel", "a.db", "1")
-    said = " ".join(shell("amend", "a.db", "1", "yield=3", code=Code.REFUSED).split())
+    said = " ".join(shell("amend", "a.db", "1", "yield=3", code=ExitCode.REFUSED).split())
     assert (
         "cancelled and has no result. If it was run after all, record it: tunedprior record CAMPAIGN --trial 1" in said
     )
@@ -391,11 +394,11 @@ def test_what_is_wrong_with_one_run_is_said_in_the_words_of_the_shell(campaign) 
         ("amend", "a.db", "7", "yield=1"): "no result with the number 7. There is none yet.",
     }
     for words, expected in wrong.items():
-        assert expected in " ".join(shell(*words, code=Code.REFUSED).split())
+        assert expected in " ".join(shell(*words, code=ExitCode.REFUSED).split())
     shell("record", "a.db", "--trial", "1", "yield=1")
     assert "yield is 'n.d.', which is no number: write a number, or failed." in shell(
-        "amend", "a.db", "1", "yield=n.d.", code=Code.REFUSED
+        "amend", "a.db", "1", "yield=n.d.", code=ExitCode.REFUSED
     )
     assert "Trial 1 is now: failed at" in shell("amend", "a.db", "1", "yield=failed")
-    said = shell("record", "a.db", "--trial", "1", "yield=1", code=Code.REFUSED)
+    said = shell("record", "a.db", "--trial", "1", "yield=1", code=ExitCode.REFUSED)
     assert "to record another run of it, give heat, flow, gas too, and no number." in said

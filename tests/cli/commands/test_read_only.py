@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tunedprior.cli.output import Code
+from tunedprior.cli.output import ExitCode
 
 OLD = "heat,flow,gas,yield\n" + "".join(f"{20 + 5 * i},0.{i}5,{'air' if i % 2 else 'argon'},{i}.5\n" for i in range(10))
 LOOKING = [
@@ -92,7 +92,7 @@ def test_it_is_looked_at_and_not_written(begun, monkeypatch: pytest.MonkeyPatch,
     for words in LOOKING:
         begun(*words)
     for words in WRITING:
-        said = " ".join(begun(*words, code=Code.REFUSED).split())
+        said = " ".join(begun(*words, code=ExitCode.REFUSED).split())
         assert (
             f"'a.db' may be looked at, and not written: {'the file' if locked else 'its folder'} is read-only" in said
         )
@@ -119,7 +119,7 @@ def test_the_same_for_somebody_who_really_may_not_write(begun) -> None:
         Path(folder).chmod(0o755)  # so that it can be removed
         assert said.returncode == 0, said.stderr
         looked, written, logged = json.loads(said.stdout)
-        assert [ran for ran in looked if ran[0] != Code.FINE] == []
-        assert [ran for ran in written if ran[0] != Code.REFUSED or "the file is read-only" not in ran[1]] == []
+        assert [ran for ran in looked if ran[0] != ExitCode.FINE] == []
+        assert [ran for ran in written if ran[0] != ExitCode.REFUSED or "the file is read-only" not in ran[1]] == []
         assert "SQLite has to write for that, as it does where there is a write-ahead log" in logged[0][1]
         assert {path.name for path in Path(folder, "out").iterdir()} == {"report.html", "all.csv"}

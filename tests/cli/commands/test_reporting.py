@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tunedprior import Optimizer
 from tunedprior.cli.every_command import app
-from tunedprior.cli.output import Code
+from tunedprior.cli.output import ExitCode
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 
@@ -23,13 +23,13 @@ def campaign(tmp_path: Path) -> Path:
 def test_a_page_is_written(campaign: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = CliRunner().invoke(app, ["report", str(campaign), "-o", str(page), "--json"])
-    assert done.exit_code == Code.FINE, done.output
+    assert done.exit_code == ExitCode.FINE, done.output
     assert json.loads(done.stdout)["report"] == str(page)
     text = page.read_text()
     assert "<h1>fibres &amp; &lt;co&gt;</h1>" in text
     assert "Plotly.newPlot" in text
     again = CliRunner().invoke(app, ["report", str(campaign), "-o", str(page)])
-    assert again.exit_code == Code.FINE  # a report may replace a report
+    assert again.exit_code == ExitCode.FINE  # a report may replace a report
     assert "Wrote" in again.output
 
 
@@ -37,6 +37,6 @@ def test_nothing_but_a_page_is_replaced(campaign: Path, tmp_path: Path) -> None:
     before = campaign.read_bytes()
     for wrong in (campaign, tmp_path, tmp_path / "nowhere" / "report.html"):
         done = CliRunner().invoke(app, ["report", str(campaign), "-o", str(wrong), "--json"])
-        assert done.exit_code == Code.REFUSED
+        assert done.exit_code == ExitCode.REFUSED
         assert json.loads(done.stdout)["error"]["kind"] == "InputError"
     assert campaign.read_bytes() == before

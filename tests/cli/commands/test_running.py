@@ -3,7 +3,7 @@ from math import isnan
 import pytest
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.cli.output import Code
+from tunedprior.cli.output import ExitCode
 
 FUNCTIONS = """\
 def measure(setting):
@@ -40,7 +40,7 @@ def test_open_suggestions_are_run_on_request(lab) -> None:
 
 
 def test_an_error_ends_it_and_loses_nothing(lab) -> None:
-    said = lab("run", "a.db", "lab:broken", "--trials", "3", code=Code.REFUSED)
+    said = lab("run", "a.db", "lab:broken", "--trials", "3", code=ExitCode.REFUSED)
     assert "The function raised RuntimeError: the pump is off (lab.py, line 6) at heat=" in " ".join(said.split())
     history = Optimizer.load("sqlite:///a.db").trials
     assert (len(history.told), len(history.pending)) == (0, 0)
@@ -53,7 +53,7 @@ def test_errors_may_count_as_failed_runs(lab) -> None:
 
 
 def test_a_function_that_returns_no_number(lab) -> None:
-    assert "The function returned 'warm'" in lab("run", "a.db", "lab:text", "--trials", "3", code=Code.REFUSED)
+    assert "The function returned 'warm'" in lab("run", "a.db", "lab:text", "--trials", "3", code=ExitCode.REFUSED)
     assert not Optimizer.load("sqlite:///a.db").trials.pending
 
 
@@ -66,4 +66,4 @@ def test_a_function_that_returns_no_number(lab) -> None:
     ],
 )
 def test_functions_that_are_not_there(lab, place: str, expected: str) -> None:
-    assert expected in lab("run", "a.db", place, "--trials", "2", code=Code.REFUSED)
+    assert expected in lab("run", "a.db", place, "--trials", "2", code=ExitCode.REFUSED)

@@ -10,8 +10,8 @@ import urllib.request
 
 import pytest
 
-from tunedprior.cli.output import Code
-from tunedprior.web.running import listening
+from tunedprior.cli.output import ExitCode
+from tunedprior.web.running import open_socket
 
 
 @pytest.mark.parametrize("options", [(), ("--no-token",)])
@@ -54,23 +54,23 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(campaign, options: tuple[str, 
 
 
 def test_nothing_to_serve(shell) -> None:
-    assert "There is no campaign" in shell("serve", "no.db", "--port", "0", "--no-open", code=Code.REFUSED)
+    assert "There is no campaign" in shell("serve", "no.db", "--port", "0", "--no-open", code=ExitCode.REFUSED)
 
 
 def test_a_port_in_use(campaign) -> None:
-    with listening("127.0.0.1", 0) as taken:
+    with open_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
-        assert f"Port {port} is in use" in campaign("serve", "a.db", "--port", port, code=Code.REFUSED)
+        assert f"Port {port} is in use" in campaign("serve", "a.db", "--port", port, code=ExitCode.REFUSED)
 
 
 def test_a_token_that_is_guessed(campaign) -> None:
     (campaign.folder / "token").touch(0o600)
     (campaign.folder / "token").write_text("abc")
-    assert "12 characters" in campaign("serve", "a.db", "--token-file", "token", code=Code.REFUSED)
+    assert "12 characters" in campaign("serve", "a.db", "--token-file", "token", code=ExitCode.REFUSED)
 
 
 def test_no_token_where_others_can_reach_it(campaign) -> None:
-    said = campaign("serve", "a.db", "--host", "0.0.0.0", "--no-token", code=Code.REFUSED)
+    said = campaign("serve", "a.db", "--host", "0.0.0.0", "--no-token", code=ExitCode.REFUSED)
     assert "Leave out --no-token, or --host" in said
 
 

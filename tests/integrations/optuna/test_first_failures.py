@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from integrations.optuna.conftest import SPACE, response
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.integrations.optuna.groups import groups_of
+from tunedprior.integrations.optuna.groups import group_parameters
 
 pytestmark = pytest.mark.usefixtures("short_search")
 
@@ -59,7 +59,7 @@ def trial_of(names: str, state: TrialState) -> FrozenTrial:
 def test_groups_with_failures(complete: str, failed: str, groups: str) -> None:
     trials = [trial_of(names, TrialState.FAIL) for names in failed.split()]
     trials += [trial_of(names, TrialState.COMPLETE) for names in complete.split()]
-    assert groups_of(trials, {}) == [tuple(names) for names in groups.split()]
+    assert group_parameters(trials, {}) == [tuple(names) for names in groups.split()]
 
 
 @pytest.mark.filterwarnings("ignore:.*averaged over")
@@ -82,6 +82,6 @@ def test_a_run_that_stopped_early_failed_at_what_was_chosen_for_it(old: pd.DataF
 def test_failures_alone_split_what_is_given_and_a_result_joins_it_again() -> None:
     given = dict.fromkeys("ab", FloatDistribution(0.0, 1.0))
     failures = [trial_of("a", TrialState.FAIL)] * 3
-    assert groups_of(failures[:2], given) == [("a", "b")]
-    assert groups_of(failures, given) == [("a",), ("b",)]
-    assert groups_of([*failures, trial_of("ab", TrialState.COMPLETE)], given) == [("a", "b")]
+    assert group_parameters(failures[:2], given) == [("a", "b")]
+    assert group_parameters(failures, given) == [("a",), ("b",)]
+    assert group_parameters([*failures, trial_of("ab", TrialState.COMPLETE)], given) == [("a", "b")]

@@ -84,7 +84,7 @@ def test_of_several_objectives_each_has_its_direction(old: pd.DataFrame) -> None
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
     assert response(study.ask(SPACE).params) < 0.1
     suggester = sampler.optimizer(study).suggester
-    hoped = [model.known[0].hoped for model in (suggester.surrogate, *suggester.others.values())]
+    hoped = [model.sources[0].presumed_sign for model in (suggester.surrogate, *suggester.other_surrogates.values())]
     assert hoped == [-1, 1]
 
 
@@ -120,4 +120,4 @@ def test_what_was_learnt_the_other_way_round_is_learnt_again(old: pd.DataFrame, 
     sampler = TunedPriorSampler(scores(old), **options)
     again = optuna.load_study(storage=database("new"), study_name="s", sampler=sampler)
     again.ask(SPACE)
-    assert sampler.optimizer(again).suggester.surrogate.known[0].hoped == 1
+    assert sampler.optimizer(again).suggester.surrogate.sources[0].presumed_sign == 1

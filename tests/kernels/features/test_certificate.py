@@ -14,9 +14,13 @@ from support import reference
 from support.builders import vector
 from support.cases import number, table
 from support.features import ard_kernel, fixed
-from tunedprior.beliefs import FixedReweighted, Matched
+from tunedprior.beliefs import FixedReweightedKernel, MatchedKernel
 from tunedprior.kernels import DirectProduct, FreeKernel, LogRatio, Polynomial, SquaredExponential
-from tunedprior.kernels.features.certificate import features_that_matter, largest_features, missing_in_box
+from tunedprior.kernels.features.certificate import (
+    bound_missing_variance,
+    select_largest_features,
+    select_relevant_features,
+)
 
 
 @pytest.mark.parametrize("far", [0.6, 1.0, 1.5])
@@ -24,7 +28,11 @@ def test_means_peaks_and_factors_of_a_squared_exponential(far: float) -> None:
     lengthscales = [0.2, 0.7, 3.0]
     base = fixed(SquaredExponential(torch.tensor(lengthscales, dtype=torch.float64)))
     reach = torch.tensor([1.0, far, far], dtype=torch.float64)
-    means, peaks, factors = base.log_mean_squares(12, reach), base.log_peaks(12, reach), base.log_factors(12)
+    means, peaks, factors = (
+        base.compute_log_mean_squares(12, reach),
+        base.compute_log_peaks(12, reach),
+        base.compute_log_factors(12),
+    )
     for d, (ell, end) in enumerate(zip(lengthscales, reach.tolist(), strict=True)):
         for power in (0, 1, 2, 5, 12):
             feature = partial(reference.squared_exponential_feature, index=[power], lengthscales=[ell])
@@ -46,7 +54,11 @@ def test_means_peaks_and_factors_of_a_squared_exponential(far: float) -> None:
 )
 def test_means_peaks_and_factors_of_monomials(base: FreeKernel, xi: list[float]) -> None:
     reach = torch.tensor([0.7, 0.95], dtype=torch.float64)
-    means, peaks, factors = base.log_mean_squares(4, reach), base.log_peaks(4, reach), base.log_factors(4)
+    means, peaks, factors = (
+        base.compute_log_mean_squares(4, reach),
+        base.compute_log_peaks(4, reach),
+        base.compute_log_factors(4),
+    )
     assert factors.exp().flatten().tolist() == pytest.approx(xi)
     for d, end in enumerate(reach.tolist()):
         for power in range(5):
@@ -66,10 +78,10 @@ def test_the_largest_features_are_the_largest() -> None:
         )
         for index in itertools.product(range(16), repeat=2)
     }
-    indices, missing = largest_features(base, base.product(x), 12, 1e-9)
+    indices, missing = select_largest_features(base, base.make_product(x), 12, 1e-9)
     assert {tuple(index) for index in indices.tolist()} == set(sorted(size, key=size.get)[-12:])
     assert missing == pytest.approx(1 - sum(sorted(size.values())[-12:]) / 8, rel=1e-6)
-    enough, left = largest_features(base, base.product(x), 1000, 1e-4)
+    enough, left = select_largest_features(base, base.make_product(x), 1000, 1e-4)
     assert left <= 1e-4
     assert sum(sorted(size.values())[-len(enough) + 1 :]) < (1 - 1e-4) * 8  # one less would not do
 
@@ -77,7 +89,7 @@ def test_the_largest_features_are_the_largest() -> None:
 def test_features_whose_weights_overflow_count_as_missed() -> None:
     base = fixed(SquaredExponential(number(0.025)))  # τ_i² is largest at i = 1/ℓ² = 1600, and then e^1600/√(2π·1600)
     x = torch.linspace(-1, 1, 201, dtype=torch.float64)[:, None]
-    indices, missing = largest_features(base, base.product(x), 2048, 1e-6)
+    indices, missing = select_largest_features(base, base.make_product(x), 2048, 1e-6)
     powers = indices.flatten().tolist()
     assert sorted(powers) == list(range(max(powers) + 1))
     squares = [k * np.log(1600) - math.lgamma(k + 1) for k in (max(powers), max(powers) + 1)]
@@ -86,22 +98,22 @@ def test_features_whose_weights_overflow_count_as_missed() -> None:
     kept = poisson.cdf(max(powers), 1600 * x.flatten().numpy() ** 2)
     assert missing == pytest.approx(1 - kept.mean(), rel=1e-9)
     mean = quad(lambda t: poisson.cdf(max(powers), 1600 * t**2), 0, 1, points=[0.7, 0.8])[0]
-    assert missing_in_box(base, indices, base.product(x)) == pytest.approx(1 - mean, rel=1e-6)
+    assert bound_missing_variance(base, indices, base.make_product(x)) == pytest.approx(1 - mean, rel=1e-6)
 
 
 def test_where_the_weights_of_all_large_features_overflow_everything_is_missed() -> None:
     base, one_hot = fixed(SquaredExponential(number(0.03))), 2 * torch.eye(4, dtype=torch.float64) - 1
     x = torch.cat([table(4, 1, low=-1, high=1), one_hot], dim=1)
-    indices, missing = largest_features(base, base.product(x), 64, 1e-6)
+    indices, missing = select_largest_features(base, base.make_product(x), 64, 1e-6)
     assert indices.tolist() == [[0] * 5]
     assert missing == 1
 
 
 def test_no_bound_holds_for_points_outside_the_box() -> None:
     base = fixed(Polynomial(2, number(1.0)))
-    far = base.product(torch.tensor([[2.0, 0.0]], dtype=torch.float64))
-    found = features_that_matter(base, far, vector([[1.0]]), weighted=False, remainder=0.0, tolerance=1e-6)
+    far = base.make_product(torch.tensor([[2.0, 0.0]], dtype=torch.float64))
+    found = select_relevant_features(base, far, vector([[1.0]]), weighted=False, remainder=0.0, tolerance=1e-6)
     assert found is None
-    kernel = FixedReweighted(base, far.points, [1.0])
+    kernel = FixedReweightedKernel(base, far.points, [1.0])
     assert not kernel.by_features
-    assert Matched(base, far.points, [1.0]).by_features
+    assert MatchedKernel(base, far.points, [1.0]).by_features

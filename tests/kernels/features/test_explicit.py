@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.cases import table
 from support.features import ard_kernel, features_by_loops, gram_by_loops, random_indices
 from tunedprior.kernels.features import explicit as explicit_features
-from tunedprior.kernels.features.explicit import Explicit, Features
+from tunedprior.kernels.features.explicit import FeatureKernel, Features
 
 
 @settings(max_examples=40)
@@ -22,11 +22,13 @@ def test_features_equal_loops(num_inputs: int, count: int, seed: int, data: st.D
         [table(3, num_inputs, seed=seed, low=-1, high=1), torch.zeros(1, num_inputs), -torch.ones(1, num_inputs)]
     )
     expected = features_by_loops(x, made.indices, lengthscales)
-    product = base.product(x)
-    torch.testing.assert_close(made.all(product), expected, rtol=1e-13, atol=1e-15)
+    product = base.make_product(x)
+    torch.testing.assert_close(made.evaluate_all(product), expected, rtol=1e-13, atol=1e-15)
     ends = sorted(data.draw(st.tuples(*[st.integers(0, len(made))] * 2)))
     some = slice(*ends)
-    torch.testing.assert_close(made.at(made.powers(product), some), expected[some], rtol=1e-13, atol=1e-15)
+    torch.testing.assert_close(
+        made.evaluate_slice(made.compute_powers(product), some), expected[some], rtol=1e-13, atol=1e-15
+    )
 
 
 def test_indices_are_sorted_and_bring_their_numbers_along() -> None:
@@ -44,14 +46,16 @@ def test_features_have_derivatives_also_at_zero(num_inputs: int) -> None:
     base, _ = ard_kernel(num_inputs)
     made = Features(random_indices(num_inputs, 6, seed=1, highest=5))
     x = torch.cat([table(2, num_inputs), torch.zeros(1, num_inputs)]).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: made.all(base.product(x)), (x,))
-    assert torch.autograd.gradgradcheck(lambda x: made.at(made.powers(base.product(x)), slice(1, 4)), (x,))
+    assert torch.autograd.gradcheck(lambda x: made.evaluate_all(base.make_product(x)), (x,))
+    assert torch.autograd.gradgradcheck(
+        lambda x: made.evaluate_slice(made.compute_powers(base.make_product(x)), slice(1, 4)), (x,)
+    )
 
 
-def explicit(count: int = 9, remainder: float = 0.0, highest: int = 6) -> tuple[Explicit, list[float]]:
+def explicit(count: int = 9, remainder: float = 0.0, highest: int = 6) -> tuple[FeatureKernel, list[float]]:
     base, lengthscales = ard_kernel(2)
     indices = random_indices(2, count, seed=4, highest=highest)
-    return Explicit(base, indices, 0.1 + table(count, seed=7).abs(), remainder), lengthscales
+    return FeatureKernel(base, indices, 0.1 + table(count, seed=7).abs(), remainder), lengthscales
 
 
 @pytest.mark.parametrize("remainder", [0.0, 0.3])
@@ -119,7 +123,7 @@ def test_an_explicit_kernel_has_derivatives() -> None:
 
 
 def test_no_features_make_no_variance() -> None:
-    kernel = Explicit(ard_kernel(2)[0], torch.zeros(0, 2, dtype=torch.long), torch.zeros(0).double())
+    kernel = FeatureKernel(ard_kernel(2)[0], torch.zeros(0, 2, dtype=torch.long), torch.zeros(0).double())
     x = table(3, 2).requires_grad_()
     assert kernel(x).to_dense().abs().max() == 0
     assert kernel(x, diag=True).tolist() == [0, 0, 0]

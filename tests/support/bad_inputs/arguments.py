@@ -33,8 +33,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Optimizer(SPACE, seed=True)",
         "Optimizer(SPACE, seed=np.random.default_rng(0))",
         "Optimizer(SPACE, seed=torch.tensor(3))",
-        'Optimizer.of(opt.suggester, seed="1")',
-        "Optimizer.of(opt.suggester, seed=-1)",
+        'Optimizer.from_suggester(opt.suggester, seed="1")',
+        "Optimizer.from_suggester(opt.suggester, seed=-1)",
     ),
     "target must be the name of the response, as text; got ": (
         "Optimizer(SPACE, target=None)",
@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "The constraint  … names 'temperature', which is no parameter. Parameters are temp, gas": (
         'Optimizer(SPACE, constraints="temperature <= 40")',
-        'Optimizer(SPACE, constraints=tunedprior.Linear({"temperature": 1}, high=40))',
+        'Optimizer(SPACE, constraints=tunedprior.LinearConstraint({"temperature": 1}, high=40))',
     ),
     "The constraint  … takes numbers, and 'gas' is a category": ('Optimizer(SPACE, constraints="gas <= 40")',),
     "The constraint  … is not linear. Write sums": (
@@ -68,14 +68,14 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "A constraint is an object; got the class Mixture. Write Mixture(…)": ("Optimizer(SPACE, constraints=Mixture)",),
     "Linear needs a number for each name": (
-        "tunedprior.Linear(None, high=1)",
-        'tunedprior.Linear(["temp"], high=1)',
-        "tunedprior.Linear({1: 1.0}, high=1)",
+        "tunedprior.LinearConstraint(None, high=1)",
+        'tunedprior.LinearConstraint(["temp"], high=1)',
+        "tunedprior.LinearConstraint({1: 1.0}, high=1)",
     ),
     "The coefficient of 'temp' must be a finite number; got ": (
-        'tunedprior.Linear({"temp": "1"}, high=1)',
-        'tunedprior.Linear({"temp": nan}, high=1)',
-        'tunedprior.Linear({"temp": None}, high=1)',
+        'tunedprior.LinearConstraint({"temp": "1"}, high=1)',
+        'tunedprior.LinearConstraint({"temp": nan}, high=1)',
+        'tunedprior.LinearConstraint({"temp": None}, high=1)',
     ),
     "Mixture needs two or more different names": (
         'Mixture("temp")',
@@ -164,11 +164,13 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Optimizer(SPACE, OLD, model=opt.surrogate)",
         'Optimizer(SPACE, prior="nonsense", model=opt.surrogate)',
     ),
-    "does not hold this search space … Make it with Box.around": ('Optimizer({"x": (0.0, 1.0)}, model=opt.surrogate)',),
+    "does not hold this search space … Make it with Box.enclose": (
+        'Optimizer({"x": (0.0, 1.0)}, model=opt.surrogate)',
+    ),
     "old_data was given twice … Leave that out": ("Optimizer(SPACE, auxiliary=OLD, old_data=OLD)",),
     "suggester must be a Suggester, such as opt.suggester; got ": (
-        "Optimizer.of(opt)",
-        "Optimizer.of(None)",
+        "Optimizer.from_suggester(opt)",
+        "Optimizer.from_suggester(None)",
     ),
     "Trust is a matter of several beliefs, so it takes old data and prior='average'": ("opt.trust",),
 }

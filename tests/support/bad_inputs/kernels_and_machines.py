@@ -24,8 +24,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "LeastSquares(1.0).fit(SquaredExponential(), None, [1.0, 2.0])",
         "LeastSquares(1.0).fit(SquaredExponential(), torch.zeros(2, 2, 2), [1.0, 2.0])",
         "LeastSquares(1.0).fit(SquaredExponential(), [[0.0], [1.0]], [0.0, 1.0])([0.5])",
-        "Reweighted(SquaredExponential(), [0.0, 1.0], [1.0, 2.0])",
-        "Reweighted(SquaredExponential(), None, None)",
+        "ReweightedKernel(SquaredExponential(), [0.0, 1.0], [1.0, 2.0])",
+        "ReweightedKernel(SquaredExponential(), None, None)",
     ),
     "must be one number for each of the 2 points; got shape": (
         "LeastSquares(1.0).fit(SquaredExponential(), [[0.0], [1.0]], [0.0, 1.0, 2.0])",
@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "LeastSquares(1.0).fit(SquaredExponential(), [[0.0], [inf]], [0.0, 1.0])",
         "SquaredExponential(nan)",
         "SquaredExponential(None)",
-        "Reweighted(SquaredExponential(), [[0.0], [1.0]], [1.0, nan])",
+        "ReweightedKernel(SquaredExponential(), [[0.0], [1.0]], [1.0, nan])",
         "average_replicates([[0.0], [nan]], [1.0, 2.0])",
     ),
     "must be numbers; got  … Encode categories as numbers first": (
@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "machine must be one of tunedprior.machines, such as LeastSquares(1.0); got ": (
         'select("ls", SquaredExponential(), [[0.0], [1.0]], [0.0, 1.0])',
-        'leave_one_out_error("ls", SquaredExponential(), [[0.0], [1.0]], [0.0, 1.0])',
+        'compute_loo_error("ls", SquaredExponential(), [[0.0], [1.0]], [0.0, 1.0])',
     ),
     "select needs a kernel of tunedprior.kernels; got ": (
         'select(LeastSquares(1.0), __import__("gpytorch").kernels.RBFKernel(), [[0.0], [1.0]], [0.0, 1.0])',
@@ -127,18 +127,18 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Sinh(nan)",
     ),
     "A free kernel is defined for an even number of arguments … Repeat one of them, or leave one out": (
-        'SquaredExponential().m_kernel("x")',
-        "SquaredExponential().m_kernel()",
-        "SquaredExponential().m_kernel(torch.zeros(2, 2), torch.zeros(2, 2), torch.zeros(2, 2))",
+        'SquaredExponential().evaluate_m_kernel("x")',
+        "SquaredExponential().evaluate_m_kernel()",
+        "SquaredExponential().evaluate_m_kernel(torch.zeros(2, 2), torch.zeros(2, 2), torch.zeros(2, 2))",
     ),
     "m_kernel takes tables n_k x d with one common d; got shapes": (
-        "SquaredExponential().m_kernel(torch.zeros(2, 2), torch.zeros(2, 3))",
+        "SquaredExponential().evaluate_m_kernel(torch.zeros(2, 2), torch.zeros(2, 3))",
     ),
     "Only a free kernel can be re-weighted; got str. Use one of tunedprior.kernels": (
-        'Reweighted("rbf", [[0.0]], [1.0])',
+        'ReweightedKernel("rbf", [[0.0]], [1.0])',
     ),
     "α must hold one coefficient for each of the 2 anchors; got shape": (
-        "Reweighted(SquaredExponential(), [[0.0], [1.0]], [1.0])",
+        "ReweightedKernel(SquaredExponential(), [[0.0], [1.0]], [1.0])",
     ),
 }
 

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tunedprior.cli.output import AsJson, Code, say
+from tunedprior.cli.output import AsJson, ExitCode, say
 
 if TYPE_CHECKING:
     from tunedprior.audit import Audit
@@ -36,7 +36,7 @@ def audit(
 
     Exit code 3 if there are faults.
     """
-    from tunedprior.audit import audit_of
+    from tunedprior.audit import run_audit
     from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
 
@@ -48,17 +48,17 @@ def audit(
     if maximize is not None:
         direction = "maximize" if maximize else "minimize"
     others = [name for name in (*read.goals, *read.requirements) if name != target]
-    with _progress(not as_json) as advance:
-        found = audit_of(
+    with _show_progress(not as_json) as advance:
+        found = run_audit(
             old, read.space, target, direction, others=others, rehearse=not quick, seed=seed, advance=advance
         )
     found = replace(found, files=(old, str(space)), is_in_file=read.goals.get(target) == direction)
-    say(found.to_dict(), *_shown(found))
-    raise typer.Exit(Code.NOTICED if found.faults else Code.FINE)
+    say(found.to_dict(), *_render_audit(found))
+    raise typer.Exit(ExitCode.NOTICED if found.faults else ExitCode.FINE)
 
 
 @contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[str], object]]:
+def _show_progress(wanted: bool) -> Iterator[Callable[[str], object]]:
     """A bar on stderr, which goes when it is done."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -74,11 +74,11 @@ def _progress(wanted: bool) -> Iterator[Callable[[str], object]]:
         yield advance
 
 
-def _shown(found: "Audit") -> Iterator[RenderableType]:
+def _render_audit(found: "Audit") -> Iterator[RenderableType]:
     """The audit for people."""
     for name, sentences in found.sections.items():
         if name == "Faults":
-            yield _faults(found)
+            yield _build_fault_table(found)
             continue
         if name in ("Verdict", "Next"):
             yield Text.assemble((f"\n{name}: ", "bold"), " ".join(sentences))
@@ -87,10 +87,10 @@ def _shown(found: "Audit") -> Iterator[RenderableType]:
         for sentence in sentences:
             yield Text(sentence)
         if name == "What was read" and found.ranges:
-            yield _ranges(found)
+            yield _build_range_table(found)
 
 
-def _faults(found: "Audit") -> Table:
+def _build_fault_table(found: "Audit") -> Table:
     table = Table(title="\nFaults", title_justify="left", title_style="bold red", show_lines=True)
     for name in ("fault", "what was found", "what to do"):
         table.add_column(name, overflow="fold")
@@ -99,20 +99,20 @@ def _faults(found: "Audit") -> Table:
     return table
 
 
-def _ranges(found: "Audit") -> Table:
+def _build_range_table(found: "Audit") -> Table:
     table = Table(title="Old data beside the space", title_justify="left", title_style="italic")
     for name in ("input", "in old data", "values", "in the space"):
         table.add_column(name, overflow="fold", justify="right" if name == "values" else "left")
     blamed = {name for one in found.faults for name in one.columns}
     for one in found.ranges:
         style = "red" if one.name in blamed else ""
-        old = "(no such column)" if one.old is None else _span(one.old)
+        old = "(no such column)" if one.old is None else _format_span(one.old)
         count = "" if one.distinct is None else f"{one.distinct:,}"
-        table.add_row(Text(one.name, style=style), Text(old, style=style), count, Text(_span(one.space)))
+        table.add_row(Text(one.name, style=style), Text(old, style=style), count, Text(_format_span(one.space)))
     return table
 
 
-def _span(ends: tuple[object, ...]) -> str:
+def _format_span(ends: tuple[object, ...]) -> str:
     if len(ends) == 2 and all(isinstance(one, float) for one in ends):
         return f"{ends[0]:g} to {ends[1]:g}"
     more = f", … ({len(ends)})" if len(ends) > _MOST_ROWS else ""

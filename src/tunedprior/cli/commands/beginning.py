@@ -7,9 +7,9 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign
-from tunedprior.cli.output import AsJson, Code, say
-from tunedprior.cli.tables import facts
-from tunedprior.desk.shell_words import campaign_words, quoted, shown_place
+from tunedprior.cli.output import AsJson, ExitCode, say
+from tunedprior.cli.tables import build_fact_list
+from tunedprior.desk.shell_words import format_campaign_arguments, format_campaign_place, quote_word
 
 if TYPE_CHECKING:
     from tunedprior.problem.old_data_report import OldSetReport
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAME = "campaign"
 
 
-def new(
+def begin_campaign(
     campaign: Campaign,
     space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],
     old: Annotated[
@@ -55,24 +55,31 @@ def new(
 
     Exit code 3 if there are faults in old data; the campaign is begun all the same.
     """
-    from tunedprior.audit.first_look import faults_of
-    from tunedprior.audit.wording import blame
-    from tunedprior.campaign.kept_campaign import KeptCampaign
+    from tunedprior.audit.first_look import find_faults
+    from tunedprior.audit.wording import format_fault
+    from tunedprior.campaign.kept_campaign import StoredCampaign
     from tunedprior.campaign.optimizer import Optimizer
-    from tunedprior.desk.beginnings import goals_of, limits_of, old_data_of, refuse_useless, requirements_of
-    from tunedprior.desk.places import refuse_other_files, url_of
+    from tunedprior.desk.beginnings import (
+        collect_goals,
+        parse_limit_options,
+        parse_old_data_options,
+        parse_requirement_options,
+        refuse_useless_old_data,
+    )
+    from tunedprior.desk.places import check_campaign_file, resolve_database_url
     from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
     from tunedprior.problem.goals import MINIMIZE
-    from tunedprior.studies.opening import opened
+    from tunedprior.studies.opening import open_storage
 
-    refuse_other_files(campaign, is_new=True)
+    check_campaign_file(campaign, is_new=True)
     read = read_space_file(space)
-    goals = goals_of(read.goals, maximize, minimize, target)
+    goals = collect_goals(read.goals, maximize, minimize, target)
     is_there = "://" in campaign or Path(campaign).exists()
-    if is_there and KeptCampaign.find(opened(url_of(campaign)), name) is not None:
+    if is_there and StoredCampaign.find(open_storage(resolve_database_url(campaign)), name) is not None:
         raise InputError(
-            f"{shown_place(campaign)} holds the campaign {name!r} already. Go on with it, or begin another with --name "
+            f"{format_campaign_place(campaign)} holds the campaign {name!r} already. Go on with it, or begin "
+            "another with --name "
             "or in another file."
         )
     options: dict[str, Any] = {"target": next(iter(goals)), "direction": next(iter(goals.values())), "log": bool(log)}
@@ -80,15 +87,16 @@ def new(
         options = {"objectives": goals, "log": log}
     elif set(log) - set(goals):
         raise InputError(f"--log must name a response ({next(iter(goals))}); got {', '.join(log)}.")
-    options["limits"] = {**read.limits, **limits_of(limits)}
-    sets = old_data_of(old)
+    options["limits"] = {**read.limits, **parse_limit_options(limits)}
+    sets = parse_old_data_options(old)
     if sets and not anyway:
-        refuse_useless(sets, read.parameters, read.constraints, options)
+        refuse_useless_old_data(sets, read.parameters, read.constraints, options)
     files = sets or {}
-    required = {**read.requirements, **requirements_of(requirement)}
+    required = {**read.requirements, **parse_requirement_options(requirement)}
     # Before the campaign is there: whoever stops it now has begun nothing.
     faults = {
-        which: [blame(one) for one in faults_of(path, read.space, goals, required)] for which, path in files.items()
+        which: [format_fault(one) for one in find_faults(path, read.space, goals, required)]
+        for which, path in files.items()
     }
     begun = Optimizer(
         read.parameters,
@@ -98,50 +106,55 @@ def new(
         constraints=[*read.constraints, *constraint],
         relation=relation,
         noise_std=noise,
-        storage=url_of(campaign),
+        storage=resolve_database_url(campaign),
         name=name,
         **options,
     )
     report = begun.old_data_report
     first, goal = next(iter(goals.items()))
-    look = f"--space {quoted(str(space))}" + ("" if list(read.goals) == [first] else f" --target {quoted(first)}")
+    look = f"--space {quote_word(str(space))}" + (
+        "" if list(read.goals) == [first] else f" --target {quote_word(first)}"
+    )
     look += " --minimize" if goal == MINIMIZE and read.goals.get(first) != goal else ""
     for one in report.sets:
-        _note(one, faults[one.name], f"tunedprior audit {quoted(files[one.name])} {look}")
+        _warn_of_faults(one, faults[one.name], f"tunedprior audit {quote_word(files[one.name])} {look}")
     say(
         {
-            "campaign": shown_place(campaign),
+            "campaign": format_campaign_place(campaign),
             "name": name,
             "space": list(begun.space.names),
-            "goal": begun.suggester.aims.in_words(),
+            "goal": begun.suggester.goals.describe(),
             "old_data": [
                 {"name": one.name, "rows": one.rows, "used": one.used, "faults": faults[one.name]}
                 for one in report.sets
             ],
         },
-        facts(
+        build_fact_list(
             {
-                "campaign": f"{shown_place(campaign)} ({name})",
+                "campaign": f"{format_campaign_place(campaign)} ({name})",
                 "space": ", ".join(begun.space.names),
-                "goal": begun.suggester.aims.in_words(),
+                "goal": begun.suggester.goals.describe(),
                 "old data": "\n".join(f"{one.name}: {one.used:,} of {one.rows:,} rows used" for one in report.sets)
                 or "none",
             }
         ),
-        Text(f"Next: tunedprior suggest {campaign_words(campaign, None if name == _NAME else name)}", style="bold"),
+        Text(
+            f"Next: tunedprior suggest {format_campaign_arguments(campaign, None if name == _NAME else name)}",
+            style="bold",
+        ),
     )
     if any(faults.values()):
-        raise typer.Exit(Code.NOTICED)
+        raise typer.Exit(ExitCode.NOTICED)
 
 
-def _note(report: "OldSetReport", faults: list[str], audit: str) -> None:
+def _warn_of_faults(report: "OldSetReport", faults: list[str], audit: str) -> None:
     """Point to the audit where old data has faults, or rows that are not learnt from."""
-    from tunedprior.checks import listed, warn
+    from tunedprior.checks import format_list, warn
     from tunedprior.errors import OldDataWarning
 
     left_out = report.rows - report.used
     if faults:
-        said = f"{report.name} seems to have faults, and is learnt from as it is: {listed(dict.fromkeys(faults))}."
+        said = f"{report.name} seems to have faults, and is learnt from as it is: {format_list(dict.fromkeys(faults))}."
         warn(f"{said} What to do: {audit}, then begin again in another file.", OldDataWarning)
     elif left_out:
         warn(f"{report.name}: {left_out:,} of {report.rows:,} rows were left out. Why: {audit}", OldDataWarning)

@@ -8,13 +8,13 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Force
-from tunedprior.cli.output import AsJson, Code, say
-from tunedprior.desk.shell_words import quoted
+from tunedprior.cli.output import AsJson, ExitCode, say
+from tunedprior.desk.shell_words import quote_word
 
 _WITHOUT = " The range is drafted without it."
 
 
-def space(
+def write_space_draft(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write; else it is shown.")] = None,
     target: Annotated[
@@ -27,13 +27,13 @@ def space(
 
     Exit code 3 if cells look like slips; ranges are drafted without them.
     """
-    from tunedprior.desk.space_drafts import drafted
+    from tunedprior.desk.space_drafts import draft_space_file
     from tunedprior.errors import InputError
     from tunedprior.files.atomic import write_atomically
 
     if output is not None and output.exists() and not force:
         raise InputError(f"{str(output)!r} is there already. Name another file, or replace it with --force.")
-    draft = drafted(old, target)
+    draft = draft_space_file(old, target)
     found = {
         "target": draft.target,
         "direction": draft.direction,
@@ -42,7 +42,7 @@ def space(
         "why": draft.why,
         "doubtful": [asdict(one) for one in draft.doubtful],
     }
-    code = Code.NOTICED if draft.doubtful else Code.FINE
+    code = ExitCode.NOTICED if draft.doubtful else ExitCode.FINE
     if output is None:
         say({"space": draft.text, **found}, Text(draft.text.rstrip("\n")), wrap=False)
         raise typer.Exit(code)
@@ -56,6 +56,6 @@ def space(
         for one in draft.doubtful
     ]
     why = [Text(draft.why)] if draft.why else []
-    following = Text(f"Edit it, then: tunedprior audit {quoted(str(old))} --space {quoted(str(output))}")
+    following = Text(f"Edit it, then: tunedprior audit {quote_word(str(old))} --space {quote_word(str(output))}")
     say({"file": str(output), **found}, said, *why, *left_out, *doubtful, following)
     raise typer.Exit(code)

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
-from tunedprior.cli.tables import bullets
-from tunedprior.desk.shell_words import campaign_words, quoted
+from tunedprior.cli.tables import build_bullet_list
+from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
 
 
 def explain(
@@ -29,47 +29,50 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why each open suggestion was made, in short, or what the old data taught."""
-    from tunedprior.desk.places import reached
-    from tunedprior.desk.typed_values import typed, typed_setting
+    from tunedprior.desk.places import open_campaign
+    from tunedprior.desk.typed_values import parse_typed_pairs, parse_typed_setting
     from tunedprior.errors import InputError
-    from tunedprior.problem.trials import in_words
+    from tunedprior.problem.trials import format_setting
 
-    opt = reached(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, only_look=True)
     asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)
     if setting:
         if trial is not None:
             raise InputError("--trial names one setting, and name=value another. Give one of the two.")
-        asked = [typed_setting(typed(setting, opt.space.names), opt.space.parameters)]
+        asked = [parse_typed_setting(parse_typed_pairs(setting, opt.space.names), opt.space.parameters)]
     shown: list[RenderableType] = []
     data: dict[str, Any] = {"suggestions": []}
     if old_data:
         taught = opt.explain()
         data["old_data"] = taught.to_dict()
-        shown += [Text("What the old data taught", style="bold"), bullets(taught.sentences)]
+        shown += [Text("What the old data taught", style="bold"), build_bullet_list(taught.sentences)]
     found = [opt.explain(one, candidates) for one in asked]
     data["suggestions"] = [why.to_dict() for why in found]
     sentences = [(why.sentences if everything else why.summary)[1:] for why in found]
     of_all = [one for one in sentences[0] if all(one in each for each in sentences)] if len(found) > 1 else []
     for why, said in zip(found, sentences, strict=True):
         number = "" if why.trial is None else f"Trial {why.trial}: "
-        at = in_words(why.setting)
-        own = _without_setting(why.sentences[0], why.trial, at)  # the line above has it
+        at = format_setting(why.setting)
+        own = _drop_setting(why.sentences[0], why.trial, at)  # the line above has it
         new = [one for one in said if one not in of_all]
-        shown += [Text(f"{number}{at}", style="bold"), bullets([own, *new])]
+        shown += [Text(f"{number}{at}", style="bold"), build_bullet_list([own, *new])]
     if of_all:
-        shown += [Text("Each of them", style="bold"), bullets(of_all)]
+        shown += [Text("Each of them", style="bold"), build_bullet_list(of_all)]
     if asked and not everything:
         options = {"--trial": trial, "--candidates": candidates}
-        words = [campaign_words(campaign, name), *map(quoted, setting)]
-        words += [f"{option} {quoted(str(value))}" for option, value in options.items() if value is not None]
+        words = [format_campaign_arguments(campaign, name), *map(quote_word, setting)]
+        words += [f"{option} {quote_word(str(value))}" for option, value in options.items() if value is not None]
         shown.append(Text(f"All of it: tunedprior explain {' '.join(words)} --all"))
     if not asked and not old_data:
         shown.append(
-            Text(f"Nothing is open. Ask for a suggestion with: tunedprior suggest {campaign_words(campaign, name)}")
+            Text(
+                "Nothing is open. Ask for a suggestion with: tunedprior suggest "
+                f"{format_campaign_arguments(campaign, name)}"
+            )
         )
     say(data, *shown)
 
 
-def _without_setting(sentence: str, trial: int | None, at: str) -> str:
+def _drop_setting(sentence: str, trial: int | None, at: str) -> str:
     whole = at if trial is None else f"Trial {trial} ({at})"
     return f"It{sentence.removeprefix(whole)}" if sentence.startswith(whole) else sentence

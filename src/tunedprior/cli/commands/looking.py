@@ -8,15 +8,15 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
-from tunedprior.cli.tables import facts, table_of
-from tunedprior.desk.shell_words import campaign_words
+from tunedprior.cli.tables import build_fact_list, make_table
+from tunedprior.desk.shell_words import format_campaign_arguments
 
 
-def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say where the campaign stands: what was told, what is open, what is best."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
 
-    opt = reached(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, only_look=True)
     history = opt.trials
     rows = [{"trial": one.id, **one.setting} for one in history.pending]
     say(
@@ -28,19 +28,19 @@ def status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> No
             "open": [{"trial": one.id, "setting": one.setting} for one in history.pending],
             "set_aside": [{"trial": one.id, "state": one.state, "note": one.note} for one in history.set_aside],
         },
-        facts({**opt.summary, "id": opt.id}),
-        *([table_of(rows, "Open suggestions")] if rows else []),
+        build_fact_list({**opt.summary, "id": opt.id}),
+        *([make_table(rows, "Open suggestions")] if rows else []),
     )
 
 
-def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best result so far, and the setting to use by all results together."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
 
-    opt = reached(campaign, name, only_look=True)
-    place = campaign_words(campaign, name)
-    if opt.suggester.aims.has_front:
+    opt = open_campaign(campaign, name, only_look=True)
+    place = format_campaign_arguments(campaign, name)
+    if opt.suggester.goals.has_front:
         raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {place}")
     found = opt.best
     if found is None:
@@ -51,31 +51,31 @@ def best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None
             "best": {"trial": found.id, "value": found.value, "setting": found.setting, "more": found.more},
             "recommended": {"setting": use.setting, "mean": use.mean, "low": use.low, "high": use.high},
         },
-        table_of([{"trial": found.id, **found.setting, opt.target: found.value, **found.more}], "Best measured"),
-        table_of(
+        make_table([{"trial": found.id, **found.setting, opt.target: found.value, **found.more}], "Best measured"),
+        make_table(
             [{**use.setting, f"{opt.target} expected": use.mean, "at least": use.low, "at most": use.high}],
             "To use, by all results together (95 % interval)",
         ),
     )
 
 
-def front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best trade-offs so far."""
-    from tunedprior.desk.places import reached
-    from tunedprior.problem.history_table import Columns
+    from tunedprior.desk.places import open_campaign
+    from tunedprior.problem.history_table import HistoryColumns
 
-    opt = reached(campaign, name, only_look=True)
-    columns = Columns.of(opt.space, opt.suggester.aims)
+    opt = open_campaign(campaign, name, only_look=True)
+    columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
     shown = [columns.trial, *columns.parameters, columns.response, *columns.others.values()]
     rows: list[dict[str, Any]] = [{str(key): row[key] for key in shown} for row in opt.front.to_dict("records")]
-    say({"front": rows}, table_of(rows) if rows else "There is no result yet that meets what is required.")
+    say({"front": rows}, make_table(rows) if rows else "There is no result yet that meets what is required.")
 
 
-def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
+def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
 
-    found = reached(campaign, name, only_look=True).trust
+    found = open_campaign(campaign, name, only_look=True).trust
     each = found if isinstance(found, dict) else {"": found}
     data: dict[str, Any] = {}
     shown: list[RenderableType] = []
@@ -84,22 +84,22 @@ def trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> Non
         data[response or "trust"] = {"sentences": one.sentences, "relations": relations}
         shown += [Text(response, style="bold")] if response else []
         shown += map(Text, one.sentences)
-        shown.append(table_of([_relation(row) for row in relations]))
+        shown.append(make_table([_format_relation(row) for row in relations]))
     say(data, *shown)
 
 
-def journal(
+def show_journal(
     campaign: Campaign,
     trial: Annotated[int | None, typer.Option("--trial", help="Only what became of this trial.")] = None,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Show who recorded, corrected or took back what, and when, in the order in which it was written."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
-    from tunedprior.problem.trials import in_words
+    from tunedprior.problem.trials import format_setting
 
-    opt = reached(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, only_look=True)
     found = [row for row in opt.journal.to_dict("records") if trial is None or row["trial"] == trial]
     if trial is not None and not found:
         raise InputError(f"There is no entry of a trial {trial} in the journal.")
@@ -111,39 +111,45 @@ def journal(
             "who": row["who"],
             "what": row["action"],
             "trial": row["trial"],
-            "before": in_words(row["before"]),
-            "after": in_words(row["after"]),
+            "before": format_setting(row["before"]),
+            "after": format_setting(row["after"]),
         }
         for row, time in zip(found, known, strict=True)
     ]
     data = [{**row, "time": None if time is None else time.isoformat()} for row, time in zip(found, known, strict=True)]
-    say({"journal": data}, table_of(rows) if rows else "Nothing was suggested or recorded yet.")
+    say({"journal": data}, make_table(rows) if rows else "Nothing was suggested or recorded yet.")
 
 
-def _relation(row: dict[Any, Any]) -> dict[str, Any]:
+def _format_relation(row: dict[Any, Any]) -> dict[str, Any]:
     """A row of what old data explains, as people read it."""
 
-    def short(number: float) -> float | None:
+    def round_number(number: float) -> float | None:
         return None if number != number else float(f"{number:.3g}")
 
     return {
         "old data": row["old data"],
         "explains": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
-        "if they go together": _way(row["positive"]),
-        "new per unit of old": short(row["slope"]),
+        "if they go together": _format_direction(row["positive"]),
+        "new per unit of old": round_number(row["slope"]),
     }
 
 
-def _way(positive: float) -> str:
+def _format_direction(positive: float) -> str:
     """Which way the new response runs with the old one, by the probability that both rise together.
 
-    >>> _way(0.89), _way(0.02), _way(0.6), _way(float("nan")), _way(1.0)
+    >>> (
+    ...     _format_direction(0.89),
+    ...     _format_direction(0.02),
+    ...     _format_direction(0.6),
+    ...     _format_direction(float("nan")),
+    ...     _format_direction(1.0),
+    ... )
     ('rise (89 %)', 'fall (98 %)', 'open', '', 'rise (over 99 %)')
     """
     from tunedprior.insight.trust import LIKELY  # as the sentences have it
-    from tunedprior.lessons.shown import percent
+    from tunedprior.lessons.shown import format_percent
 
     if positive != positive:
         return ""
     way, sure = ("rise", positive) if positive > 0.5 else ("fall", 1 - positive)
-    return "open" if sure < LIKELY else f"{way} ({percent(min(sure, 0.999))})"
+    return "open" if sure < LIKELY else f"{way} ({format_percent(min(sure, 0.999))})"

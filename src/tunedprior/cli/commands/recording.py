@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name, Note, Who
-from tunedprior.cli.output import AsJson, Code, say, warned_of
-from tunedprior.desk.shell_words import campaign_words, quoted
+from tunedprior.cli.output import AsJson, ExitCode, collect_warnings, say
+from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
@@ -36,33 +36,33 @@ def record(
     as_json: AsJson = False,
 ) -> None:
     """Record what came of experiments: a whole file, or one run. What is wrong is refused as a whole."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError, OddResultWarning
-    from tunedprior.problem.trials import in_words
+    from tunedprior.problem.trials import format_setting
 
-    opt = reached(campaign, name)
+    opt = open_campaign(campaign, name)
     is_file = len(results) == 1 and "=" not in Path(results[0]).name
     if is_file and (trial is not None or failed or note):
         raise InputError(
             "--trial, --failed and --note are for one run, typed as name=value; a file has columns for them."
         )
-    given = results[0] if is_file else [_typed_run(opt, results, trial, failed, note)]
-    with warned_of(OddResultWarning) as odd, nullcontext() if is_file else _of_one_run():
+    given = results[0] if is_file else [_parse_run(opt, results, trial, failed, note)]
+    with collect_warnings(OddResultWarning) as odd, nullcontext() if is_file else _reword_row_error():
         done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file, who=who)
-    best = None if opt.suggester.aims.has_front else opt.best
+    best = None if opt.suggester.goals.has_front else opt.best
     rows = [
-        {"trial": one.id, "state": one.state, "values": _values(one, opt), "setting": dict(one.setting)}
+        {"trial": one.id, "state": one.state, "values": _get_values(one, opt), "setting": dict(one.setting)}
         for one in done.trials
     ]
     lines = [
-        f"Recorded trial {one.id}: {in_words(_values(one, opt)) or 'failed'} at {in_words(one.setting)}"
+        f"Recorded trial {one.id}: {format_setting(_get_values(one, opt)) or 'failed'} at {format_setting(one.setting)}"
         for one in done.trials
     ]
     lines += [f"Recorded already: {', '.join(map(str, done.skipped))}."] if done.skipped else []
     lines += [f"Still to be run: {', '.join(map(str, done.open))}."] if done.open else []
     lines += [f"Best so far: {best.value:.6g} (trial {best.id})."] if best is not None else []
     if odd:
-        lines.append(_if_a_slip(opt, campaign_words(campaign, name), done.trials))
+        lines.append(_format_correction(opt, format_campaign_arguments(campaign, name), done.trials))
     say(
         {
             "recorded": rows,
@@ -73,7 +73,7 @@ def record(
         *map(Text, lines),
     )
     if odd:
-        raise typer.Exit(Code.NOTICED)
+        raise typer.Exit(ExitCode.NOTICED)
 
 
 def amend(
@@ -87,26 +87,26 @@ def amend(
     as_json: AsJson = False,
 ) -> None:
     """Correct a result that was recorded; what is not named stays."""
-    from tunedprior.desk.places import reached
-    from tunedprior.desk.typed_values import typed, typed_setting
+    from tunedprior.desk.places import open_campaign
+    from tunedprior.desk.typed_values import parse_typed_pairs, parse_typed_setting
     from tunedprior.errors import InputError, OddResultWarning
     from tunedprior.problem.history_reading import STATES
-    from tunedprior.problem.trials import FAILED, in_words
+    from tunedprior.problem.trials import FAILED, format_setting
 
-    opt = reached(campaign, name)
-    responses = {one.target: one for one in opt.suggester.aims.responses}
-    given = typed(values, [*opt.space.names, *responses])
+    opt = open_campaign(campaign, name)
+    responses = {one.name: one for one in opt.suggester.goals.responses}
+    given = parse_typed_pairs(values, [*opt.space.names, *responses])
     if not (given or failed or note):
         raise InputError(f"Say what is right, as name=value: {', '.join([*responses, *opt.space.names])}; or --note.")
-    setting = typed_setting(given, [one for one in opt.space.parameters if one.name in given])
+    setting = parse_typed_setting(given, [one for one in opt.space.parameters if one.name in given])
     told: Any = {one: given[one] for one in responses if one in given}
     words = [not responses[one].labels and STATES.get(cell.casefold()) for one, cell in told.items()]
     if words and all(word == FAILED for word in words):
         told, failed = {}, True  # the word stands where the value would, as in a sheet
-    told = {one: cell if responses[one].labels else _number(one, cell) for one, cell in told.items()}
+    told = {one: cell if responses[one].labels else _parse_response(one, cell) for one, cell in told.items()}
     if len(responses) == 1:
         told = next(iter(told.values()), None)
-    with warned_of(OddResultWarning) as odd:
+    with collect_warnings(OddResultWarning) as odd:
         opt.amend(
             trial,
             told or None if len(responses) > 1 else told,
@@ -115,24 +115,27 @@ def amend(
             note=note or None,
             who=who,
         )
-    right = opt.trials.told_as(trial)
-    lines = [f"Trial {trial} is now: {in_words(_values(right, opt)) or 'failed'} at {in_words(right.setting)}"]
-    lines += [_if_a_slip(opt, campaign_words(campaign, name), [right])] if odd else []
+    right = opt.trials.get_result(trial)
+    lines = [
+        f"Trial {trial} is now: {format_setting(_get_values(right, opt)) or 'failed'} at "
+        f"{format_setting(right.setting)}"
+    ]
+    lines += [_format_correction(opt, format_campaign_arguments(campaign, name), [right])] if odd else []
     say(
-        {"trial": trial, "state": right.state, "values": _values(right, opt), "setting": right.setting},
+        {"trial": trial, "state": right.state, "values": _get_values(right, opt), "setting": right.setting},
         *map(Text, lines),
     )
     if odd:
-        raise typer.Exit(Code.NOTICED)
+        raise typer.Exit(ExitCode.NOTICED)
 
 
-def _number(name: str, cell: str) -> float:
+def _parse_response(name: str, cell: str) -> float:
     """The number that was typed as a response."""
     from tunedprior.errors import InputError
-    from tunedprior.problem.cells import as_result
+    from tunedprior.problem.cells import parse_result
 
     try:
-        return as_result(cell, choices="a number, or failed")
+        return parse_result(cell, choices="a number, or failed")
     except InputError as error:
         raise InputError(f"{name} {error}.") from error
 
@@ -149,45 +152,45 @@ def undo(
 ) -> None:
     """Take back what was done last: a result (its suggestion is open again), correction or cancellation."""
     from tunedprior.campaign.journal import AMEND, CANCEL, RECORD, WITHDRAW
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
 
     nouns = {AMEND: "correction", WITHDRAW: "withdrawal", CANCEL: "cancellation"}
-    opt = reached(campaign, name)
+    opt = open_campaign(campaign, name)
     if trial is not None and count > 1:
         raise InputError("--trial names one result, and -n counts from the last. Give one of the two.")
-    if count > max(1, opt.undoable):
-        raise InputError(f"{count} entries are to be taken back, and there are {opt.undoable}.")
+    if count > max(1, opt.undo_count):
+        raise InputError(f"{count} entries are to be taken back, and there are {opt.undo_count}.")
     undone = [opt.undo(trial, who=who) for _ in range(count)]
     lines = []
     for one in undone:
         what = "" if one.action == RECORD else f"the {nouns[one.action]} of "
-        told = "" if one.action == CANCEL else f", {_result(one.trial, opt)}"
-        now = f" It is again {_result(one.now, opt)}." if one.action in (AMEND, WITHDRAW) else ""
-        reopened = "" if one.again is None else " Its suggestion is open again."
+        told = "" if one.action == CANCEL else f", {_describe_result(one.trial, opt)}"
+        now = f" It is again {_describe_result(one.now, opt)}." if one.action in (AMEND, WITHDRAW) else ""
+        reopened = "" if one.reopened_suggestion is None else " Its suggestion is open again."
         lines.append(f"Taken back: {what}trial {one.trial.id}{told}.{now}{reopened}")
     rows = [
         {
             "trial": one.trial.id,
             "action": one.action,
-            "values": _values(one.trial, opt),
-            "open_again": None if one.again is None else one.again.trial,
+            "values": _get_values(one.trial, opt),
+            "open_again": None if one.reopened_suggestion is None else one.reopened_suggestion.trial,
         }
         for one in undone
     ]
     say({"taken_back": rows}, *map(Text, lines))
 
 
-def _result(trial: Any, opt: Any) -> str:
+def _describe_result(trial: Any, opt: Any) -> str:
     """A result, where it was measured, and what was noted, in words."""
-    from tunedprior.problem.trials import in_words
+    from tunedprior.problem.trials import format_setting
 
     note = f" ({trial.note})" if trial.note else ""
-    return f"{in_words(_values(trial, opt)) or 'failed'} at {in_words(trial.setting)}{note}"
+    return f"{format_setting(_get_values(trial, opt)) or 'failed'} at {format_setting(trial.setting)}{note}"
 
 
 @contextmanager
-def _of_one_run() -> Iterator[None]:
+def _reword_row_error() -> Iterator[None]:
     """Say what is wrong with the one run that was typed, and not with the first row of a table."""
     from tunedprior.errors import InputError
 
@@ -200,15 +203,17 @@ def _of_one_run() -> Iterator[None]:
         raise InputError(f"The run cannot be taken, and nothing was recorded: {after}.") from error
 
 
-def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
+def _parse_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
     """One run as a row of a table of results."""
-    from tunedprior.checks import listed
-    from tunedprior.desk.typed_values import typed
+    from tunedprior.checks import format_list
+    from tunedprior.desk.typed_values import parse_typed_pairs
     from tunedprior.errors import InputError
-    from tunedprior.problem.history_table import Columns
+    from tunedprior.problem.history_table import HistoryColumns
 
-    columns = Columns.of(opt.space, opt.suggester.aims)
-    row: dict[str, Any] = dict(typed(pairs, [*columns.parameters, columns.response, *columns.others.values()]))
+    columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
+    row: dict[str, Any] = dict(
+        parse_typed_pairs(pairs, [*columns.parameters, columns.response, *columns.others.values()])
+    )
     responses = [columns.response, *columns.others.values()]
     if not failed and not any(name in row for name in responses):
         which = " or ".join(f"{name}=…" for name in responses)
@@ -216,8 +221,8 @@ def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note
     missing = [name for name in columns.parameters if name not in row]
     if trial is None and missing:
         raise InputError(
-            f"Say what {listed(missing)} {'is' if len(missing) == 1 else 'are'} too, as name=value; or which "
-            f"suggestion was run, with --trial (open: {listed(one.id for one in opt.trials.pending) or 'none'})."
+            f"Say what {format_list(missing)} {'is' if len(missing) == 1 else 'are'} too, as name=value; or which "
+            f"suggestion was run, with --trial (open: {format_list(one.id for one in opt.trials.pending) or 'none'})."
         )
     if trial is not None:
         row[columns.trial] = trial
@@ -228,13 +233,13 @@ def _typed_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note
     return row
 
 
-def _if_a_slip(opt: Any, place: str, trials: Sequence[Any]) -> str:
+def _format_correction(opt: Any, place: str, trials: Sequence[Any]) -> str:
     """The command that corrects one of these results."""
     number = trials[0].id if len(trials) == 1 else "TRIAL"
-    which = quoted(opt.target) if len(opt.suggester.aims.responses) == 1 else "RESPONSE"
+    which = quote_word(opt.target) if len(opt.suggester.goals.responses) == 1 else "RESPONSE"
     return f"If that was a slip: tunedprior amend {place} {number} {which}=…"
 
 
-def _values(trial: Any, opt: Any) -> dict[str, float]:
+def _get_values(trial: Any, opt: Any) -> dict[str, float]:
     told = {opt.target: trial.value, **trial.more}
     return {name: value for name, value in told.items() if value == value}

@@ -23,13 +23,13 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the campaign as one page that needs no network: what is known, what to run next and why, all the data."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
     from tunedprior.files import write_atomically
     from tunedprior.report import report_html
     from tunedprior.report.files import refuse_other_pages
 
     refuse_other_pages(output)
-    opt = reached(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, only_look=True)
     page = report_html(opt, shadow=shadow, bar=sys.stderr.isatty() and not as_json)
     write_atomically(output, page.encode())
     say({"report": str(output), "bytes": len(page.encode())}, Text(f"Wrote {output}."))

@@ -26,15 +26,15 @@ def run(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from tunedprior.desk.campaign_runs import run_campaign
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
 
     columns = (TextColumn("results"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=trials)
         for done in run_campaign(campaign, name, function, trials, workers, open_too=open_too, errors_fail=errors_fail):
             progress.update(task, completed=done)
-    opt = reached(campaign, name)
-    best = None if opt.suggester.aims.has_front else opt.best
+    opt = open_campaign(campaign, name)
+    best = None if opt.suggester.goals.has_front else opt.best
     say(
         {
             "results": len(opt.trials),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Name
 from tunedprior.cli.output import AsJson, say
-from tunedprior.desk.shell_words import shown_place
+from tunedprior.desk.shell_words import format_campaign_place
 
 _ANY = 65_535
 
@@ -32,24 +32,24 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Show a campaign as a web page: what to run next, and forms for what came of it. Ctrl-C ends it."""
-    from tunedprior.integrations.extras import needed
+    from tunedprior.integrations.extras import import_optional
 
     for module in ("fastapi", "uvicorn", "jinja2", "python_multipart"):
-        needed(module, "lab")
+        import_optional(module, "lab")
     import optuna
 
-    from tunedprior.desk.places import reached
-    from tunedprior.web.application import application_of
-    from tunedprior.web.running import Address, door_of, listening, run, token_given
+    from tunedprior.desk.places import open_campaign
+    from tunedprior.web.application import build_application
+    from tunedprior.web.running import Address, make_access_policy, open_socket, read_token, run_server
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     about = f"{campaign if '://' in campaign else Path(campaign).resolve()} {name or ''}"
-    door = door_of(host, token_given(token_file), about, needs_token=not no_token)
-    with listening(host, port) as at:
+    door = make_access_policy(host, read_token(token_file), about, needs_token=not no_token)
+    with open_socket(host, port) as at:
         address = Address(host, at.getsockname()[1], door.token)
-        application = application_of(lambda: reached(campaign, name), door, shown_place(campaign))
+        application = build_application(lambda: open_campaign(campaign, name), door, format_campaign_place(campaign))
 
-        def ready() -> None:
+        def announce_address() -> None:
             said = {"url": address.url, "host": host, "port": address.port, "token": door.token}
             reached_by = "whoever has this address" if door.token else "everybody who uses this computer"
             say(said, Text(address.url, style="bold"), wrap=False)
@@ -57,6 +57,6 @@ def serve(
                 say({}, f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.")
             sys.stdout.flush()  # programs read it while the page is served
 
-        run(application, at, address if open_browser and not as_json else None, ready)
+        run_server(application, at, address if open_browser and not as_json else None, announce_address)
     if not as_json:
         say({}, "The page has ended. Everything that was recorded is in the campaign.")

@@ -7,9 +7,9 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.arguments import Campaign, Force, Name, Who
-from tunedprior.cli.output import AsJson, Code, say, warned_of
-from tunedprior.cli.tables import table_of
-from tunedprior.desk.shell_words import campaign_words, quoted
+from tunedprior.cli.output import AsJson, ExitCode, collect_warnings, say
+from tunedprior.cli.tables import make_table
+from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
 
 
 def suggest(
@@ -29,44 +29,44 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Say what to try next."""
-    from tunedprior.desk.places import reached
-    from tunedprior.desk.suggestion_sheets import sheet_of
-    from tunedprior.desk.written_tables import refuse_to_overwrite, write_table
+    from tunedprior.desk.places import open_campaign
+    from tunedprior.desk.suggestion_sheets import make_suggestion_sheet
+    from tunedprior.desk.written_tables import check_output_path, write_table
     from tunedprior.errors import ExhaustedWarning, InputError, TunedPriorError
 
     if output is not None:
-        refuse_to_overwrite(output, force)  # before anything is suggested
-    opt = reached(campaign, name, only_look=is_open)
+        check_output_path(output, force)  # before anything is suggested
+    opt = open_campaign(campaign, name, only_look=is_open)
     before = opt.pending
     size = opt.space.size
     if size is not None and count > size:
         raise InputError(f"{count} settings are asked for, and the space has {size} in all.")
-    with warned_of(ExhaustedWarning) as exhausted:
+    with collect_warnings(ExhaustedWarning) as exhausted:
         asked: list[Any] = list(before) if is_open else opt.ask(n=count, candidates=candidates)
     unwritten: Exception | None = None
     if output is not None:
         try:
-            write_table(sheet_of(asked, opt), output, force)
+            write_table(make_suggestion_sheet(asked, opt), output, force)
         except (OSError, TunedPriorError) as error:
             unwritten = error  # after what was suggested has been shown: it is in the campaign already
     rows = [{"trial": one.trial, **one} for one in asked]
-    place = campaign_words(campaign, name)
-    still = "" if is_open or not before else _still_open(len(before), place)
-    done = f"Fill in {output.name}, then: tunedprior record {place} {quoted(str(output))}" if output else ""
+    place = format_campaign_arguments(campaign, name)
+    still = "" if is_open or not before else _describe_pending(len(before), place)
+    done = f"Fill in {output.name}, then: tunedprior record {place} {quote_word(str(output))}" if output else ""
     if unwritten is not None:
         done = f"It could not be written into {output}: {unwritten} Try: tunedprior suggest {place} --open -o next.xlsx"
-    by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quoted(opt.target)}=…" if asked else ""
+    by_hand = f"Then: tunedprior record {place} --trial {asked[0].trial} {quote_word(opt.target)}=…" if asked else ""
     say(
         {
             "suggestions": [{"trial": one.trial, "setting": dict(one)} for one in asked],
             "open": len(opt.pending),
             "file": None if output is None or unwritten is not None else str(output),
         },
-        table_of(rows) if rows else "Nothing is open.",
+        make_table(rows) if rows else "Nothing is open.",
         *(Text(line) for line in (still, done or by_hand) if line),
     )
     if exhausted or unwritten is not None:
-        raise typer.Exit(Code.NOTICED)
+        raise typer.Exit(ExitCode.NOTICED)
 
 
 def cancel(
@@ -77,13 +77,13 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Set suggestions aside that will not be run."""
-    from tunedprior.desk.places import reached
+    from tunedprior.desk.places import open_campaign
 
-    opt = reached(campaign, name)
+    opt = open_campaign(campaign, name)
     opt.cancel(list(trials), who=who)
     say({"cancelled": trials}, f"Set aside: {', '.join(map(str, trials))}.")
 
 
-def _still_open(count: int, place: str) -> str:
+def _describe_pending(count: int, place: str) -> str:
     what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
     return f"{what} no result yet (tunedprior suggest {place} --open)."

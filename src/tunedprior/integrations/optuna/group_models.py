@@ -10,24 +10,24 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.acquisition.evaluation import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.campaign.fitted import Fitted
+from tunedprior.campaign.fitted import FittedModels
 from tunedprior.campaign.suggester import Suggester
 from tunedprior.errors import InputError
 from tunedprior.integrations.optuna.groups import Distributions
-from tunedprior.integrations.optuna.learning import Teaching
+from tunedprior.integrations.optuna.learning import SourceLearner
 from tunedprior.problem.box import Box
-from tunedprior.problem.objective import codes_of_run
+from tunedprior.problem.objective import encode_run_settings
 from tunedprior.problem.parameters import Numeric
 from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, Trial, settings_of
+from tunedprior.problem.trials import History, Trial, collect_settings
 from tunedprior.studies.histories import (
-    aims_of_study,
-    constraint_name,
-    constraints_in,
-    in_order,
+    convert_finished_trials,
+    infer_goals,
     is_substitute,
-    settings_in,
-    told_of,
+    make_constraint_name,
+    read_constraints,
+    read_settings,
+    sort_finished,
 )
 
 
@@ -45,9 +45,9 @@ class GroupModel:
 
     suggester: Suggester
     told: tuple[Trial, ...]
-    made_for: tuple[Any, ...]
-    made_of: tuple[Any, ...]
-    fitted: Fitted | None = None
+    suggester_key: tuple[Any, ...]
+    trials_key: tuple[Any, ...]
+    fitted: FittedModels | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class GroupModel:
         return self.suggester.space.names
 
     @classmethod
-    def of(
+    def from_trials(
         cls,
         study: Study,
         trials: Sequence[FrozenTrial],
@@ -63,7 +63,7 @@ class GroupModel:
         objectives: Sequence[str],
         noise_std: Mapping[str, float],
         acquisition: AcquisitionChoice,
-        teaching: Teaching,
+        teaching: SourceLearner,
         before: "GroupModel | None",
     ) -> "GroupModel":
         """The group by all trials so far; faster with what was made of it before.
@@ -79,32 +79,34 @@ class GroupModel:
             before: What was made of this group before.
         """
         space = Space.parse(distributions)
-        finished = in_order(trials)
-        keys = sorted({key for trial in finished for key in constraints_in(trial)})
+        finished = sort_finished(trials)
+        keys = sorted({key for trial in finished for key in read_constraints(trial)})
         taken = [*space.names, *objectives]
-        constraints = {key: constraint_name(key, taken) for key in keys}
-        aims = aims_of_study(study, objectives, list(constraints.values()), noise_std)
-        same = before is not None and (before.suggester.space, before.suggester.aims) == (space, aims)
+        constraints = {key: make_constraint_name(key, taken) for key in keys}
+        aims = infer_goals(study, objectives, list(constraints.values()), noise_std)
+        same = before is not None and (before.suggester.space, before.suggester.goals) == (space, aims)
         known = before.told if same and before is not None else ()
-        told = told_of(finished, space.names, aims, constraints, distributions, known)
-        beyond = [trial.setting for trial in told if not _lies_within(trial.setting, space)]
-        ends = _ends(beyond, space)
+        told = convert_finished_trials(finished, space.names, aims, constraints, distributions, known)
+        beyond = [trial.setting for trial in told if not _is_within_ranges(trial.setting, space)]
+        ends = _find_extremes(beyond, space)
         made_for = (space, aims, ends)
-        if before is not None and before.made_for == made_for:
+        if before is not None and before.suggester_key == made_for:
             suggester = before.suggester
         else:
             everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
-            surrogates = teaching.surrogates(study, space, aims, constraints, ends, everything)
-            main = surrogates.pop(aims.main.target)
-            suggester = Suggester(space, main, aims, acquisition, others=surrogates)
-        made_of = _made_of(trials, distributions, objectives)
-        return cls(suggester, _inside(told, suggester) if beyond else told, made_for, made_of)
+            surrogates = teaching.learn_surrogates(study, space, aims, constraints, ends, everything)
+            main = surrogates.pop(aims.main.name)
+            suggester = Suggester(space, main, aims, acquisition, other_surrogates=surrogates)
+        made_of = _make_trials_key(trials, distributions, objectives)
+        return cls(suggester, _keep_in_box(told, suggester) if beyond else told, made_for, made_of)
 
-    def is_of(self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]) -> bool:
+    def is_current(
+        self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
+    ) -> bool:
         """Whether nothing has changed since this was made: what has finished stays as it is."""
-        return self.made_of == _made_of(trials, distributions, objectives)
+        return self.trials_key == _make_trials_key(trials, distributions, objectives)
 
-    def fitted_to(self, seed: int, before: "GroupModel | None") -> "GroupModel":
+    def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
         """With models of what was told; faster with what was fitted before."""
         found = History(self.told)
         if not self.told or self.suggester.is_designing(found, ()):
@@ -114,27 +116,29 @@ class GroupModel:
             return replace(self, fitted=old)
         return replace(self, fitted=self.suggester.fit(found, seed, old))
 
-    def history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
+    def build_history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
         """What was told, and what is under way."""
         found = History(self.told)
         for trial in trials:
-            for setting in self._settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
-                found = found.asked(setting, is_substitute(trial, self.names, distributions))
+            for setting in self._list_settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
+                found = found.append_pending(setting, is_substitute(trial, self.names, distributions))
         return found
 
     def suggest(self, trials: Sequence[FrozenTrial], distributions: Distributions, seed: int) -> Setting:
         """The next setting, with what is running of these trials accounted for."""
-        found = self.history(trials, distributions)
+        found = self.build_history(trials, distributions)
         fitted = self.fitted
-        if fitted is None and not self.suggester.is_designing(found, settings_of(found.pending)):
+        if fitted is None and not self.suggester.is_designing(found, collect_settings(found.pending)):
             fitted = self.suggester.fit(found, seed)
-        setting = self.suggester.suggest(found, settings_of(found.pending), seed, fitted=fitted)
-        return {name: _as_optuna_has_it(value, distributions[name]) for name, value in setting.items()}
+        setting = self.suggester.suggest(found, collect_settings(found.pending), seed, fitted=fitted)
+        return {name: _convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
 
     def is_near(self, setting: Setting, trials: Sequence[FrozenTrial], distributions: Distributions) -> bool:
         """Whether one of these trials has the same setting or nearly that."""
-        box, others = self.suggester.surrogate.box, self._settings(trials, distributions)
-        found = is_near(codes_of_run([setting], box), codes_of_run(others, box), self.suggester.lattice)
+        box, others = self.suggester.surrogate.box, self._list_settings(trials, distributions)
+        found = is_near(
+            encode_run_settings([setting], box), encode_run_settings(others, box), self.suggester.encoded_space
+        )
         return bool(found[0])
 
     @property
@@ -143,16 +147,18 @@ class GroupModel:
         size = self.suggester.space.size
         return size is not None and len({repr(sorted(one.setting.items())) for one in self.told}) >= size
 
-    def _settings(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> list[Setting]:
-        settings = settings_in(trials, self.names, distributions)
-        return [one for one in settings if _lies_within(one, self.suggester.space)]
+    def _list_settings(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> list[Setting]:
+        settings = read_settings(trials, self.names, distributions)
+        return [one for one in settings if _is_within_ranges(one, self.suggester.space)]
 
 
-def _made_of(trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]) -> tuple[Any, ...]:
+def _make_trials_key(
+    trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
+) -> tuple[Any, ...]:
     return sum(trial.state.is_finished() for trial in trials), dict(distributions), tuple(objectives)
 
 
-def _lies_within(setting: Setting, space: Space) -> bool:
+def _is_within_ranges(setting: Setting, space: Space) -> bool:
     return all(
         parameter.low <= setting[parameter.name] <= parameter.high
         for parameter in space.parameters
@@ -160,7 +166,7 @@ def _lies_within(setting: Setting, space: Space) -> bool:
     )
 
 
-def _ends(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
+def _find_extremes(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
     """Two settings between which all of these lie; none if there are none."""
     if not beyond:
         return ()
@@ -168,20 +174,20 @@ def _ends(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
     return tuple({**beyond[0], **{name: pick(one[name] for one in beyond) for name in numbers}} for pick in (min, max))
 
 
-def _inside(told: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
+def _keep_in_box(told: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
     """Those that the model's box holds: all but where what was learnt before is of a smaller one."""
-    return tuple(trial for trial in told if _holds(suggester.surrogate.box, trial))
+    return tuple(trial for trial in told if _is_in_box(suggester.surrogate.box, trial))
 
 
-def _holds(box: Box, trial: Trial) -> bool:
+def _is_in_box(box: Box, trial: Trial) -> bool:
     try:
-        codes_of_run([trial.setting], box)
+        encode_run_settings([trial.setting], box)
     except InputError:
         return False
     return True
 
 
-def _as_optuna_has_it(value: Any, distribution: BaseDistribution) -> Any:
+def _convert_to_optuna(value: Any, distribution: BaseDistribution) -> Any:
     if isinstance(distribution, IntDistribution):
         return int(value)
     return float(value) if isinstance(distribution, FloatDistribution) else value

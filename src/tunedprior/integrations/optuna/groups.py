@@ -10,7 +10,7 @@ Distributions = Mapping[str, BaseDistribution]
 _ENOUGH_FAILURES = 3
 
 
-def latest(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
+def get_latest_distributions(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
     """For each parameter, its distribution in the last trial that has it: ranges may change from trial to trial."""
     found: dict[str, BaseDistribution] = {}
     for trial in reversed(trials):
@@ -19,7 +19,7 @@ def latest(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, Bas
     return {**given, **found}
 
 
-def groups_of(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple[str, ...]]:
+def group_parameters(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple[str, ...]]:
     """The coarsest groups of parameters of which every trial has all or none, each in the order of the alphabet.
 
     In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
@@ -35,13 +35,13 @@ def groups_of(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple
     nothing_else = not sets[False] and len(trials) >= _ENOUGH_FAILURES
     failed = {names.difference(*(sets[False] if nothing_else else known)) for names in sets[True]}
     longest = [names for names in failed if not any(names < other for other in failed)]
-    return partition([*known, *longest])
+    return find_coarsest_partition([*known, *longest])
 
 
-def partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
+def find_coarsest_partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
     """The coarsest partition of which each set is a union of parts.
 
-    >>> partition([frozenset("xy"), frozenset("xz")])
+    >>> find_coarsest_partition([frozenset("xy"), frozenset("xz")])
     [('x',), ('y',), ('z',)]
     """
     parts: list[frozenset[str]] = []

@@ -18,21 +18,21 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.old_sets import UNKNOWN, named, relations_of
+from tunedprior.average.old_sets import UNKNOWN, name_sources, parse_relations
 from tunedprior.campaign import Optimizer
-from tunedprior.campaign.odd_results import far_worse_in_words
-from tunedprior.campaign.priors import AVERAGE, prior_names
-from tunedprior.checks import flag, listed, seeded, shown
+from tunedprior.campaign.odd_results import describe_far_worse
+from tunedprior.campaign.priors import AVERAGE, list_prior_names
+from tunedprior.checks import check_flag, check_seed, format_list, format_value
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.integrations.optuna.group_models import GroupModel
-from tunedprior.integrations.optuna.groups import Distributions, groups_of, latest
-from tunedprior.integrations.optuna.learning import Teaching
-from tunedprior.integrations.optuna.turns import Turns, choices_of, others_than
-from tunedprior.numerics.isolation import child_seed
-from tunedprior.problem.parameters import parameter_from
+from tunedprior.integrations.optuna.groups import Distributions, get_latest_distributions, group_parameters
+from tunedprior.integrations.optuna.learning import SourceLearner
+from tunedprior.integrations.optuna.turns import Turns, drop_trial, list_choices
+from tunedprior.numerics.isolation import derive_seed
+from tunedprior.problem.parameters import parse_parameter
 from tunedprior.problem.space import Setting
-from tunedprior.studies.access import put_back, set_attribute
-from tunedprior.studies.histories import FAILED, INTERRUPTED, as_text, metric_names, unlike_parameters
+from tunedprior.studies.access import requeue_trial, set_trial_attribute
+from tunedprior.studies.histories import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.
@@ -94,20 +94,20 @@ class TunedPriorSampler(BaseSampler):
         stop_when_exhausted: bool = False,
         artifact_store: Any = None,
     ) -> None:
-        if not isinstance(prior, str) or prior not in prior_names():
-            raise InputError(f"prior must be one of {', '.join(prior_names())}; got {shown(prior)}.")
-        relations_of(relation, named(old_data))  # refuses what is none
-        self._search_space = _checked_space(search_space)
-        self._target = _checked_target(target)
-        self._seed = randbits(31) if seed is None else seeded(seed)
-        self._teaching = Teaching(old_data, prior, relation, self._seed, artifact_store)
+        if not isinstance(prior, str) or prior not in list_prior_names():
+            raise InputError(f"prior must be one of {', '.join(list_prior_names())}; got {format_value(prior)}.")
+        parse_relations(relation, name_sources(old_data))  # refuses what is none
+        self._search_space = _parse_search_space(search_space)
+        self._target = _parse_target(target)
+        self._seed = randbits(31) if seed is None else check_seed(seed)
+        self._teaching = SourceLearner(old_data, prior, relation, self._seed, artifact_store)
         self._constraints_func = constraints_func
         self._noise_std = noise_std
         self._acquisition = acquisition
-        self._stops = flag(stop_when_exhausted, "stop_when_exhausted")
-        self._forget()
+        self._stops = check_flag(stop_when_exhausted, "stop_when_exhausted")
+        self._reset_caches()
 
-    def _forget(self) -> None:
+    def _reset_caches(self) -> None:
         """Begin without anything that was computed before."""
         self._lock, self._turns = RLock(), Turns()
         self._models: dict[tuple[str, tuple[str, ...]], GroupModel] = {}  # by study and parameters
@@ -123,7 +123,7 @@ class TunedPriorSampler(BaseSampler):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._forget()
+        self._reset_caches()
 
     # -- what Optuna calls -----------------------------------------------------------------------------
 
@@ -139,9 +139,9 @@ class TunedPriorSampler(BaseSampler):
             return
         if not study.get_trials(deepcopy=False, states=_FINISHED):
             try:
-                self._teaching.check(study, self._names(study, ()))
+                self._teaching.check_old_data(study, self._list_objective_names(study, ()))
             except InputError:
-                put_back(study, trial)
+                requeue_trial(study, trial)
                 raise
         self._checked.add(study.study_name)
 
@@ -149,34 +149,34 @@ class TunedPriorSampler(BaseSampler):
         """All parameters that trials had so far, with the ranges of the last trial that had each."""
         self._refuse_other_objectives(study)
         finished = study.get_trials(deepcopy=False, states=_FINISHED)
-        found = latest(finished, self._search_space)
+        found = get_latest_distributions(finished, self._search_space)
         return {name: one for name, one in sorted(found.items()) if not one.single()}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The next setting, group by group."""
-        names = self._names(study, tuple(search_space))
+        names = self._list_objective_names(study, tuple(search_space))
         if not search_space:
             self._turns.end(study, trial, json.dumps({}))
             return {}
         self._turns.begin(study, trial)
         with self._lock:  # what takes longest, while others may still be choosing
-            self._fitted(study, study.get_trials(deepcopy=False), search_space, names)
+            self._fit_groups(study, study.get_trials(deepcopy=False), search_space, names)
         for _ in range(_MOST_ROUNDS):
             with self._lock:
                 trials = self._turns.wait(study, trial)
-                accounted = choices_of(trials)
-                models = self._fitted(study, trials, search_space, names)
-                each = [(model, self._suggested(model, trials, search_space)) for model in models]
+                accounted = list_choices(trials)
+                models = self._fit_groups(study, trials, search_space, names)
+                each = [(model, self._suggest_setting(model, trials, search_space)) for model in models]
                 chosen = {name: value for _, setting in each for name, value in setting.items()}
-                self._turns.end(study, trial, as_text(chosen, search_space))
-            now = others_than(trial, study.get_trials(deepcopy=False))
-            new = [one for one in now if accounted.get(one.number) != choices_of([one])[one.number]]
+                self._turns.end(study, trial, encode_setting(chosen, search_space))
+            now = drop_trial(trial, study.get_trials(deepcopy=False))
+            new = [one for one in now if accounted.get(one.number) != list_choices([one])[one.number]]
             if not any(model.is_near(setting, new, search_space) for model, setting in each):
                 break
-        self._say_if_exhausted(models)
-        self._say_if_far_worse(models)
+        self._warn_if_exhausted(models)
+        self._warn_if_far_worse(models)
         return chosen
 
     def sample_independent(
@@ -184,9 +184,9 @@ class TunedPriorSampler(BaseSampler):
     ) -> Any:
         """A value at random, for a parameter that no trial had before or whose range just changed."""
         self._refuse_other_objectives(study)
-        seed = child_seed(self._seed, trial.number, crc32(param_name.encode()))
+        seed = derive_seed(self._seed, trial.number, crc32(param_name.encode()))
         u = np.random.default_rng(seed).random()
-        return _plain(parameter_from(param_name, param_distribution).at_quantile(u))
+        return _convert_numpy_scalar(parse_parameter(param_name, param_distribution).compute_quantile(u))
 
     def after_trial(
         self,
@@ -198,10 +198,10 @@ class TunedPriorSampler(BaseSampler):
         """Keep what will be needed of the trial: its constraints, and that it failed."""
         if state == TrialState.FAIL:
             if INTERRUPTED not in trial.system_attrs:
-                set_attribute(study, trial, FAILED, True)
+                set_trial_attribute(study, trial, FAILED, True)
         elif self._constraints_func is not None and state in _WITH_RESULTS:
-            set_attribute(study, trial, "constraints", _constraint_values(self._constraints_func(trial)))
-        if self._stops and self._tries_the_last(study, trial):
+            set_trial_attribute(study, trial, "constraints", _parse_constraint_values(self._constraints_func(trial)))
+        if self._stops and self._is_space_exhausted(study, trial):
             try:
                 study.stop()
             except RuntimeError:  # not inside of optimize, where whoever asks may stop by themselves
@@ -216,44 +216,50 @@ class TunedPriorSampler(BaseSampler):
         """
         with self._lock:
             finished = study.get_trials(deepcopy=False, states=_FINISHED)
-            space = {name: one for name, one in latest(finished, self._search_space).items() if not one.single()}
+            space = {
+                name: one
+                for name, one in get_latest_distributions(finished, self._search_space).items()
+                if not one.single()
+            }
             if not space:
                 raise InputError("The study has no trials yet, so it is not known what there is to set.")
             trials = study.get_trials(deepcopy=False)
-            models = self._fitted(study, trials, space, self._names(study, tuple(space)))
+            models = self._fit_groups(study, trials, space, self._list_objective_names(study, tuple(space)))
             model = max(models, key=lambda one: len(one.names))
-            return Optimizer.of(model.suggester, self._seed).resume(model.history([], space))
+            return Optimizer.from_suggester(model.suggester, self._seed).resume(model.build_history([], space))
 
     # -- how it is done --------------------------------------------------------------------------------
 
-    def _names(self, study: Study, parameters: Sequence[str]) -> list[str]:
+    def _list_objective_names(self, study: Study, parameters: Sequence[str]) -> list[str]:
         """What the study's values are called."""
         self._refuse_other_objectives(study)
         if self._target is not None:
             return list(self._target)
         if study.study_name not in self._metric_names:
-            self._metric_names[study.study_name] = metric_names(study)
-        return unlike_parameters(self._metric_names[study.study_name], [*parameters, *self._search_space])
+            self._metric_names[study.study_name] = list_metric_names(study)
+        return make_names_unique(self._metric_names[study.study_name], [*parameters, *self._search_space])
 
     def _refuse_other_objectives(self, study: Study) -> None:
         """An `InputError` if the study's objectives are not as many as the user named."""
         if self._target is not None and len(self._target) != len(study.directions):
             raise InputError(
-                f"target names {len(self._target)} objective(s), {listed(self._target)}; the study has "
+                f"target names {len(self._target)} objective(s), {format_list(self._target)}; the study has "
                 f"{len(study.directions)}. Name each of them, or leave target out."
             )
 
-    def _suggested(self, model: GroupModel, trials: Sequence[FrozenTrial], search_space: Distributions) -> Setting:
+    def _suggest_setting(
+        self, model: GroupModel, trials: Sequence[FrozenTrial], search_space: Distributions
+    ) -> Setting:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExhaustedWarning)  # which is said in Optuna's way
             return model.suggest(trials, search_space, self._seed)
 
-    def _fitted(
+    def _fit_groups(
         self, study: Study, trials: Sequence[FrozenTrial], search_space: Distributions, names: Sequence[str]
     ) -> list[GroupModel]:
         """Models of all groups of these parameters, fitted to what these trials told."""
         finished = [one for one in trials if one.state in _FINISHED]
-        groups = groups_of(finished, self._search_space)
+        groups = group_parameters(finished, self._search_space)
         wanted = [tuple(name for name in group if name in search_space) for group in groups]
         new = tuple(sorted(set(search_space).difference(*wanted)))
         found = []
@@ -261,22 +267,24 @@ class TunedPriorSampler(BaseSampler):
             if group:
                 space = {name: search_space[name] for name in group}
                 before = self._models.get((study.study_name, group))
-                if before is not None and before.is_of(trials, space, names):
+                if before is not None and before.is_current(trials, space, names):
                     found.append(before)
                     continue
                 noise = self._noise_std
                 by_name = dict(noise) if isinstance(noise, Mapping) else {} if noise is None else {names[0]: noise}
-                model = GroupModel.of(study, trials, space, names, by_name, self._acquisition, self._teaching, before)
-                model = model.fitted_to(self._seed, before)
+                model = GroupModel.from_trials(
+                    study, trials, space, names, by_name, self._acquisition, self._teaching, before
+                )
+                model = model.fit_models(self._seed, before)
                 self._models[study.study_name, group] = model
                 found.append(model)
         return found
 
-    def _tries_the_last(self, study: Study, trial: FrozenTrial) -> bool:
+    def _is_space_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
         """Whether nothing is left to try once this trial has finished."""
         trials = study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING))
         settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
-        counts = [parameter_from(name, one).count for name, one in trial.distributions.items()]
+        counts = [parse_parameter(name, one).count for name, one in trial.distributions.items()]
         size = 1
         for count in counts:
             if count is None:
@@ -284,49 +292,51 @@ class TunedPriorSampler(BaseSampler):
             size *= count
         return len(settings) >= size and all(set(one.params) == set(trial.params) for one in trials if one.params)
 
-    def _say_if_exhausted(self, models: Sequence[GroupModel]) -> None:
+    def _warn_if_exhausted(self, models: Sequence[GroupModel]) -> None:
         if not self._said_exhausted and len(models) == 1 and models[0].is_exhausted:
             self._said_exhausted = True
             _log.warning("Every setting of the search space was tried: what is suggested now repeats.")
 
-    def _say_if_far_worse(self, models: Sequence[GroupModel]) -> None:
+    def _warn_if_far_worse(self, models: Sequence[GroupModel]) -> None:
         for model in models:
-            aims, box = model.suggester.aims, model.suggester.surrogate.box
-            for name, trials in aims.far_worse(model.told, box).items():
+            aims, box = model.suggester.goals, model.suggester.surrogate.box
+            for name, trials in aims.find_far_worse(model.told, box).items():
                 if name not in self._said_far_worse:
                     self._said_far_worse.add(name)
                     numbered = [replace(trial, id=trial.id - 1) for trial in trials]  # as Optuna counts
-                    _log.warning(far_worse_in_words(aims.named(name), numbered, "fail the trial"))
+                    _log.warning(describe_far_worse(aims.get_response(name), numbered, "fail the trial"))
 
 
-def _checked_space(given: Distributions | None) -> dict[str, BaseDistribution]:
+def _parse_search_space(given: Distributions | None) -> dict[str, BaseDistribution]:
     if given is None:
         return {}
     wrong = [name for name, one in given.items() if not isinstance(one, BaseDistribution)]
     if wrong:
         raise InputError(
             f"search_space must be a dict of Optuna distributions, such as FloatDistribution(0.0, 1.0); "
-            f"{listed(wrong)} is not. Write them as trial.suggest_… would have them."
+            f"{format_list(wrong)} is not. Write them as trial.suggest_… would have them."
         )
     return dict(given)
 
 
-def _checked_target(given: Any) -> tuple[str, ...] | None:
+def _parse_target(given: Any) -> tuple[str, ...] | None:
     if given is None or isinstance(given, str):
         return None if given is None else (given,)
     names = tuple(given)
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InputError(f"target must be the name of the response, or different names in order; got {shown(given)}.")
+        raise InputError(
+            f"target must be the name of the response, or different names in order; got {format_value(given)}."
+        )
     return names
 
 
-def _constraint_values(given: Any) -> list[float]:
+def _parse_constraint_values(given: Any) -> list[float]:
     values = [float(one) for one in given]
     if any(map(isnan, values)):
         raise InputError("constraints_func must give numbers; got NaN. Give a number above 0 for what will not do.")
     return values
 
 
-def _plain(value: Any) -> Any:
+def _convert_numpy_scalar(value: Any) -> Any:
     """As Python has it, and not as NumPy does."""
     return value.item() if isinstance(value, np.generic) else value

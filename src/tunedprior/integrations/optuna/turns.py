@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from tunedprior.studies.access import set_attribute
+from tunedprior.studies.access import set_trial_attribute
 from tunedprior.studies.histories import CHOOSING, CHOSEN
 
 # Seconds between two looks, for each trial to wait for, and after which a worker is taken to be gone. Whoever looks
@@ -29,17 +29,17 @@ class Turns:
     def begin(self, study: Study, trial: FrozenTrial) -> None:
         """Say that this trial's parameters are being chosen."""
         self._own.add(trial.number)
-        set_attribute(study, trial, CHOSEN, CHOOSING)
+        set_trial_attribute(study, trial, CHOSEN, CHOOSING)
 
     def end(self, study: Study, trial: FrozenTrial, chosen: str) -> None:
         """Say which were chosen."""
-        set_attribute(study, trial, CHOSEN, chosen)
+        set_trial_attribute(study, trial, CHOSEN, chosen)
 
     def wait(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
         """All other trials, once those of other processes with lower numbers have chosen."""
         until = monotonic() + _PATIENCE
         while True:
-            others = others_than(trial, study.get_trials(deepcopy=False))
+            others = drop_trial(trial, study.get_trials(deepcopy=False))
             running = [one for one in others if one.state == TrialState.RUNNING and one.number < trial.number]
             before = {one.number for one in running if one.system_attrs.get(CHOSEN) == CHOOSING}
             if not before - self._gone - self._own:
@@ -49,7 +49,7 @@ class Turns:
             sleep(_PAUSE * len(before - self._own))
 
 
-def choices_of(trials: Sequence[FrozenTrial]) -> dict[int, str]:
+def list_choices(trials: Sequence[FrozenTrial]) -> dict[int, str]:
     """What is known by now of each trial, by its number: what was chosen for it, or that it has finished."""
     return {
         one.number: one.state.name if one.state.is_finished() else repr((one.system_attrs.get(CHOSEN), one.params))
@@ -57,6 +57,6 @@ def choices_of(trials: Sequence[FrozenTrial]) -> dict[int, str]:
     }
 
 
-def others_than(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+def drop_trial(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """All of these trials but this one."""
     return [one for one in trials if one.number != trial.number]

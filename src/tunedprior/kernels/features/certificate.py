@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tunedprior.kernels.box_means import box_sample
-from tunedprior.kernels.features.enumeration import MOST_LOOKED_AT, MOST_POWERS, ROUNDING, best_first
+from tunedprior.kernels.box_means import draw_box_sample
+from tunedprior.kernels.features.enumeration import MOST_LOOKED_AT, MOST_POWERS, ROUNDING, enumerate_best_first
 from tunedprior.kernels.features.explicit import Features
-from tunedprior.kernels.features.multi_index import multi_indices
+from tunedprior.kernels.features.multi_index import list_multi_indices
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.series import SeriesKernel
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.numerics.chunking import chunks
+from tunedprior.numerics.chunking import iterate_chunks
 
 #: Upper bound on explicit features in use: 2¹⁶ of them at 1024 settings are half a gigabyte, in chunks less.
 MOST_FEATURES = 2**16
@@ -32,7 +32,7 @@ def has_features(kernel: FreeKernel) -> bool:
     return known and kernel.active_dims is None and not kernel.batch_shape
 
 
-class Found(NamedTuple):
+class SelectedFeatures(NamedTuple):
     """K ≈ Σ_i c_i ϑ_iϑ_i' over the selected i; `missing` is an upper bound on the error of any variance in the box."""
 
     indices: Int[Tensor, "p d"]
@@ -40,14 +40,14 @@ class Found(NamedTuple):
     missing: float
 
 
-def features_that_matter(
+def select_relevant_features(
     base: FreeKernel,
     anchors: Product,
     learnt: Float[Tensor, "r a"],
     weighted: bool,
     remainder: float,
     tolerance: float,
-) -> Found | None:
+) -> SelectedFeatures | None:
     """c_i = e_i τ_i² (weighted) or e_i, with e_i = (l₁ᵀφ_i(A))² - Σ_{r>1} (l_rᵀφ_i(A))², for all i that matter.
 
     Certificate: an upper bound on the missing share of the trace ∫ K(x, x) dx over the box. Let m_i be the mean of the
@@ -69,53 +69,55 @@ def features_that_matter(
     Returns:
         The selected features; None if more are needed than can be enumerated or held.
     """
-    far = _reach(base, anchors)
+    far = _compute_reach(base, anchors)
     if not weighted and (far > 1).any():
         return None  # beyond |x| = 1 the ϑ_i have no common bound
     allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
-    left = _Left(base, anchors, learnt, far, weighted)
-    for batch in best_first(base, anchors, _log_means(base, far, weighted)):
+    left = _MissingBounds(base, anchors, learnt, far, weighted)
+    for batch in enumerate_best_first(base, anchors, _compute_log_means(base, far, weighted)):
         looked_at += len(batch)
         if looked_at > MOST_LOOKED_AT:
             return None
-        for some in chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
-            features, phi = _weighted_features(base, batch[some], anchors)
+        for some in iterate_chunks(len(batch), max(1, _ENTRIES // anchors.points.shape[0])):
+            features, phi = _evaluate_weighted_features(base, batch[some], anchors)
             squares = (phi @ learnt.mT).square()
             excess = 2 * squares[:, 0] - squares.sum(1)
-            weights = base.weights_at(features.indices).square().to(excess)
+            weights = base.compute_weights_at(features.indices).square().to(excess)
             coefficients = excess * weights if weighted else excess
-            means = _along(base.log_mean_squares(int(features.indices.max()), far), features.indices).exp()
+            means = _sum_along_indices(
+                base.compute_log_mean_squares(int(features.indices.max()), far), features.indices
+            ).exp()
             trace += float((coefficients + remainder * weights) @ means)
             left.subtract(phi, squares, means * weights if weighted else means)
             found.append((features.indices, coefficients, means))
-        if left.trace <= allowed * trace / 2 or left.nothing:
+        if left.trace <= allowed * trace / 2 or left.is_exhausted:
             break
     else:
         return None
     indices, coefficients, means = (torch.cat(column) for column in zip(*found, strict=True))
-    peaks = _along(base.log_peaks(int(indices.max()), far), indices).mul(2).exp()
-    dropped = _smallest(coefficients.abs() * means, allowed * trace - left.trace)
+    peaks = _sum_along_indices(base.compute_log_peaks(int(indices.max()), far), indices).mul(2).exp()
+    dropped = _mask_smallest(coefficients.abs() * means, allowed * trace - left.trace)
     if left.variance <= allowed * trace:
-        everywhere = _smallest(coefficients.abs() * peaks, allowed * trace - left.variance)
+        everywhere = _mask_smallest(coefficients.abs() * peaks, allowed * trace - left.variance)
         dropped = everywhere if int((~everywhere).sum()) <= _FEW else dropped
     if int((~dropped).sum()) > MOST_FEATURES:
         return None
     missing = left.variance + float((coefficients.abs() * peaks)[dropped].sum())
-    return Found(indices[~dropped], coefficients[~dropped], missing)
+    return SelectedFeatures(indices[~dropped], coefficients[~dropped], missing)
 
 
-class _Left:
-    """Upper bounds on the contribution of features not yet enumerated (see `features_that_matter`)."""
+class _MissingBounds:
+    """Upper bounds on the contribution of features not yet enumerated (see `select_relevant_features`)."""
 
     def __init__(
         self, base: FreeKernel, anchors: Product, learnt: Float[Tensor, "r a"], far: Float[Tensor, " d"], weighted: bool
     ) -> None:
-        gram, size = base.cross(anchors, anchors), learnt.abs()
-        self._highest_mean, self._highest_peak = _most(base, far, weighted)
+        gram, size = base.evaluate_matrix(anchors, anchors), learnt.abs()
+        self._highest_mean, self._highest_peak = _bound_feature_squares(base, far, weighted)
         self._squares = float(((learnt @ gram) * learnt).sum())
         self._rounding = ROUNDING * float(((size @ gram.abs()) * size).sum())
         self._diagonal, self._whole_diagonal = gram.diagonal(), gram.diagonal()
-        self._shares, self._products = size.sum(1) @ size, _sums_over_all(base, anchors, far, weighted)
+        self._shares, self._products = size.sum(1) @ size, _sum_over_all_features(base, anchors, far, weighted)
         self._whole_products = self._products
 
     def subtract(self, phi: Float[Tensor, "p a"], squares: Float[Tensor, "p r"], means: Float[Tensor, " p"]) -> None:
@@ -139,7 +141,7 @@ class _Left:
         return self._most_squares * self._highest_peak
 
     @property
-    def nothing(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether every feature that is non-zero at some anchor was enumerated."""
         return bool((self._diagonal <= ROUNDING * self._whole_diagonal).all())
 
@@ -148,45 +150,47 @@ class _Left:
         return max(self._squares, 0.0) + self._rounding
 
 
-def _smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
+def _mask_smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
     """Mask of the smallest entries, as many as sum to no more than `together`."""
     order = sizes.argsort()
     return torch.zeros_like(sizes, dtype=torch.bool).index_put((order,), sizes[order].cumsum(0) <= together)
 
 
-def _reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
+def _compute_reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
     """Half-width of the box in each input: 1, `OPEN_REACH` for open domains, or more where anchors lie further out."""
     return anchors.points.abs().amax(0).clamp(min=OPEN_REACH if base.open_domain else 1)
 
 
-def _most(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
+def _bound_feature_squares(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
     """Upper bounds on the mean over the box, and on the peak, of the square of any feature."""
-    peak = _at_corner(base, far) if weighted else 1.0
-    means = _log_means(base, far, weighted)
+    peak = _evaluate_at_corner(base, far) if weighted else 1.0
+    means = _compute_log_means(base, far, weighted)
     return peak if means is None else min(peak, float(means.amax(1).sum().exp())), peak
 
 
-def _log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:
+def _compute_log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:
     """log of the mean over the box of the squared feature, per input and power; None if τ is no product over inputs."""
-    factors = base.log_factors(MOST_POWERS)
+    factors = base.compute_log_factors(MOST_POWERS)
     if factors is None:
         return None
-    return base.log_mean_squares(MOST_POWERS, far) + (factors.to(far) if weighted else 0)
+    return base.compute_log_mean_squares(MOST_POWERS, far) + (factors.to(far) if weighted else 0)
 
 
-def _sums_over_all(
+def _sum_over_all_features(
     base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
 ) -> Float[Tensor, " a"] | None:
     """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor a_j.
 
     None if τ is no product over inputs, or if the sum over powers k has not converged at `MOST_POWERS`.
     """
-    means, factors = _log_means(base, far, weighted), base.log_factors(MOST_POWERS)
+    means, factors = _compute_log_means(base, far, weighted), base.compute_log_factors(MOST_POWERS)
     if means is None or factors is None:
         return None
     powers, factors = torch.arange(MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
     sums = []
-    for row, (x, envelope) in enumerate(zip(anchors.points.T, base.log_envelopes(anchors.points).T, strict=True)):
+    for row, (x, envelope) in enumerate(
+        zip(anchors.points.T, base.evaluate_input_log_envelopes(anchors.points).T, strict=True)
+    ):
         logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
         terms = 2 * logs + factors[row] + means[row]
         sums.append(terms.logsumexp(1))
@@ -195,15 +199,15 @@ def _sums_over_all(
     return torch.stack(sums).sum(0).exp()
 
 
-def _weighted_features(
+def _evaluate_weighted_features(
     base: FreeKernel, indices: Int[Tensor, "p d"], at: Product
 ) -> tuple[Features, Float[Tensor, "p n"]]:
     """The features in sorted order, and φ_i = τ_i ϑ_i of every row."""
     features = Features(indices)
-    return features, base.weights_at(features.indices).to(at.points)[:, None] * features.all(at)
+    return features, base.compute_weights_at(features.indices).to(at.points)[:, None] * features.evaluate_all(at)
 
 
-def largest_features(
+def select_largest_features(
     base: FreeKernel, sample: Product, most: int, tolerance: float
 ) -> tuple[Int[Tensor, "p d"], float]:
     """The multi-indices with the largest Σ_j φ_i(a_j)² over a sample, and the share of Σ_j K₂(a_j, a_j) they miss.
@@ -211,14 +215,14 @@ def largest_features(
     As many as leave less than `tolerance` of that trace missing, and at most `most`. Features whose τ_i overflows, as
     with very short length-scales, are among those missed; if all do, the feature of degree 0 stands for them.
     """
-    trace = float(base.cross(sample.rowwise(sample), sample.empty_product()).sum())
-    constant = multi_indices(sample.points.shape[1], 0).to(sample.points.device)
+    trace = float(base.evaluate_matrix(sample.multiply_rows(sample), sample.make_empty_product()).sum())
+    constant = list_multi_indices(sample.points.shape[1], 0).to(sample.points.device)
     if trace <= 0:  # the kernel vanishes on the sample
         return constant, 0.0
     found, looked_at = [], 0
-    for batch in best_first(base, sample):
-        for some in chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
-            features, phi = _weighted_features(base, batch[some], sample)
+    for batch in enumerate_best_first(base, sample):
+        for some in iterate_chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
+            features, phi = _evaluate_weighted_features(base, batch[some], sample)
             squares = phi.square().sum(1)
             held = squares.isfinite()  # where τ_i overflows ϑ_i may underflow, and their product is not a number
             found.append((features.indices[held], squares[held]))
@@ -236,10 +240,10 @@ def largest_features(
     return indices[chosen], max(0.0, 1 - float(sizes[chosen].sum()) / trace)
 
 
-def complete_features(
+def select_complete_features(
     base: FreeKernel, sample: Product, most: int, negligible: float
 ) -> tuple[Int[Tensor, "p d"], float]:
-    """As `largest_features`, where less may be missing than a sum of the others can show, which is right to rounding.
+    """As `select_largest_features`, where less may be missing than rounding of a sum of the others can show.
 
     What is missing is therefore added up itself: the features that were enumerated and are not among the result, and,
     for all that were not, the last two batches. Sizes fall by a factor of ten or more from batch to batch, and far
@@ -249,18 +253,18 @@ def complete_features(
         The multi-indices, and the missing share of Σ_j K₂(a_j, a_j); 1 where more features would have been enumerated
         than are of use, or some overflow.
     """
-    trace = float(base.cross(sample.rowwise(sample), sample.empty_product()).sum())
-    constant = multi_indices(sample.points.shape[1], 0).to(sample.points.device)
+    trace = float(base.evaluate_matrix(sample.multiply_rows(sample), sample.make_empty_product()).sum())
+    constant = list_multi_indices(sample.points.shape[1], 0).to(sample.points.device)
     if trace <= 0:
         return constant, 0.0
     found: list[tuple[Tensor, Tensor]] = []
     before, looked_at, rest = float("inf"), 0, 1.0
-    for batch in best_first(base, sample, negligible=negligible):
+    for batch in enumerate_best_first(base, sample, negligible=negligible):
         if len(batch) == 0:
             continue
         total = 0.0
-        for some in chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
-            features, phi = _weighted_features(base, batch[some], sample)
+        for some in iterate_chunks(len(batch), max(1, _ENTRIES // sample.points.shape[0])):
+            features, phi = _evaluate_weighted_features(base, batch[some], sample)
             squares = phi.square().sum(1)
             if not squares.isfinite().all():
                 return constant, 1.0
@@ -282,36 +286,36 @@ def complete_features(
     return indices[order[dropped:]], min(1.0, left_out + rest)
 
 
-def missing_in_box(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
+def bound_missing_variance(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
     """Upper bound on the mean of K₂(x, x) - Σ_i φ_i(x)² over the box: the variance that these features miss."""
-    far = _reach(base, anchors)
-    means = _log_means(base, far, weighted=True)
-    whole = _at_corner(base, far)  # its mean is not more than its largest value
+    far = _compute_reach(base, anchors)
+    means = _compute_log_means(base, far, weighted=True)
+    whole = _evaluate_at_corner(base, far)  # its mean is not more than its largest value
     if means is not None and (means[:, -2:].amax(1) < means.logsumexp(1) + log(ROUNDING)).all():
         whole = float(means.logsumexp(1).sum().exp())
     # Roots of means, and then squares: τ_i² overflows long before τ_i does.
-    roots = (_along(base.log_mean_squares(int(indices.max()), far), indices) / 2).exp()
-    kept = float((base.weights_at(indices).to(roots) * roots).square().sum())
+    roots = (_sum_along_indices(base.compute_log_mean_squares(int(indices.max()), far), indices) / 2).exp()
+    kept = float((base.compute_weights_at(indices).to(roots) * roots).square().sum())
     return max(0.0, whole - kept) + ROUNDING * whole
 
 
-def largest_variance(base: FreeKernel, anchors: Product) -> float:
+def compute_largest_variance(base: FreeKernel, anchors: Product) -> float:
     """max K₂(x, x) over the box, which is at its corner."""
-    return _at_corner(base, _reach(base, anchors))
+    return _evaluate_at_corner(base, _compute_reach(base, anchors))
 
 
-def _at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
-    corner = Product(far[None], base.log_envelope(far[None]))
-    return float(base.cross(corner, corner))
+def _evaluate_at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
+    corner = Product(far[None], base.evaluate_log_envelope(far[None]))
+    return float(base.evaluate_matrix(corner, corner))
 
 
-def sample_of_reach(base: FreeKernel, anchors: Product) -> Product:
+def draw_product_sample(base: FreeKernel, anchors: Product) -> Product:
     """A Sobol sample of the box with a fixed seed, as the kernel's products."""
-    far = _reach(base, anchors)
-    points = far * box_sample(len(far), count=_IN_BOX).to(far)
-    return Product(points, base.log_envelope(points))
+    far = _compute_reach(base, anchors)
+    points = far * draw_box_sample(len(far), count=_IN_BOX).to(far)
+    return Product(points, base.evaluate_log_envelope(points))
 
 
-def _along(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
+def _sum_along_indices(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
     """Σ_d table[d, i_d] for every multi-index i."""
     return table[torch.arange(len(table), device=table.device), indices].sum(-1)

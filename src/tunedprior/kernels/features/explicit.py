@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.kernels.anchors import StaysFloat64
+from tunedprior.kernels.anchors import Float64Module
 from tunedprior.kernels.fixed import FixedKernel
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.numerics.chunking import chunks, recomputed
+from tunedprior.numerics.chunking import call_checkpointed, iterate_chunks
 from tunedprior.numerics.shapes import broadcast_shape
 
 # Features of all rows held at once: what fits into a core's cache, and on a GPU what keeps it busy.
@@ -26,7 +26,7 @@ class Powers(NamedTuple):
     inputs: tuple[Float[Tensor, "k n"], ...]
 
 
-class Features(StaysFloat64):
+class Features(Float64Module):
     """ϑ_i(x) for p multi-indices, by recurrence: x^k = x^{k-1}·x in each input, then input after input.
 
     Indices are sorted, so those with a common prefix are adjacent and share the product over it: the features of
@@ -60,7 +60,7 @@ class Features(StaysFloat64):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def powers(self, product: Product) -> Powers:
+    def compute_powers(self, product: Product) -> Powers:
         """The powers and envelopes of these rows, for `at` to multiply."""
         inputs = []
         for x, highest in zip(product.points.unbind(-1), self._highest, strict=True):
@@ -70,13 +70,15 @@ class Features(StaysFloat64):
             inputs.append(torch.stack(powers))
         return Powers(product.log_envelope.exp()[None], tuple(inputs))
 
-    def monomials_and_slopes(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "p n"], Float[Tensor, "p d n"]]:
+    def compute_monomials_and_slopes(
+        self, x: Float[Tensor, "n d"]
+    ) -> tuple[Float[Tensor, "p n"], Float[Tensor, "p d n"]]:
         """xⁱ and ∂xⁱ/∂x_d at every row of x.
 
         Both by one call of `at`, on d + 1 copies of the rows: copy d has derivatives for the powers of input d.
         """
         n, d = x.shape
-        powers = self.powers(Product(x, torch.zeros_like(x[:, 0])))
+        powers = self.compute_powers(Product(x, torch.zeros_like(x[:, 0])))
         tables = []
         for level, table in enumerate(powers.inputs):
             every = table.repeat(1, d + 1)
@@ -84,15 +86,15 @@ class Features(StaysFloat64):
             own[1:] = table[:-1] * torch.arange(1, len(table)).to(x)[:, None]
             own[0] = 0
             tables.append(every)
-        found = self.at(Powers(x.new_ones(1, n * (d + 1)), tuple(tables)), slice(0, len(self)))
+        found = self.evaluate_slice(Powers(x.new_ones(1, n * (d + 1)), tuple(tables)), slice(0, len(self)))
         found = found.reshape(len(self), d + 1, n)
         return found[:, 0], found[:, 1:]
 
-    def all(self, product: Product) -> Float[Tensor, "p n"]:
+    def evaluate_all(self, product: Product) -> Float[Tensor, "p n"]:
         """ϑ_i of every row, for all multi-indices in sorted order."""
-        return self.at(self.powers(product), slice(0, len(self)))
+        return self.evaluate_slice(self.compute_powers(product), slice(0, len(self)))
 
-    def at(self, powers: Powers, some: slice) -> Float[Tensor, "p n"]:
+    def evaluate_slice(self, powers: Powers, some: slice) -> Float[Tensor, "p n"]:
         """ϑ_i of every row, for the subset `some` of the multi-indices in sorted order."""
         rows = [some]
         for parents in reversed(self._parents):  # adjacent features have adjacent parents
@@ -106,7 +108,7 @@ class Features(StaysFloat64):
         return values
 
 
-class Explicit(FixedKernel):
+class FeatureKernel(FixedKernel):
     """K(x, x') = s K₂(x, x') + Σ_i c_i ϑ_i(x)ϑ_i(x') by explicit features, at a cost that does not depend on |A|.
 
     Args:
@@ -139,51 +141,55 @@ class Explicit(FixedKernel):
         """c, in the order of `features.indices`."""
         return self.features.get_buffer("coefficients")
 
-    def matrix_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
         shape = left.log_envelope.shape, right.log_envelope.shape
         batch = broadcast_shape(shape[0][:-1], shape[1][:-1])
         both_batched = len(shape[0]) > 1 and len(shape[1]) > 1
         if both_batched:
             left, right = left.expand(batch), right.expand(batch)
-        powers = self.features.powers(left.flatten())
-        others = powers if right is left else self.features.powers(right.flatten())
+        powers = self.features.compute_powers(left.flatten())
+        others = powers if right is left else self.features.compute_powers(right.flatten())
         if both_batched:
-            sums = self._summed(partial(self._joint, powers, others, batch), powers, others)
+            sums = self._sum_slices(partial(self._evaluate_batched, powers, others, batch), powers, others)
         else:  # one side has no batch, so that the other's is only more rows
-            sums = self._summed(partial(self._crossed, powers, others), powers, others)
+            sums = self._sum_slices(partial(self._evaluate_unbatched, powers, others), powers, others)
             sums = sums.reshape(shape[0][-1], batch.numel(), shape[1][-1]).movedim(1, 0) if len(shape[0]) == 1 else sums
             sums = sums.reshape(*batch, shape[0][-1], shape[1][-1])
-        return sums + self.remainder * self.base.cross(left, right) if self.remainder else sums
+        return sums + self.remainder * self.base.evaluate_matrix(left, right) if self.remainder else sums
 
-    def diagonal_of(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
-        both = left.rowwise(right)
-        powers = self.features.powers(both.flatten())
-        sums = self._summed(partial(self._alone, powers), powers, powers).reshape(both.log_envelope.shape)
+        both = left.multiply_rows(right)
+        powers = self.features.compute_powers(both.flatten())
+        sums = self._sum_slices(partial(self._evaluate_rowwise, powers), powers, powers).reshape(
+            both.log_envelope.shape
+        )
         if self.remainder:
-            sums = sums + self.remainder * self.base.cross(both, both.empty_product()).squeeze(-1)
+            sums = sums + self.remainder * self.base.evaluate_matrix(both, both.make_empty_product()).squeeze(-1)
         return sums
 
-    def _crossed(self, left: Powers, right: Powers, some: slice) -> Float[Tensor, "n k"]:
-        features = self.features.at(left, some)
-        others = features if right is left else self.features.at(right, some)
+    def _evaluate_unbatched(self, left: Powers, right: Powers, some: slice) -> Float[Tensor, "n k"]:
+        features = self.features.evaluate_slice(left, some)
+        others = features if right is left else self.features.evaluate_slice(right, some)
         return (self.coefficients[some, None] * features).mT @ others
 
-    def _joint(self, left: Powers, right: Powers, batch: torch.Size, some: slice) -> Float[Tensor, "*batch n k"]:
-        features: Tensor = self.features.at(left, some).unflatten(1, (*batch, -1))
-        others: Tensor = self.features.at(right, some).unflatten(1, (*batch, -1))
+    def _evaluate_batched(
+        self, left: Powers, right: Powers, batch: torch.Size, some: slice
+    ) -> Float[Tensor, "*batch n k"]:
+        features: Tensor = self.features.evaluate_slice(left, some).unflatten(1, (*batch, -1))
+        others: Tensor = self.features.evaluate_slice(right, some).unflatten(1, (*batch, -1))
         return (features.movedim(0, -1) * self.coefficients[some]) @ others.movedim(0, -2)
 
-    def _alone(self, both: Powers, some: slice) -> Float[Tensor, " n"]:
+    def _evaluate_rowwise(self, both: Powers, some: slice) -> Float[Tensor, " n"]:
         """Σ_i c_i ϑ_i(x)ϑ_i(x'), from the powers and envelopes of x ⊙ x'."""
-        return self.coefficients[some] @ self.features.at(both, some)
+        return self.coefficients[some] @ self.features.evaluate_slice(both, some)
 
-    def _summed(self, run: Callable[[slice], Tensor], left: Powers, right: Powers) -> Float[Tensor, "..."]:
+    def _sum_slices(self, run: Callable[[slice], Tensor], left: Powers, right: Powers) -> Float[Tensor, "..."]:
         """The sum of run(slice) over slices of all features, each small enough for the cache."""
         rows = max(1, left.envelope.numel(), right.envelope.numel())
         at_once = max(64, _ENTRIES.get(left.envelope.device.type, _ENTRIES["cpu"]) // rows)
-        pieces = list(chunks(max(1, len(self.features)), at_once))
+        pieces = list(iterate_chunks(max(1, len(self.features)), at_once))
         if torch.is_grad_enabled() and len(pieces) > 1:  # keep no chunk's features for the backward pass
-            run = partial(recomputed, run)
+            run = partial(call_checkpointed, run)
         return reduce(torch.add, (run(some) for some in pieces))

@@ -14,12 +14,12 @@ _MOST = 2**22
 
 
 @lru_cache(maxsize=32)
-def multi_indices(num_inputs: int, max_degree: int) -> Int[Tensor, "p d"]:
+def list_multi_indices(num_inputs: int, max_degree: int) -> Int[Tensor, "p d"]:
     """All i with |i| ≤ max_degree: by total degree, then the first inputs' powers first.
 
     p = C(d + max_degree, d). The result is cached and shared: do not write into it.
 
-    >>> multi_indices(2, 2).tolist()
+    >>> list_multi_indices(2, 2).tolist()
     [[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]]
     """
     if max_degree < 0:
@@ -44,7 +44,7 @@ def multi_indices(num_inputs: int, max_degree: int) -> Int[Tensor, "p d"]:
     return torch.as_tensor(np.concatenate(degrees))
 
 
-def monomials(points: Float[Tensor, "*batch n d"], indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+def evaluate_monomials(points: Float[Tensor, "*batch n d"], indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
     """xⁱ for every point and index, from one table of powers (exact, also at 0, and differentiable there)."""
     powers = [torch.ones_like(points)]
     for _ in range(int(indices.max()) if indices.numel() else 0):
