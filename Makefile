@@ -48,7 +48,7 @@ pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
 
 # What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
-PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/desk tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)
+PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/workspace tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 unit test-integrations: export OMP_NUM_THREADS := 1
@@ -128,7 +128,7 @@ $(RELEASING): tools/release/requirements.txt
 # The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;
 # that is not ours to mend, and it fails tests only with the versions in constraints.txt.
 OLD_WARNINGS := $(foreach kind,DeprecationWarning PendingDeprecationWarning FutureWarning,-W default::$(kind))
-CORE := $(addprefix tests/,files problem models average studies desk cli web campaign) README.md
+CORE := $(addprefix tests/,tables space goals history source_data models model_averaging storage suggestion workspace cli web campaign) README.md
 test-oldest: export OMP_NUM_THREADS := 1
 test-oldest: $(OLDEST)
 	@echo "== pytest: the core, with the oldest versions"

@@ -42,17 +42,17 @@ torch.set_num_threads(1)
 @pytest.fixture
 def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few starts and samples, for tests that hold however good suggestions are."""
-    monkeypatch.setattr("tunedprior.acquisition.search._RAW_SAMPLES", 16)
-    monkeypatch.setattr("tunedprior.acquisition.search._RESTARTS", 2)
-    monkeypatch.setattr("tunedprior.acquisition.constrained_search._SAMPLES", 64)
-    monkeypatch.setattr("tunedprior.acquisition.constrained_search._STARTS", 1)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._RAW_SAMPLES", 16)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._RESTARTS", 2)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._SAMPLES", 64)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._STARTS", 1)
     monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 16)
 
 
 @pytest.fixture
 def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few points along inputs, for tests that hold however fine pictures are."""
-    monkeypatch.setattr("tunedprior.plots.effect_curves._FINE", 9)
-    monkeypatch.setattr("tunedprior.plots.pair_effects._FINE", 5)
-    monkeypatch.setattr("tunedprior.plots.old_lessons._FINE", 7)
-    monkeypatch.setattr("tunedprior.plots.old_lessons._AVERAGED", 12)
+    monkeypatch.setattr("tunedprior.plots.effects._FINE", 9)
+    monkeypatch.setattr("tunedprior.plots.effects._PAIR_POINTS", 5)
+    monkeypatch.setattr("tunedprior.plots.effects._OLD_POINTS", 7)
+    monkeypatch.setattr("tunedprior.plots.effects._AVERAGED", 12)

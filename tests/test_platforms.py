@@ -13,9 +13,9 @@ import pytest
 
 import tunedprior
 from tunedprior import Optimizer
-from tunedprior.desk.places import resolve_database_url
-from tunedprior.desk.shell_words import quote_word
 from tunedprior.errors import InputError
+from tunedprior.workspace.places import resolve_database_url
+from tunedprior.workspace.shell_words import quote_word
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(tunedprior.__file__).parent
@@ -127,7 +127,7 @@ def test_a_console_that_lacks_letters_gets_their_numbers(tmp_path: Path) -> None
 
 def test_commands_are_quoted_as_the_systems_shell_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert quote_word("my lab.db") == "'my lab.db'"
-    monkeypatch.setattr("tunedprior.desk.shell_words.os.name", "nt")
+    monkeypatch.setattr("tunedprior.workspace.shell_words.os.name", "nt")
     assert quote_word("my lab.db") == '"my lab.db"'
     assert quote_word(r"C:\lab\a.db") == r"C:\lab\a.db"
 

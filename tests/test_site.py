@@ -12,14 +12,14 @@ import typer
 
 import tunedprior
 from tools.docsite import docstring_examples, site_pages
-from tunedprior.cli.every_command import app
-from tunedprior.desk.space_file import parse_space_text
+from tunedprior.cli.app import app
+from tunedprior.workspace.space_file import parse_space_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
 #: Modules whose public names the reference has.
 DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
-INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "storages", "workers")
+INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "workers")
 
 
 def described() -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tunedprior import Optimizer
-from tunedprior.cli.every_command import app
+from tunedprior.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

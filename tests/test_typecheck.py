@@ -12,7 +12,7 @@ from torch import Tensor
 
 from support.typecheck import NUMERICAL, checker, jaxtyped
 from tunedprior.numerics import linalg
-from tunedprior.problem.parameters import Numeric
+from tunedprior.space.parameters import Numeric
 
 checked = jaxtyped(typechecker=checker)
 

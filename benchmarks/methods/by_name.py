@@ -19,13 +19,13 @@ from benchmarks.methods.rivals import (
 )
 from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer
-from tunedprior.algorithm1.pretraining import pretrain_or_warn
-from tunedprior.algorithm1.tuned_prior import TunedPrior
-from tunedprior.models.standard import StandardSurrogate
+from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.box import Box
-from tunedprior.problem.old_data import read_old_data
-from tunedprior.problem.space import Space
+from tunedprior.source_data.matching import read_old_data
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
+from tunedprior.weight_prior.pretraining import pretrain_or_warn
+from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from benchmarks.methods.by_name import ALL_METHODS, OldData
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 #: How many standard deviations a 95 % interval of a normal distribution reaches to either side.
 _NORMAL_95 = 1.96

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.problems.variants import old_variant
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.search_space import Setting, Space
 
 _SAMPLE = 4096
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 TARGET_LENGTH = 500.0  # µm, the paper's
 #: Butanol speeds that each device's pump can run at, ml/h: the paper's.

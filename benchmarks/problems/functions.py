@@ -18,7 +18,7 @@ from botorch.test_functions import (
 )
 from botorch.test_functions.synthetic import SyntheticTestFunction
 
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 Formula = Callable[[np.ndarray], np.ndarray]
 Domain = tuple[tuple[float, float], ...]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from benchmarks.problems.functions import Function
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 # A pool without a setting this good (Easom's well is smaller than its meshes) gets the function's best one.
 _WORTH_FINDING = 0.5

@@ -14,7 +14,7 @@ from botorch.test_functions.multi_objective import DTLZ2, ZDT1, BraninCurrin, Mu
 from benchmarks.problems.fronts import hypervolume
 from benchmarks.problems.pairs import ROWS, parameter, read_pair
 from benchmarks.problems.variants import old_variant
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.search_space import Setting, Space
 
 #: Functions, all of whose inputs are in [0, 1] and both of whose responses are minimised.
 FUNCTIONS = ("ZDT1", "DTLZ2", "Branin-Currin")

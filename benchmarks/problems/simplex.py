@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
 
 from benchmarks.problems.pairs import Pair, read_pair
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 #: Measured pairs whose inputs are shares of a whole.
 MIXTURES = ("photo_nodup", "oer_3496_3851")

@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 
 from benchmarks.problems.pairs import Pair, subsample
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.search_space import Setting, Space
 
 TABLES = Path(__file__).parent / "tuning_tables"
 #: What may be set of each model.

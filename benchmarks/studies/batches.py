@@ -17,7 +17,7 @@ from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 CONTINUOUS = {"x": (0.0, 1.0), "z": (-1.0, 2.0)}
 MIXED = CONTINUOUS | {"gas": ["air", "argon", "helium"]}

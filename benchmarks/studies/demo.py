@@ -24,7 +24,7 @@ from benchmarks.problems.fibre import TARGET_LENGTH, fibre_length, lengths, spac
 from benchmarks.results import replace_file
 from tunedprior import Optimizer, Target, WeightPrior, pretrain
 from tunedprior.campaign import simulate
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 
 def made(prior: str, known: pd.DataFrame | WeightPrior | None, seed: int) -> Optimizer:

@@ -34,11 +34,11 @@ from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
+from tunedprior.goals.aims import make_goals
+from tunedprior.history.trials import Trial
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.problem.aims import make_goals
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Trial
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting, Space
 
 DIVERGED = 1e30
 OPTIMIZER, SAMPLER, GAUSSIAN = "Optimizer", "TunedPriorSampler", "Optuna GPSampler"

@@ -24,7 +24,7 @@ from benchmarks.studies.storing import add_storing, places
 from benchmarks.tables import markdown, write_tables
 from tunedprior import kernels, pretrain
 from tunedprior.errors import InputError
-from tunedprior.kernels.box_means import draw_box_sample
+from tunedprior.kernels.anchors import draw_box_sample
 
 Wide = np.longdouble
 _POINTS = 8  # in the box, at which variances are compared, and covariances of each with the next

@@ -22,16 +22,12 @@ from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.plots import pictures
 from tunedprior.plots.drawing import parse_baseline_count
-from tunedprior.plots.effect_curves import build_effects_picture
-from tunedprior.plots.old_lessons import build_old_data_picture
-from tunedprior.plots.over_trials import build_progress_picture
-from tunedprior.plots.pair_effects import build_interactions_picture
+from tunedprior.plots.effects import build_effects_picture, build_interactions_picture, build_old_data_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import take_snapshot
-from tunedprior.plots.trade_offs import build_front_picture
-from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.snapshot import take_snapshot
 from tunedprior.plots.with_matplotlib import render_matplotlib
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 #: What is stored: what was told in each campaign, and what is shown of them.
 HISTORIES, SHOWN = ("gallery_yield.csv", "gallery_trade_off.csv"), "gallery.json"

@@ -14,7 +14,7 @@ from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from tunedprior import Optimizer, pretrain
 from tunedprior.campaign import simulate
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 NAMES = ("Ackley", "Styblinski-Tang", "Himmelblau")
 FLOORS = (None, 1e-6, 1e-3, 1e-2, 1e-1)

@@ -22,8 +22,8 @@ from benchmarks.tables import DOCS, markdown, marked, write_tables
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.errors import OldDataWarning
-from tunedprior.problem.old_data import read_old_data
-from tunedprior.problem.space import Setting, Space
+from tunedprior.source_data.matching import read_old_data
+from tunedprior.space.search_space import Setting, Space
 
 NAMES = ("Branin", "Himmelblau", "Styblinski-Tang")
 #: What the two inputs of a function are called, and their ranges: °C, and ml/min.

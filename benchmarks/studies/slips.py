@@ -20,11 +20,11 @@ from benchmarks.problems.pairs import LOG_RESPONSES, PAIRS, Pair, read_pair, sub
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
-from tunedprior.campaign.odd_results import Spans, describe_outliers
-from tunedprior.problem.aims import make_goals
-from tunedprior.problem.old_data import read_old_data
-from tunedprior.problem.space import Space
-from tunedprior.problem.trials import Trial
+from tunedprior.campaign.outlier_warnings import Spans, describe_outliers
+from tunedprior.goals.aims import make_goals
+from tunedprior.history.trials import Trial
+from tunedprior.source_data.matching import read_old_data
+from tunedprior.space.search_space import Space
 
 SOUND, NO_OLD_DATA, OLD_DATA = "as measured", "no old data", "old data"
 #: What a slip makes of what was measured.

@@ -28,10 +28,8 @@ from tunedprior.beliefs import get_belief
 from tunedprior.beliefs.registry import PriorCovariance
 from tunedprior.campaign import simulate
 from tunedprior.machines import AlphaFit
-from tunedprior.numerics.axes import Axes
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.matern import compute_matern_covariances
-from tunedprior.numerics.squared_exponentials import compute_squared_differences
+from tunedprior.numerics.stationary import Axes, compute_matern_covariances, compute_squared_differences
 
 NAME, SEED, STEPS, POOL = "Styblinski-Tang", 100, 20, 1024
 GRID = torch.linspace(-1, 1, 161, dtype=torch.float64)[:, None]

@@ -1,39 +1,40 @@
 """Bayesian optimisation with transfer from related old data, trusted as far as new results bear it out.
 
-Start with `Optimizer` (ask and tell) or `optimize`. The packages follow the data: `problem` (what may be set, what was
-told, old data) → `kernels` (free kernels, Table 1, the Theorem) → `machines` (SVM, LS-SVM) → `beliefs` (what old data
-justifies) → `models` → `algorithm1` (the paper) and `average` (the default) → `acquisition` → `insight` → `campaign` →
-`desk` → `plots` → `report` and `cli`.
+Start with `Optimizer` (ask and tell) or `optimize`. The packages follow the data: `space`, `goals`, `history` and
+`source_data` (what may be set, what is wanted, what was recorded, old data) → `kernels` (free kernels, Table 1, the
+Theorem) → `machines` (SVM, LS-SVM) → `beliefs` (what old data justifies) → `models` → `weight_prior` (the paper) and
+`model_averaging` (the default) → `acquisition` → `suggestion` → `explain` → `storage` → `campaign` → `workspace` →
+`plots` → `report`, `web` and `cli`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tunedprior.algorithm1 import WeightPrior, pretrain
     from tunedprior.campaign import Optimizer, Suggester, optimize
     from tunedprior.errors import TunedPriorError
-    from tunedprior.problem.constraints import LinearConstraint, Mixture, OnlyWhen
-    from tunedprior.problem.goals import Target
-    from tunedprior.problem.training_set import average_replicates
-    from tunedprior.problem.trials import History, Trial
+    from tunedprior.goals.goal import Target
+    from tunedprior.history.trials import History, Trial
+    from tunedprior.source_data.training_set import average_replicates
+    from tunedprior.space.constraints import LinearConstraint, Mixture, OnlyWhen
+    from tunedprior.weight_prior import WeightPrior, pretrain
 
 __version__ = "0.1.0"
 
 # Where each name is defined. They are imported when they are first used: PyTorch takes seconds, and neither the help of
 # the command line nor its completion should.
 _DEFINED_IN = {
-    "History": "tunedprior.problem.trials",
-    "LinearConstraint": "tunedprior.problem.constraints",
-    "Mixture": "tunedprior.problem.constraints",
-    "OnlyWhen": "tunedprior.problem.constraints",
+    "History": "tunedprior.history.trials",
+    "LinearConstraint": "tunedprior.space.constraints",
+    "Mixture": "tunedprior.space.constraints",
+    "OnlyWhen": "tunedprior.space.constraints",
     "Optimizer": "tunedprior.campaign",
     "Suggester": "tunedprior.campaign",
-    "Target": "tunedprior.problem.goals",
-    "Trial": "tunedprior.problem.trials",
+    "Target": "tunedprior.goals.goal",
+    "Trial": "tunedprior.history.trials",
     "TunedPriorError": "tunedprior.errors",
     "WeightPrior": "tunedprior.algorithm1",
-    "average_replicates": "tunedprior.problem.training_set",
+    "average_replicates": "tunedprior.source_data.training_set",
     "optimize": "tunedprior.campaign",
     "pretrain": "tunedprior.algorithm1",
 }
@@ -56,7 +57,10 @@ __all__ = [
 
 
 # Packages that can be used without importing them by name.
-_PACKAGES = ("audit", "average", "beliefs", "campaign", "kernels", "machines", "models", "plots", "problem")
+_PACKAGES = (
+    *("audit", "beliefs", "campaign", "goals", "history", "kernels", "machines", "model_averaging", "models", "plots"),
+    *("source_data", "space", "weight_prior"),
+)
 
 
 def __getattr__(name: str) -> Any:

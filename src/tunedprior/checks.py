@@ -1,4 +1,7 @@
-"""Checks of what users pass in, with messages that say expected, got, and what to do."""
+"""Checks of what users pass in, with messages that say expected, got, and what to do.
+
+Packages that only some people need.
+"""
 
 import math
 import numbers
@@ -7,7 +10,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
-from types import FrameType
+from importlib import import_module
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -15,7 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.errors import InputError
+from tunedprior.errors import InputError, MissingExtraError
 
 # Whatever NumPy can read as numbers, or a tensor. Checked below with better messages than a type checker's,
 # so at run time (the tests check annotations then) it is anything.
@@ -236,3 +240,20 @@ def check_labels(y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
             "Map fail to -1 and pass to +1, or use a regressor."
         )
     return y
+
+
+def import_optional(module: str, extra: str) -> ModuleType:
+    """The module, or a `MissingExtraError` that names the extra it comes with.
+
+    >>> import_optional("json", "never").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise  # it is there, and lacks something of its own
+        raise MissingExtraError(
+            f"This needs {module.split('.')[0]}, which is not installed. Install it with: pip install "
+            f'"tunedprior[{extra}]"'
+        ) from error

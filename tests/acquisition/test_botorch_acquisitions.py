@@ -15,7 +15,7 @@ from botorch.acquisition import AcquisitionFunction, qKnowledgeGradient
 from tunedprior import Optimizer
 from tunedprior.acquisition.functions import _KNOWN
 from tunedprior.errors import InputError
-from tunedprior.models.standard import StandardSurrogate
+from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 
 SPACE = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
@@ -57,8 +57,8 @@ def surrogate() -> Surrogate:
 @pytest.fixture(autouse=True)
 def a_short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a class works does not depend on how long it is searched and sampled."""
-    monkeypatch.setattr("tunedprior.acquisition.search._RAW_SAMPLES", 8)
-    monkeypatch.setattr("tunedprior.acquisition.search._RESTARTS", 2)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._RAW_SAMPLES", 8)
+    monkeypatch.setattr("tunedprior.acquisition.optimisation._RESTARTS", 2)
     monkeypatch.setattr("tunedprior.acquisition.functions._MC_SAMPLES", 8)
     monkeypatch.setattr("tunedprior.acquisition.functions._MC_POINTS", 8)
 

@@ -14,7 +14,7 @@ from tunedprior.acquisition.composed import (
     make_probability_term,
     make_weighted_improvement_term,
 )
-from tunedprior.campaign.composing import AcquisitionBuilder
+from tunedprior.suggestion.composing import AcquisitionBuilder
 
 FRONT = torch.tensor([[0.2, 1.0], [0.7, 0.6], [1.1, 0.1], [0.1, 0.1]], dtype=torch.float64)
 REFERENCE = torch.tensor([-0.5, -0.4], dtype=torch.float64)

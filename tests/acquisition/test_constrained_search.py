@@ -8,13 +8,13 @@ from botorch.models.deterministic import GenericDeterministicModel
 from support.builders import vector
 from support.mixtures import mixture_of_many
 from tunedprior import Mixture, OnlyWhen, Optimizer
-from tunedprior.acquisition.lattice import EncodedSpace
-from tunedprior.acquisition.search import maximize
-from tunedprior.average.acquisition import MixtureAcquisition
+from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.optimisation import maximize
 from tunedprior.errors import InputError
-from tunedprior.models.standard import StandardSurrogate
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Setting, Space
+from tunedprior.model_averaging.mixture import MixtureAcquisition
+from tunedprior.models.gaussian_process import StandardSurrogate
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting, Space
 
 UNITS = dict.fromkeys("abcd", (0.0, 1.0))
 

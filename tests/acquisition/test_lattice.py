@@ -3,9 +3,9 @@
 import torch
 
 from support.builders import SMALL
-from tunedprior.acquisition.lattice import EncodedSpace
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Space
+from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 SPACE = Space.parse(
     {"x": (0.0, 10.0), "step": [0, 1, 4], "gas": ["air", "argon", "neon"], "fixed": (3.0, 3.0), "one": ["only"]}

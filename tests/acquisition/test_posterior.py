@@ -11,8 +11,8 @@ from support.cases import table
 from support.mixtures import mixture, mixture_of_many
 from tunedprior.acquisition import posterior
 from tunedprior.acquisition.posterior import condition_on_pending, predict_moments
-from tunedprior.models.standard import StandardSurrogate
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
+from tunedprior.models.gaussian_process import StandardSurrogate
 
 PENDING = torch.tensor([[0.3, -0.2], [-0.7, 0.9]]).double()
 

@@ -9,10 +9,9 @@ from botorch.optim import optimize_acqf
 from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import mixture_of_many
 from tunedprior import Optimizer
-from tunedprior.acquisition.evaluation import is_among
-from tunedprior.acquisition.lattice import EncodedSpace
-from tunedprior.acquisition.search import _draw_starts, maximize
-from tunedprior.average.acquisition import MixtureAcquisition
+from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
+from tunedprior.acquisition.optimisation import _draw_starts, maximize
+from tunedprior.model_averaging.mixture import MixtureAcquisition
 
 
 @pytest.mark.parametrize("num_inputs", [1, 2, 4])

@@ -7,9 +7,9 @@ import pytest
 
 import tunedprior
 from tunedprior import Target
-from tunedprior.audit import Audit, rehearsals, run_audit, wording
+from tunedprior.audit import Audit, findings, rehearsals, run_audit
 from tunedprior.audit.auditing import STEPS
-from tunedprior.audit.prediction import SelfPrediction
+from tunedprior.audit.coverage import SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
 from tunedprior.errors import InputError
 
@@ -119,7 +119,7 @@ def words_of(with_old: tuple[float, ...], without: tuple[float, ...]) -> tuple[s
     """What is said of campaigns that missed so much after each trial, and the verdict on that."""
     rehearsal = Rehearsal(len(with_old), 5, with_old, without, without, 4)
     prediction = SelfPrediction(90, 0.9, 0.1, None, False, None)
-    return wording.describe_rehearsal(rehearsal)[0], wording.describe_verdict((), 90, None, prediction, rehearsal)
+    return findings.describe_rehearsal(rehearsal)[0], findings.describe_verdict((), 90, None, prediction, rehearsal)
 
 
 def test_the_verdict_rests_on_figures_that_are_shown_though_the_last_trial_says_otherwise() -> None:

@@ -12,7 +12,7 @@ from support.cases import ARD, CASES, IDS, Case, number, table
 from support.features import ard_kernel, features_by_loops, gram_by_loops, random_indices
 from tunedprior.beliefs import AlignedFeatureKernel, AlignedKernel, MatchedKernel, UncertainKernel
 from tunedprior.kernels import Linear, Polynomial, SquaredExponential
-from tunedprior.kernels.fixed import FixedKernel
+from tunedprior.kernels.anchors import FixedKernel
 
 LENGTHSCALES = {"squared exponential": [0.8, 0.8], "squared exponential, ARD": ARD}
 

@@ -19,7 +19,7 @@ from support.features import random_indices
 from tunedprior.beliefs import AlignedFeatureKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import SquaredExponential
-from tunedprior.kernels.features.explicit import FeatureKernel
+from tunedprior.kernels.explicit_features import FeatureKernel
 
 
 class OfABelief(InsideTheBox):

@@ -11,8 +11,7 @@ from support.builders import KERNEL_BELIEFS, LAM, belief_kernel, learnt_belief, 
 from support.cases import number, table
 from tunedprior.beliefs import AlignedKernel, MatchedKernel, UncertainKernel
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, pair_sums
-from tunedprior.kernels.features import explicit as explicit_features
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, explicit_features, theorem
 from tunedprior.numerics.chunking import iterate_chunks
 
 BOTH_WAYS = [f"{name} by {way}" for way in ("sums", "features") for name in KERNEL_BELIEFS]
@@ -63,8 +62,8 @@ def test_chunking_does_not_change_the_result(kernel: Kernel, monkeypatch: pytest
     x, z = table(7, 2).requires_grad_(), table(5, 2, seed=3)
     whole = kernel.forward(x, z)
     slope = torch.autograd.grad(whole.square().sum(), x)[0]
-    monkeypatch.setattr(pair_sums, "_CHUNK", 12)
-    monkeypatch.setattr(pair_sums, "_PAIRS_AT_ONCE", 4)
+    monkeypatch.setattr(theorem, "_CHUNK", 12)
+    monkeypatch.setattr(theorem, "_PAIRS_AT_ONCE", 4)
     monkeypatch.setattr(explicit_features, "_ENTRIES", {"cpu": 20})
     monkeypatch.setattr(
         explicit_features, "iterate_chunks", lambda length, _: iterate_chunks(length, 3)

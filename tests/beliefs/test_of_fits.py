@@ -7,15 +7,15 @@ from support.builders import KERNEL_BELIEFS, belief_kernel, rows_of_ripple, vect
 from support.cases import table
 from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel, get_belief
 from tunedprior.kernels import Polynomial, ReweightedKernel, SquaredExponential
-from tunedprior.machines import AlphaFit, FeatureFit, streamed
-from tunedprior.machines.fit import get_lengthscales
-from tunedprior.machines.streamed import FeatureMap
+from tunedprior.machines import AlphaFit, FeatureFit, feature_ridge
+from tunedprior.machines.feature_ridge import FeatureMap
+from tunedprior.machines.machine import get_lengthscales
 
 
 @pytest.fixture
 def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features are left out only where they are rounding."""
-    monkeypatch.setattr(streamed, "_NEGLIGIBLE", 1e-14)
+    monkeypatch.setattr(feature_ridge, "_NEGLIGIBLE", 1e-14)
 
 
 def fits_of_the_same_rows() -> tuple[AlphaFit, FeatureFit]:

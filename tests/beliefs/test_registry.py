@@ -19,14 +19,13 @@ from support.builders import (
     weighed_after,
 )
 from tunedprior import Optimizer
-from tunedprior.average.acquisition import MixtureAcquisition
-from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.average.surrogate import Average
 from tunedprior.beliefs import KernelBelief, forget, get_belief, list_beliefs, register
-from tunedprior.campaign.priors import list_prior_names
 from tunedprior.errors import InputError
-from tunedprior.machines.fit import Fit
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
+from tunedprior.machines.machine import Fit
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.mixture import MixtureAcquisition, MixtureOfProcesses
+from tunedprior.suggestion.priors import list_prior_names
 
 # -- all that a new belief takes -----------------------------------------------------------------------
 
@@ -160,7 +159,8 @@ def test_a_belief_without_a_kernel_says_what_is_missing() -> None:
 
     (known,) = average_over().sources
     with pytest.raises(
-        NotImplementedError, match="Silent must define `kernel`, or `make_kernel_from_alpha` and `by_features`"
+        NotImplementedError,
+        match="Silent must define `kernel`, or `make_kernel_from_alpha` and `make_kernel_from_features`",
     ):
         Silent().make_kernel(known.fits[0])
 

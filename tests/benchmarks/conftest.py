@@ -7,7 +7,7 @@ import torch
 
 from benchmarks.methods.choosers import noisy_hypervolume
 from benchmarks.methods.rivals.source import Source
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
 
 
 def truth(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from benchmarks.problems.kinds import KINDS, SPACE, old_data
 from benchmarks.problems.pools import pool_of
 from benchmarks.studies.paper import FunctionJob, on_function
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")

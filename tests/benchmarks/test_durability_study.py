@@ -37,7 +37,7 @@ def test_every_operation_with_some_faults(operation: str) -> None:
 
 def test_a_storage_that_loses_an_entry_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The study notices what it is for."""
-    monkeypatch.setattr("tunedprior.studies.entry_log.DatabaseLog.append", lambda *_: None)
+    monkeypatch.setattr("tunedprior.storage.entry_log.DatabaseLog.append", lambda *_: None)
     found = faults.judge("amend", faults.Fault())
     assert dict(zip(faults.OF_FAULTS[1:], found, strict=True))["lost"]
 

@@ -13,8 +13,8 @@ from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.errors import InputError
-from tunedprior.problem.observations import Observations
-from tunedprior.problem.space import Setting, Space
+from tunedprior.goals.observations import Observations
+from tunedprior.space.search_space import Setting, Space
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
 # A rival may meet a variance just below zero on one machine and not on another, and rounds it up with a warning.

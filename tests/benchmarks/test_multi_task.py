@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.methods.rivals import MultiTask, multi_task
 from benchmarks.methods.rivals.source import Source
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")

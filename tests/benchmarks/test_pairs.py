@@ -13,8 +13,8 @@ from benchmarks.methods.by_name import OldData
 from benchmarks.methods.campaigns import campaign_in_pool
 from benchmarks.problems.pairs import PAIRS, Pair, read_pair, subsample
 from tunedprior.errors import InputError
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Space
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 #: The real tables are not in the project; where they are, they lie beside it.
 REAL = Path(__file__).parents[3] / "shared" / "data"

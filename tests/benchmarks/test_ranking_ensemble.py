@@ -11,7 +11,7 @@ from benchmarks.methods.rivals import RankingEnsemble
 from benchmarks.methods.rivals.ranking_ensemble import WeightedSum, leave_one_out, misranked
 from benchmarks.methods.rivals.source import Source, gaussian_process
 from support import reference
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
 
 SPACE = {"a": (0.0, 2.0), "b": (-1.0, 1.0)}
 

@@ -22,10 +22,10 @@ from benchmarks.methods.rivals import (
 )
 from benchmarks.methods.rivals.source import Source, gaussian_process
 from support import reference
-from tunedprior.algorithm1.tuned_prior import TunedPrior
 from tunedprior.beliefs import FixedReweightedKernel
-from tunedprior.models.standard import StandardSurrogate
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
+from tunedprior.models.gaussian_process import StandardSurrogate
+from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")

@@ -12,7 +12,7 @@ from scipy.stats import qmc
 
 from benchmarks.problems.functions import FAILURES, FUNCTIONS, MORE, MORE_FUNCTIONS, PAPER, PARTNERS, SHIFTED, Function
 from benchmarks.problems.kinds import KINDS, old_data
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 EVERY = FUNCTIONS | MORE_FUNCTIONS | {partner.name: partner for partner in PARTNERS.values()}
 #: Domains, least values as the literature prints them, and how exactly it does.

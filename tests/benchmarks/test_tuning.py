@@ -15,7 +15,7 @@ from benchmarks.__main__ import main
 from benchmarks.problems import tuning
 from benchmarks.problems.tuning import DATA_SETS, OLD, POOL, TABLES, TUNED, TUNING, TUNING_SEVERAL, tuning_problem
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 
 @pytest.mark.parametrize("model", TUNED)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tunedprior import Optimizer
-from tunedprior.problem.trials import History
+from tunedprior.history.trials import History
 
 
 def recorded(campaign: Path) -> History:

@@ -11,7 +11,7 @@ import pytest
 
 from tunedprior import LinearConstraint, Mixture, OnlyWhen, Optimizer
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 PARTS = dict.fromkeys("abcd", (0.0, 1.0))
 WHOLE = Mixture(list(PARTS))

@@ -8,10 +8,10 @@ import pytest
 from support.builders import SPACE, bowl, mixed
 from support.cases import table
 from tunedprior import Optimizer, optimize
-from tunedprior.campaign.simulation import simulate
-from tunedprior.campaign.suggester import Suggester
+from tunedprior.campaign.loop import simulate
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
+from tunedprior.suggestion.suggester import Suggester
 
 
 @pytest.mark.parametrize("with_old", [False, True])

@@ -10,7 +10,7 @@ import pytest
 from support.responses import BOTH, SPACE, old, run, told
 from tunedprior import Optimizer, Target, optimize
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 pytestmark = pytest.mark.usefixtures("short_search")
 

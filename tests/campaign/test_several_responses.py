@@ -8,7 +8,7 @@ import pytest
 from support.responses import BOTH, SPACE, old, told
 from tunedprior import Optimizer, Target
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 
 def test_the_front_comes_near_the_true_one() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tunedprior.cli.every_command import app
+from tunedprior.cli.app import app
 
 SPACE = """\
 parameters:

@@ -7,8 +7,7 @@ import pytest
 from rich.text import Text
 
 from tunedprior.cli import output
-from tunedprior.cli.output import PlainConsole, complain
-from tunedprior.cli.tables import make_table
+from tunedprior.cli.output import PlainConsole, complain, make_table
 
 SPACE = r"""
 parameters:

@@ -7,11 +7,11 @@ import pytest
 
 from tunedprior import Optimizer
 from tunedprior.checks import hide_password
-from tunedprior.desk.shell_words import format_campaign_arguments
 from tunedprior.errors import TunedPriorError
-from tunedprior.files import read_table
-from tunedprior.integrations.optuna.old_studies import find_old_data
-from tunedprior.studies.opening import open_storage
+from tunedprior.integrations.optuna.source_studies import find_old_data
+from tunedprior.storage.databases import open_storage
+from tunedprior.tables import read_table
+from tunedprior.workspace.shell_words import format_campaign_arguments
 
 # Nobody listens on this port of this computer.
 URLS = [
@@ -71,7 +71,9 @@ def test_the_command_line_shows_none(url: str, shell) -> None:
 def test_what_was_begun_is_shown_without(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://lab:geheim@127.0.0.1:1/campaigns"
     file = f"sqlite:///{shell.folder / 'a.db'}"
-    monkeypatch.setattr("tunedprior.desk.places.resolve_database_url", lambda where: file if where == url else where)
+    monkeypatch.setattr(
+        "tunedprior.workspace.places.resolve_database_url", lambda where: file if where == url else where
+    )
     assert not shows_one(shell("new", url, "--space", "space.yaml"))
     assert not shows_one(shell("new", url, "--space", "space.yaml", code=2))
     assert shell.json("new", url, "--space", "space.yaml", "--name", "b")["campaign"] == hide_password(url)

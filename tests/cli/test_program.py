@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from tunedprior.cli.output import ExitCode
-from tunedprior.cli.stopping import STOPPED, end_when_stopped, raise_when_stopped
+from tunedprior.cli.program import STOPPED, end_when_stopped, raise_when_stopped
 
 # Sends itself Ctrl-C when it comes to a module.
 STOPPED_AT = """

@@ -1,7 +1,7 @@
 import pytest
 from rich.console import Console
 
-from tunedprior.cli.tables import build_bullet_list, make_table
+from tunedprior.cli.output import build_bullet_list, make_table
 
 NAMES = ["trial", "src_flow", "dst_flow", "airgap", "post_airgap", "src_equib", "dst_equib", "viscosity", "y"]
 NOTE = "the pump was restarted twice, and the second valve was left open for a minute"

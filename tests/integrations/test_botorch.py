@@ -36,10 +36,10 @@ from support.tensors import (
     response,
     same_predictions,
 )
-from tunedprior.algorithm1.tuned_prior import TunedPrior
-from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.goals.observations import Observations
 from tunedprior.integrations.botorch import TunedPriorGP, pretrain_on_tensors
-from tunedprior.problem.observations import Observations
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 # -- what they are -------------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ import torch
 
 from support.builders import PLANT, plant_data
 from tunedprior import pretrain
-from tunedprior.algorithm1.partitioned import pretrain_partitions
 from tunedprior.errors import InputError, MissingExtraError
 from tunedprior.machines import FeatureFit
+from tunedprior.weight_prior.partitioned import pretrain_partitions
 
 FEW = 20
 

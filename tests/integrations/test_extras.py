@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from tunedprior.checks import import_optional
 from tunedprior.errors import MissingExtraError
-from tunedprior.integrations.extras import import_optional
 
 
 def test_a_missing_package_names_its_extra() -> None:

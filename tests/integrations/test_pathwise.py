@@ -15,9 +15,9 @@ from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKern
 from tunedprior.errors import InputError
 from tunedprior.integrations.pathwise import ExplicitFeatures
 from tunedprior.kernels import LogRatio, ReweightedKernel, SquaredExponential, WithBias
-from tunedprior.kernels.box_means import draw_box_sample
+from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.machines import LeastSquares
-from tunedprior.machines.streamed import FeatureFit, FeatureMap
+from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
 
 POINTS = table(9, 2, seed=7)
 ANCHORS, ALPHA, LAM = table(12, 2, seed=5), table(12, seed=6), 0.1

@@ -46,7 +46,7 @@ def regressor(kernel) -> GaussianProcessRegressor:
 def theirs(name: str) -> torch.Tensor:
     """The belief's matrix at X, from the prior itself, over its mean variance."""
     from tunedprior.beliefs import get_belief
-    from tunedprior.kernels.box_means import compute_mean_variance
+    from tunedprior.kernels.anchors import compute_mean_variance
 
     prior = pretrain_on_tensors(*OLD, BOUNDS)
     ours = get_belief(name).make_kernel(prior.fit)

@@ -20,8 +20,7 @@ from support.postgres import needs_postgres
 from tunedprior.errors import InputError
 from tunedprior.integrations import workers
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.integrations.storages import open_shared_storage
-from tunedprior.integrations.workers import run_worker
+from tunedprior.integrations.workers import open_shared_storage, run_worker
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import torch
 
 from support.cases import number
 from tunedprior.kernels import Linear, SquaredExponential
-from tunedprior.kernels.box_means import compute_mean_variance, draw_box_sample
+from tunedprior.kernels.anchors import compute_mean_variance, draw_box_sample
 
 
 @pytest.mark.parametrize("reach", [1.0, 0.5])

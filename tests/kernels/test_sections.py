@@ -7,8 +7,7 @@ from gpytorch.kernels import ConstantKernel, Kernel, MaternKernel, ScaleKernel
 from support.cases import table
 from support.mixtures import many_kernels
 from tunedprior.kernels import ReweightedKernel, SquaredExponential
-from tunedprior.kernels.sections import StackSection
-from tunedprior.kernels.stack import KernelStack
+from tunedprior.kernels.sections import KernelStack, StackSection
 
 
 def test_sections_of_kernels_are_their_matrices() -> None:

@@ -7,7 +7,7 @@ from gpytorch.kernels import MaternKernel
 from support.cases import table
 from tunedprior.beliefs import AlignedKernel, MatchedKernel
 from tunedprior.kernels import SquaredExponential
-from tunedprior.kernels.stack import KernelStack
+from tunedprior.kernels.sections import KernelStack
 
 
 def stack() -> KernelStack:

@@ -12,7 +12,7 @@ from support.builders import normal
 from support.cases import CASES, IDS, Case, number, table
 from support.memory import LargestTensor
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, pair_sums
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, theorem
 from tunedprior.machines import LeastSquares
 
 
@@ -200,8 +200,8 @@ def test_memory_stays_chunked_forward_and_backward(shape: tuple[int, ...]) -> No
             total = kernel.forward(x, x).sum()
         total.backward()
     everything = x.shape[:-2].numel() * x.shape[-2] ** 2 * anchors * (anchors + 1) // 2
-    assert everything > 20 * pair_sums._CHUNK
-    assert mode.entries <= pair_sums._CHUNK
+    assert everything > 20 * theorem._CHUNK
+    assert mode.entries <= theorem._CHUNK
     assert saved < everything / 5
 
 
@@ -209,8 +209,8 @@ def test_chunking_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) ->
     x, other = table(7, 2), table(5, 2, seed=3)
     kernel = ReweightedKernel(SquaredExponential(number(0.5)), table(6, 2, seed=1), normal(6))
     whole = kernel(x, other).to_dense()
-    monkeypatch.setattr(pair_sums, "_CHUNK", 12)
-    monkeypatch.setattr(pair_sums, "_PAIRS_AT_ONCE", 4)
+    monkeypatch.setattr(theorem, "_CHUNK", 12)
+    monkeypatch.setattr(theorem, "_PAIRS_AT_ONCE", 4)
     torch.testing.assert_close(kernel(x, other).to_dense(), whole, rtol=1e-12, atol=1e-14)
 
 

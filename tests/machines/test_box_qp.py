@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.cases import number, table
 from tunedprior.errors import ConvergenceError
 from tunedprior.kernels import SquaredExponential
-from tunedprior.machines.box_qp import solve_box_qp
+from tunedprior.machines.support_vector import solve_box_qp
 
 
 @settings(max_examples=25, deadline=None)

@@ -12,10 +12,9 @@ from tunedprior import WeightPrior, pretrain
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.errors import InputError
 from tunedprior.kernels import Exponential, FreeKernel, Polynomial, Sinh, SquaredExponential
-from tunedprior.kernels.features.certificate import select_complete_features
-from tunedprior.machines import AlphaFit, FeatureFit, many_rows
-from tunedprior.machines.many_rows import solve_exactly
-from tunedprior.machines.streamed import FeatureMap, NormalEquations
+from tunedprior.kernels.feature_selection import select_complete_features
+from tunedprior.machines import AlphaFit, FeatureFit, feature_ridge
+from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations, solve_exactly
 
 LAM = 1e-8
 
@@ -59,7 +58,7 @@ def test_features_are_as_many_as_lambda_asks_for(kind: str, noise: float) -> Non
     assert isinstance(fit, FeatureFit)
     exact = getattr(fit.kernel, str(fit.kernel.tuned_parameter)).item()
     assert exact == pytest.approx(parameter)
-    assert error(fit, kind, exact, x, y) < many_rows.ACCURACY
+    assert error(fit, kind, exact, x, y) < feature_ridge.ACCURACY
     assert math.isfinite(loo)
 
 
@@ -68,16 +67,16 @@ def test_the_features_of_a_millionth_of_the_trace_would_not_do() -> None:
     x, y = rows(noise=0.05)
     kernel = fixed(SquaredExponential(1.5))
     before = NormalEquations.from_rows(FeatureMap.from_largest_features(kernel, x, 2048), x, y).solve(LAM)
-    assert error(before, "squared exponential", 1.5, x, y) > 1000 * many_rows.ACCURACY
+    assert error(before, "squared exponential", 1.5, x, y) > 1000 * feature_ridge.ACCURACY
 
 
 def test_with_too_many_features_every_row_has_an_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_rows, "_MOST_FEATURES", 100)
+    monkeypatch.setattr(feature_ridge, "_MOST_FEATURES", 100)
     monkeypatch.setattr("tunedprior.beliefs.reweighted.MOST_ROWS_WITH_ALPHA", 10)
     x, y = rows()
     fit, loo = solve_exactly(fixed(SquaredExponential(0.5)), x, y, LAM)
     assert isinstance(fit, AlphaFit)
-    assert error(fit, "squared exponential", 0.5, x, y) < many_rows.ACCURACY
+    assert error(fit, "squared exponential", 0.5, x, y) < feature_ridge.ACCURACY
     gram = np.exp(-2 * ((x[:, None] - x[None]) ** 2).sum(-1).numpy()) + LAM * np.eye(len(x))
     left_out = []
     for row in range(len(x)):
@@ -89,21 +88,21 @@ def test_with_too_many_features_every_row_has_an_alpha(monkeypatch: pytest.Monke
 
 def test_what_cannot_be_accurate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rows(60, noise=0.05)  # with noise α is so large that its rounding shows, and three features are too few
-    monkeypatch.setattr(many_rows, "_MOST_FEATURES", 3)
+    monkeypatch.setattr(feature_ridge, "_MOST_FEATURES", 3)
     with pytest.raises(
         InputError, match=r"60 old rows, with λ = 1e-08 .* fewer rows .* larger λ .* prior='reweighted'"
     ):
         solve_exactly(fixed(SquaredExponential(2.0)), x, y, LAM)
-    monkeypatch.setattr(many_rows, "MOST_ROWS", 50)
+    monkeypatch.setattr(feature_ridge, "MOST_ROWS", 50)
     with pytest.raises(InputError, match="Learn from 50 rows or fewer"):
         solve_exactly(fixed(SquaredExponential(0.5)), x, y, 1.0)
-    monkeypatch.setattr(many_rows, "MOST_ROWS", 60)
+    monkeypatch.setattr(feature_ridge, "MOST_ROWS", 60)
     assert isinstance(solve_exactly(fixed(SquaredExponential(0.5)), x, y, 1.0)[0], AlphaFit)
 
 
 @pytest.mark.parametrize("most", [2048, 20])
 def test_as_printed_learns_the_exact_fit_of_all_rows(most: int, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    monkeypatch.setattr(many_rows, "_MOST_FEATURES", most)
+    monkeypatch.setattr(feature_ridge, "_MOST_FEATURES", most)
     monkeypatch.setattr("tunedprior.beliefs.reweighted.MOST_ROWS_WITH_ALPHA", 10)
     x, _ = rows()
     y = 0.5 + 0.4 * x[:, 0] * x[:, 1]  # smooth, so that few features will do
@@ -113,15 +112,15 @@ def test_as_printed_learns_the_exact_fit_of_all_rows(most: int, monkeypatch: pyt
     assert prior.lam == pytest.approx(LAM)
     assert isinstance(prior.fit, FeatureFit if most == 2048 else AlphaFit)
     inputs = prior.to_kernel_inputs(prior.box.encode(old[["a", "b"]]))
-    assert error(prior.fit, "squared exponential", prior.base.lengthscale.item(), inputs, y) < many_rows.ACCURACY
+    assert error(prior.fit, "squared exponential", prior.base.lengthscale.item(), inputs, y) < feature_ridge.ACCURACY
     prior.save(tmp_path / "prior")
     again = WeightPrior.load(tmp_path / "prior")
     torch.testing.assert_close(again.make_kernel()(x).to_dense(), prior.make_kernel()(x).to_dense(), rtol=0, atol=0)
 
 
 def test_a_kernel_that_only_pairs_of_rows_give_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_rows, "_MOST_FEATURES", 3)
-    monkeypatch.setattr("tunedprior.beliefs.sizes.select_relevant_features", lambda *_arguments: None)
+    monkeypatch.setattr(feature_ridge, "_MOST_FEATURES", 3)
+    monkeypatch.setattr("tunedprior.beliefs.feature_variances.select_relevant_features", lambda *_arguments: None)
     x, y = rows()
     old = pd.DataFrame(x.numpy(), columns=["a", "b"]).assign(y=y.numpy())
     with pytest.raises(InputError, match="cannot be computed to 1e-06 of its mean variance"):

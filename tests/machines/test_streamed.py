@@ -11,14 +11,14 @@ from support.builders import LAM, rows_of_ripple
 from support.cases import number, table
 from support.memory import LargestTensor
 from tunedprior.kernels import Polynomial, SquaredExponential
-from tunedprior.machines import LeastSquares, compute_loo_error, streamed
-from tunedprior.machines.streamed import FeatureMap, NormalEquations
+from tunedprior.machines import LeastSquares, compute_loo_error, feature_ridge
+from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations
 
 
 @pytest.fixture
 def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features are left out only where they are rounding."""
-    monkeypatch.setattr(streamed, "_NEGLIGIBLE", 1e-14)
+    monkeypatch.setattr(feature_ridge, "_NEGLIGIBLE", 1e-14)
 
 
 def kernel(lengthscale: float = 0.9) -> SquaredExponential:
@@ -94,7 +94,7 @@ def test_more_features_miss_less() -> None:
     x, _ = rows_of_ripple(50)
     missing = [FeatureMap.from_largest_features(kernel(), x, most).missing for most in (1, 5, 20, 1000)]
     assert missing == sorted(set(missing), reverse=True)
-    assert missing[-1] <= streamed._NEGLIGIBLE
+    assert missing[-1] <= feature_ridge._NEGLIGIBLE
 
 
 def test_in_blocks_it_is_the_same_as_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +102,8 @@ def test_in_blocks_it_is_the_same_as_in_one_go(monkeypatch: pytest.MonkeyPatch) 
     whole = equations(x, y)
     fit = whole.solve(LAM)
     expected = fit(x), fit.compute_loo_error(x, y)
-    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 7 * len(fit.feature_map)})
-    monkeypatch.setattr(streamed, "_BLOCK", 16)
+    monkeypatch.setattr(feature_ridge, "_ENTRIES", {"cpu": 7 * len(fit.feature_map)})
+    monkeypatch.setattr(feature_ridge, "_BLOCK", 16)
     assert len(list(fit.feature_map.iterate_blocks(x, y))) == 15
     parts = NormalEquations.from_rows(whole.feature_map, x, y)
     torch.testing.assert_close(parts.gram, whole.gram, rtol=1e-12, atol=1e-13)
@@ -112,14 +112,14 @@ def test_in_blocks_it_is_the_same_as_in_one_go(monkeypatch: pytest.MonkeyPatch) 
     again = parts.solve(LAM)
     torch.testing.assert_close(again(x), expected[0], rtol=1e-9, atol=1e-10)
     assert again.compute_loo_error(x, y) == pytest.approx(expected[1], rel=1e-9)
-    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 1})  # a row at a time
+    monkeypatch.setattr(feature_ridge, "_ENTRIES", {"cpu": 1})  # a row at a time
     torch.testing.assert_close(again(x[:5]), expected[0][:5], rtol=1e-9, atol=1e-10)
 
 
 def test_memory_holds_a_block_and_the_normal_equations_but_never_all_features(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rows_of_ripple(20_000)
     feature_map = FeatureMap.from_largest_features(kernel(), x, 100)
-    monkeypatch.setattr(streamed, "_ENTRIES", {"cpu": 2**13})
+    monkeypatch.setattr(feature_ridge, "_ENTRIES", {"cpu": 2**13})
     with LargestTensor() as mode:
         normal = NormalEquations.from_rows(feature_map, x, y)
         fit = normal.solve(LAM)

@@ -12,8 +12,8 @@ from tunedprior.beliefs import MatchedKernel
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import Linear, SquaredExponential
-from tunedprior.kernels.box_means import compute_mean_variance
-from tunedprior.models.covariances import KernelInputs, UnitDiagonal, UnitMeanVariance, standardise_with_amplitude
+from tunedprior.kernels.anchors import compute_mean_variance
+from tunedprior.models.gaussian_process import KernelInputs, UnitDiagonal, UnitMeanVariance, standardise_with_amplitude
 
 
 def kernel() -> MatchedKernel:

@@ -7,9 +7,8 @@ from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 
 from support.builders import SPACE, box_of, observed
 from tunedprior.errors import FittingWarning
-from tunedprior.models import fitting
-from tunedprior.models.fitting import LEAST_NOISE
-from tunedprior.models.standard import StandardSurrogate
+from tunedprior.models import gaussian_process
+from tunedprior.models.gaussian_process import LEAST_NOISE, StandardSurrogate
 
 
 def test_the_standard_model_follows_observations() -> None:
@@ -30,7 +29,7 @@ def test_a_fit_that_fails_is_said_and_goes_on_with_what_it_had(monkeypatch: pyte
     def fails(*_args, **_more) -> None:
         raise ModelFittingError("All attempts to fit the model have failed.")
 
-    monkeypatch.setattr(fitting, "fit_gpytorch_mll", fails)
+    monkeypatch.setattr(gaussian_process, "fit_gpytorch_mll", fails)
     with pytest.warns(FittingWarning, match="could not be fitted .*going on with those it had") as caught:
         model = StandardSurrogate(box_of(SPACE))(observed(6))
     assert caught[0].filename == __file__

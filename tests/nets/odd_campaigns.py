@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from tunedprior import Optimizer, errors
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.search_space import Setting, Space
 
 ASKED_UP_TO, ASKED_EVERY = 60, 25
 #: Resident memory that a campaign may add to what the process had before, in MiB.

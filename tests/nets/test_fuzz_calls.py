@@ -15,9 +15,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from nets.strategies import assert_allowed, sized, spaces
 from tunedprior import Optimizer
-from tunedprior.acquisition import search
+from tunedprior.acquisition import optimisation
 from tunedprior.errors import InputError
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 VALUES = st.one_of(
     st.floats(-10, 10), st.sampled_from([0.0, 1e300, -1e300, 1e-300, math.nan]), st.integers(-3, 3).map(float)
@@ -33,8 +33,8 @@ class Calls(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._patch = pytest.MonkeyPatch()
-        self._patch.setattr(search, "_RAW_SAMPLES", 16)
-        self._patch.setattr(search, "_RESTARTS", 2)
+        self._patch.setattr(optimisation, "_RAW_SAMPLES", 16)
+        self._patch.setattr(optimisation, "_RESTARTS", 2)
 
     def teardown(self) -> None:
         self._patch.undo()

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nets.strategies import assert_allowed, sized, spaces
-from tunedprior.acquisition.lattice import EncodedSpace
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Space
+from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 # A list of two levels is taken for what it is, and warned of.
 pytestmark = pytest.mark.filterwarnings("ignore::tunedprior.errors.SpaceWarning")

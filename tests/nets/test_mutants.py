@@ -67,7 +67,7 @@ def test_mistakes_are_those_that_are_meant(module: Path) -> None:
 
 def test_every_mistake_of_the_package_makes_another_program() -> None:
     root = Path(__file__).parents[2]
-    for path in [root / "src/tunedprior/problem/box.py", root / "src/tunedprior/kernels/bessel.py"]:
+    for path in [root / "src/tunedprior/space/encoding.py", root / "src/tunedprior/kernels/bessel.py"]:
         source = path.read_text()
         for one in mutants(path, root)[::20]:
             wrong = mutated(source, one.number)
@@ -99,7 +99,7 @@ def test_children_answer_in_their_own_time() -> None:
 
 
 def test_tests_that_execute_the_line_come_first_and_within_the_budget() -> None:
-    one = Mutant("src/tunedprior/problem/box.py", 0, "f", (10, 12), "a", "b")
+    one = Mutant("src/tunedprior/space/encoding.py", 0, "f", (10, 12), "a", "b")
     tests = {
         "tests/campaign/test_x.py::quick": {"seconds": 1.0, "lines": {one.path: [11]}},
         "tests/problem/test_x.py::near": {"seconds": 2.0, "lines": {one.path: [12]}},
@@ -111,7 +111,7 @@ def test_tests_that_execute_the_line_come_first_and_within_the_budget() -> None:
 
 def test_a_report_counts_and_lists() -> None:
     lines = [
-        {"path": "src/tunedprior/problem/box.py", "line": line, "state": state, "name": f"box.py::f: a -> {line}"}
+        {"path": "src/tunedprior/space/encoding.py", "line": line, "state": state, "name": f"box.py::f: a -> {line}"}
         for line, state in enumerate(["killed", "timeout", "survived", "uncovered"])
     ]
     allowed = [{"path": lines[0]["path"], "before": "a", "after": "2", "reason": "rounding"}]
@@ -119,4 +119,4 @@ def test_a_report_counts_and_lists() -> None:
     assert reason(lines[3], allowed) is None
     table, _, survivors = report(lines, allowed).partition("\n\n")
     assert table.splitlines()[1].split() == ["problem", "1", "1", "1", "1", "50.0%"]
-    assert survivors == "src/tunedprior/problem/box.py:3 (uncovered) f: a -> 3"
+    assert survivors == "src/tunedprior/space/encoding.py:3 (uncovered) f: a -> 3"

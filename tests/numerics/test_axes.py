@@ -6,9 +6,9 @@ import torch
 
 from support.builders import vector
 from support.cases import table
-from tunedprior.numerics.axes import Axes
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Space
+from tunedprior.numerics.stationary import Axes
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 SPACE = Space.parse({"gas": ["air", "argon", "helium"], "x": (0.0, 10.0), "fixed": (1.0, 1.0), "flag": ["no", "yes"]})
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from support.cases import table
-from tunedprior.numerics.evidence import compute_amplitude, compute_profile_log_evidence
+from tunedprior.numerics.linalg import compute_amplitude, compute_profile_log_evidence
 
 
 def test_the_profile_is_the_largest_over_the_amplitude() -> None:

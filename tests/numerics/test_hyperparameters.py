@@ -10,9 +10,9 @@ import torch
 from support import reference
 from support.builders import standardised, vector
 from support.cases import table
-from tunedprior.numerics.axes import Axes
-from tunedprior.numerics.evidence import compute_log_evidence
 from tunedprior.numerics.hyperparameters import HyperPrior, draw_hyperparameters
+from tunedprior.numerics.linalg import compute_log_evidence
+from tunedprior.numerics.stationary import Axes
 
 KERNELS = {"matern 5/2": False, "squared exponential": True}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tunedprior.numerics.tree_sums import sum_as_tree, sum_promises_as_tree
+from tunedprior.numerics.chunking import sum_as_tree, sum_promises_as_tree
 
 
 @dataclass(frozen=True)

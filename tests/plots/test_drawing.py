@@ -84,7 +84,7 @@ def test_a_picture_follows_what_is_told() -> None:
 
 
 def test_many_inputs_take_several_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.plots.pair_effects._COMPARED", 3)
+    monkeypatch.setattr("tunedprior.plots.effects._COMPARED", 3)
     names = [f"x{number}" for number in range(6)]
     opt = Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise_std=0.1)
     for row in np.random.default_rng(0).uniform(0, 1, (4, 6)).tolist():

@@ -8,10 +8,14 @@ import pytest
 
 from support.campaigns import CAMPAIGNS, old_table, plain, suggested_and_failed
 from tunedprior import Optimizer, plots
-from tunedprior.plots.effect_curves import build_effects_picture
-from tunedprior.plots.old_lessons import build_old_data_picture, compute_importance, list_source_responses
-from tunedprior.plots.over_trials import build_progress_picture
-from tunedprior.plots.pair_effects import build_interactions_picture, rank_interacting_pairs
+from tunedprior.plots.effects import (
+    build_effects_picture,
+    build_interactions_picture,
+    build_old_data_picture,
+    compute_importance,
+    list_source_responses,
+    rank_interacting_pairs,
+)
 from tunedprior.plots.pictures import (
     Band,
     Curve,
@@ -26,9 +30,8 @@ from tunedprior.plots.pictures import (
     describe_full_names,
     shorten,
 )
-from tunedprior.plots.standing import copy_optimizer, take_snapshot
-from tunedprior.plots.trade_offs import build_front_picture
-from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.snapshot import copy_optimizer, take_snapshot
 from tunedprior.plots.with_plotly import encode_panel
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
@@ -182,7 +185,7 @@ def test_plain_suggestions_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) 
     opt = suggested_and_failed()
     first = build_progress_picture(take_snapshot(opt), 9)
     opt.tell({"a": 0.5, "b": 0.5}, 1.0)  # one's own, so that there is no more to work out
-    monkeypatch.setattr("tunedprior.campaign.suggester.Suggester.suggest", None)
+    monkeypatch.setattr("tunedprior.suggestion.suggester.Suggester.suggest", None)
     second = build_progress_picture(take_snapshot(opt), 9)
     name = "shadow: expected of the plain suggestion"
     assert layer(second.panels[0], name).notes == layer(first.panels[0], name).notes

@@ -190,8 +190,8 @@ def test_a_page_has_no_part_for_names_that_all_have_room() -> None:
 
 
 def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.report.standing_in_words._LISTED", 6)
-    monkeypatch.setattr("tunedprior.plots.effect_curves._DRAWN", 5)
+    monkeypatch.setattr("tunedprior.report.parts._LISTED", 6)
+    monkeypatch.setattr("tunedprior.plots.effects._DRAWN", 5)
     monkeypatch.setattr("tunedprior.report.making._PANELS", 2)
     opt = with_long_names(tuple(one * 3 for one in SMILES), 10)
     page = Page(report_html(opt, shadow=False))
@@ -200,7 +200,7 @@ def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch
     assert "Of the results, the latest 5 are drawn; 5 earlier ones are left out." in said
     assert any("pictures the first 2 are shown" in text for text in said)
     assert sum(text == "complete" for text in page.of("td")) == 6
-    monkeypatch.setattr("tunedprior.report.standing_in_words._LISTED", 10)
+    monkeypatch.setattr("tunedprior.report.parts._LISTED", 10)
     page = Page(report_html(opt, shadow=False))
     assert any("the beginning and the end are shown" in text for text in page.of("p"))
     assert max(map(len, page.of("td"))) <= LONGEST_CELL

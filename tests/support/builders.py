@@ -12,16 +12,16 @@ from optuna.distributions import FloatDistribution, IntDistribution
 
 from support.cases import number, table
 from tunedprior import Optimizer
-from tunedprior.average.old_sets import SourceData, fit_sources, name_sources, read_sources
-from tunedprior.average.surrogate import Average
-from tunedprior.average.weighing import WeightedHypotheses
 from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.observations import Observations
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.kernels.fixed import FixedKernel
-from tunedprior.problem.aims import Goals
-from tunedprior.problem.box import Box
-from tunedprior.problem.observations import Observations
-from tunedprior.problem.space import Setting, Space
+from tunedprior.kernels.anchors import FixedKernel
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.source_fits import SourceData, fit_sources, name_sources, read_sources
+from tunedprior.model_averaging.weighing import WeightedHypotheses
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting, Space
 
 Response = Callable[[Setting], float]
 

@@ -20,8 +20,8 @@ from support.field_regrets import (
 from support.measures import BELIEFS, FIELD, IDEAS, README, START, course_on_pairs, falls_behind
 from support.prose import Claim, Value, with_interval
 from support.stored import OWN_START, PLAIN, RESULTS, curves, over_problems
-from tunedprior.average import hypotheses, readings, slopes
 from tunedprior.beliefs import list_beliefs
+from tunedprior.model_averaging import hypotheses, source_fits, weighing
 
 BOTORCH, RGPE, WITHOUT = "BoTorch", "RGPE", "tunedprior, no old data"
 FAR_OFF, TURNED = "baumgartner_aniline_benzamide", "storm_c1thr_c3lat_flip"
@@ -134,13 +134,13 @@ def masses() -> list[Value]:
 CLAIMS_FIELD = [
     Claim(README, "They begin with probabilities {0.45}, {0.10} and {0.45}, and every result reweights them.", masses),
     Claim(BELIEFS, "aligned has {0.45}, shape {0.10} and uninformed {0.45}", masses),
-    Claim(BELIEFS, "The first has {0.7} of the probability.", lambda: [readings.LIKELY[0]]),
+    Claim(BELIEFS, "The first has {0.7} of the probability.", lambda: [source_fits.LIKELY[0]]),
     Claim(
         BELIEFS,
         "({50}, {10} or {1} % of the variance; Matérn-5/2)",
         lambda: [100 * (1 - share) for share in hypotheses._SHARES],
     ),
-    Claim(BELIEFS, "with {0.02} kept for the other", lambda: [1 - slopes._RIGHT]),
+    Claim(BELIEFS, "with {0.02} kept for the other", lambda: [1 - weighing._RIGHT]),
     Claim(
         IDEAS,
         "The first and the last begin with a probability of {45} % each, the second with {10} %.",

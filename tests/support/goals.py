@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.search_space import Setting, Space
 
 
 class AtRandom:

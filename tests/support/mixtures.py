@@ -8,13 +8,13 @@ from botorch.sampling import SobolQMCNormalSampler
 from support import reference
 from support.builders import vector
 from support.cases import number, table
-from tunedprior.average.mixture import MixtureOfProcesses
-from tunedprior.average.processes import Processes
 from tunedprior.beliefs import AlignedKernel, MatchedKernel
 from tunedprior.kernels import Polynomial, SquaredExponential
-from tunedprior.kernels.stack import KernelStack
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Space
+from tunedprior.kernels.sections import KernelStack
+from tunedprior.model_averaging.hypotheses import Processes
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 BOUNDS = vector([[-1.0, -1.0], [1.0, 1.0]])
 BOX = Box.enclose(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))

@@ -9,7 +9,7 @@ _RUNNER = """
 import json, sys
 import numpy as np, pandas as pd, torch
 from tunedprior import Optimizer, optimize
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 SPACE = {"x": (0.0, 1.0), "gas": ["air", "argon"]}
 for code in json.loads(sys.stdin.read()):
     opt = Optimizer(SPACE, seed=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 SPACE = {"x": (0.0, 1.0), "z": (0.0, 1.0)}
 BOTH = {"yield": "maximize", "cost": "minimize"}

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tunedprior import Optimizer
-from tunedprior.web.application import build_application
 from tunedprior.web.guard import AccessPolicy
+from tunedprior.web.server import build_application
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another package than the one that all others use

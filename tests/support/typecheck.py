@@ -21,8 +21,8 @@ from jaxtyping._decorator import jaxtyped as jaxtyped_by_jaxtyping  # `jaxtyping
 NUMERICAL = [
     f"tunedprior.{name}"
     for name in (
-        *("acquisition", "algorithm1", "average", "beliefs", "insight", "kernels", "lessons"),
-        *("machines", "models", "numerics", "problem"),
+        *("acquisition", "beliefs", "explain", "goals", "kernels", "machines", "model_averaging"),
+        *("models", "numerics", "source_data", "space", "weight_prior"),
     )
 ]
 

@@ -37,7 +37,7 @@ from support.stored import (
     over_problems,
     runs,
 )
-from tunedprior.average import mixture
+from tunedprior.model_averaging import mixture
 
 
 @dataclass(frozen=True)

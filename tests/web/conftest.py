@@ -99,8 +99,8 @@ def thoughts_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
         return make
 
-    monkeypatch.setattr("tunedprior.web.application.SuggestionWorker", kept(SuggestionWorker))
-    monkeypatch.setattr("tunedprior.web.application.ExplanationWorker", kept(ExplanationWorker))
+    monkeypatch.setattr("tunedprior.web.server.SuggestionWorker", kept(SuggestionWorker))
+    monkeypatch.setattr("tunedprior.web.server.ExplanationWorker", kept(ExplanationWorker))
     yield
     assert all(one.wait(60) for one in made)
 

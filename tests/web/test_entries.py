@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Goals
-from tunedprior.problem.objective import Objective
-from tunedprior.problem.space import Space
-from tunedprior.web.complaints import InvalidFormError
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.objective import Objective
+from tunedprior.space.search_space import Space
+from tunedprior.web.complaints import InvalidFormError, format_short, parse_number
 from tunedprior.web.entries import ResultForm, format_hint
-from tunedprior.web.typed_numbers import format_short, parse_number
 
 
 @pytest.mark.parametrize(

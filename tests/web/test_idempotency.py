@@ -16,8 +16,7 @@ from support.postgres import needs_postgres
 from support.served import Visitor, page_of
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
-from tunedprior.studies.access import get_engine
-from tunedprior.studies.opening import open_database
+from tunedprior.storage.databases import get_engine, open_database
 from tunedprior.web import idempotency
 from tunedprior.web.complaints import FormConflictError
 from tunedprior.web.entries import Entry

@@ -10,7 +10,7 @@ from urllib.request import url2pathname
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.web.running import Address, make_access_policy, open_socket, read_token, run_server, write_redirect_file
+from tunedprior.web.server import Address, make_access_policy, open_socket, read_token, run_server, write_redirect_file
 
 
 @pytest.fixture
@@ -117,9 +117,9 @@ def test_a_browser_is_given_a_file_of_this_users_alone(monkeypatch: pytest.Monke
         seen.append((url, file.read_text(encoding="utf-8"), stat.S_IMODE(file.stat().st_mode)))
         opened.set()
 
-    monkeypatch.setattr("tunedprior.web.running.webbrowser.open", browse)
-    monkeypatch.setattr("tunedprior.web.running._has_screen", lambda: True)
-    monkeypatch.setattr("tunedprior.web.running.uvicorn.Server.run", lambda *_, **__: opened.wait(60))
+    monkeypatch.setattr("tunedprior.web.server.webbrowser.open", browse)
+    monkeypatch.setattr("tunedprior.web.server._has_screen", lambda: True)
+    monkeypatch.setattr("tunedprior.web.server.uvicorn.Server.run", lambda *_, **__: opened.wait(60))
     address = Address("127.0.0.1", 8000, "not<for>everybody")
     with open_socket("127.0.0.1", 0) as at:
         run_server(lambda *_: None, at, address, lambda: None)

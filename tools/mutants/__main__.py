@@ -16,9 +16,9 @@ from tools.mutants.sites import Mutant, mutants  # noqa: E402  # after the varia
 
 ROOT = Path(__file__).parents[2]
 MODULES = (
-    "problem/space", "problem/box", "problem/parameters", "problem/trials", "problem/objective",
-    "problem/observations", "problem/training_set", "numerics/evidence", "numerics/linalg",
-    "kernels", "machines", "average", "acquisition",
+    "space/search_space", "space/encoding", "space/parameters", "history/trials", "goals/objective",
+    "goals/observations", "source_data/training_set", "numerics/linalg",
+    "kernels", "machines", "model_averaging", "acquisition",
 )  # fmt: skip
 ACCEPTED = Path(__file__).parent / "accepted.toml"
 
@@ -26,7 +26,7 @@ ACCEPTED = Path(__file__).parent / "accepted.toml"
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="tools.mutants", description=__doc__)
-    parser.add_argument("--module", action="append", help="a module or package, such as problem/box (default: all)")
+    parser.add_argument("--module", action="append", help="a module or package, such as space/encoding (default: all)")
     parser.add_argument("--sample", type=int, help="so many mutants of each module, drawn with --seed (default: all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

@@ -19,8 +19,8 @@ from tools.mutants.test_map import TestMap, digest, traced
 from tools.mutants.trial import PATIENCE, QUIET, chosen_tests, no_shrinking, try_afresh, try_imported
 
 #: Where the tests are that are run against mutants: those of the package, and the examples in its docstrings.
-TESTS = ("problem", "numerics", "kernels", "machines", "beliefs", "models", "algorithm1", "average", "acquisition",
-         "insight", "campaign")  # fmt: skip
+TESTS = ("space", "goals", "history", "source_data", "numerics", "kernels", "machines", "beliefs", "models",
+         "weight_prior", "model_averaging", "acquisition", "explain", "suggestion", "campaign")  # fmt: skip
 _MAPPED_WITHIN = 900.0
 
 

@@ -7,7 +7,7 @@ import optuna
 from optuna.distributions import FloatDistribution
 
 from benchmarks.methods.choosers.turns import Responses
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 
 class GaussianSampler:

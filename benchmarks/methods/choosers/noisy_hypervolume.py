@@ -15,8 +15,8 @@ from torch import Tensor
 from benchmarks.methods.choosers.turns import Responses
 from benchmarks.methods.rivals.source import gaussian_process
 from tunedprior.numerics.isolation import silence_warnings
-from tunedprior.problem.box import Box
-from tunedprior.problem.space import Setting, Space
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting, Space
 
 _SAMPLES, _RESTARTS, _RAW, _AT_ONCE = 128, 10, 512, 256
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmarks.methods.choosers.turns import Responses
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 #: A response by its name.
 Responses = Mapping[str, float]

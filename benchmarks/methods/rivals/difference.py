@@ -7,7 +7,7 @@ from botorch.models import SingleTaskGP
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival, gaussian_process
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from botorch.models import SingleTaskGP
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
 
 #: The inverse-gamma prior on the source's noise variance: the published program's defaults.
 ALPHA_0, BETA_0 = 0.1, 1.0

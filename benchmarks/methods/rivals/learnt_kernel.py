@@ -13,12 +13,12 @@ from torch import Tensor
 from benchmarks.methods.rivals.leave_one_out import fixed_process
 from benchmarks.methods.rivals.source import Rival, Source, gaussian_process, on_unit_cube
 from tunedprior.errors import FactorisationError
+from tunedprior.goals.observations import Observations
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import LeastSquares, select
-from tunedprior.machines.least_squares import compute_loo_residuals
+from tunedprior.machines.machine import compute_loo_residuals
 from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS, PARAMETER_BOUNDS
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.problem.observations import Observations
 
 _WEIGHTS = (1e-4, 1e4)
 _STARTS = (0.2, 0.6, 2.0)

@@ -11,11 +11,11 @@ from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival, on_unit_cube
+from tunedprior.goals.observations import Observations
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import LeastSquares, select
-from tunedprior.models.fitting import LEAST_NOISE
+from tunedprior.models.gaussian_process import LEAST_NOISE
 from tunedprior.numerics.linalg import solve_posdef
-from tunedprior.problem.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)

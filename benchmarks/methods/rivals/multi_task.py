@@ -14,8 +14,8 @@ from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival
-from tunedprior.models.fitting import fit
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
+from tunedprior.models.gaussian_process import fit
 
 _OLD, _NEW = 0.0, 1.0
 _STARTS = (-0.9, 0.9)

@@ -12,8 +12,8 @@ from linear_operator import to_linear_operator
 from torch import Tensor
 
 from benchmarks.methods.rivals.source import Rival, gaussian_process
+from tunedprior.goals.observations import Observations
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.problem.observations import Observations
 
 _SAMPLES = 256
 _FEWEST = 3  # with fewer observations there is no ranking to speak of, and both processes count alike

@@ -19,13 +19,13 @@ from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
 from tunedprior.errors import InputError
+from tunedprior.goals.observations import Observations
 from tunedprior.kernels import SquaredExponential
-from tunedprior.models.fitting import LEAST_NOISE, fit
-from tunedprior.problem.box import Box
-from tunedprior.problem.observations import Observations
-from tunedprior.problem.old_data import read_old_data
-from tunedprior.problem.space import Space
-from tunedprior.problem.training_set import average_replicates
+from tunedprior.models.gaussian_process import LEAST_NOISE, fit
+from tunedprior.source_data.matching import read_old_data
+from tunedprior.source_data.training_set import average_replicates
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from benchmarks.peers.kinds.gaussian import GaussianPeer, standardised
 from benchmarks.peers.tasks import Task
-from tunedprior.models.fitting import fit
+from tunedprior.models.gaussian_process import fit
 
 _START = 0.9  # the correlation, but for its sign, that a search begins from
 _FIRST_STEPS = 8

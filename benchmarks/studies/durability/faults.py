@@ -22,8 +22,8 @@ import pandas as pd
 
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import TunedPriorError
-from tunedprior.problem.trials import History
-from tunedprior.studies.access import get_engine
+from tunedprior.history.trials import History
+from tunedprior.storage.databases import get_engine
 from tunedprior.web.entries import Entry
 from tunedprior.web.shared import SharedCampaign, compute_version
 

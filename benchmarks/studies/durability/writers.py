@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from benchmarks.studies.workers.server import running_server
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import TunedPriorError
-from tunedprior.problem.trials import Trial
+from tunedprior.history.trials import Trial
 
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 #: What two do at the same moment, and through what.
@@ -129,7 +129,7 @@ def _actor(url: str, what: str) -> Callable[[int], str]:
     """What acts upon a trial, as a program, the page or the command line does."""
     through, change = what.split(": ")
     if through == "shell":
-        from tunedprior.cli.every_command import app
+        from tunedprior.cli.app import app
 
         def run(number: int) -> str:
             words = ["amend", url, str(number), "--note", _NOTE]

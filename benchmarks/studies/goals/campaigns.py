@@ -22,7 +22,7 @@ from benchmarks.problems.several_responses import TwoResponses, problem_named
 from benchmarks.problems.simplex import mixture_of
 from benchmarks.studies.goals.jobs import ANY_MIXTURE, HYPERVOLUME, OURS, SAMPLER, TARGETED, GoalJob, NoisyJob
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 #: What is kept of each trial on mixtures, of each campaign that ends with advice, and of each bound.
 OF_A_MIXTURE = ("regret", "deviation")

@@ -13,7 +13,7 @@ from benchmarks.problems.variants import old_variant
 from benchmarks.studies.goals.jobs import ALONE, OURS, SAMPLER
 from benchmarks.studies.speed.timing import Row, seconds
 from tunedprior import Optimizer
-from tunedprior.problem.space import Space
+from tunedprior.space.search_space import Space
 
 _INPUTS, _RESULTS, _SEEDS = 5, 50, range(300, 305)
 _OBJECTIVES = {"f0": "minimize", "f1": "minimize"}

@@ -10,8 +10,8 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState, create_trial
 
 from tunedprior.integrations.optuna.sampler import TunedPriorSampler
-from tunedprior.studies.access import get_storage, get_storage_id, set_study_attribute
-from tunedprior.studies.histories import CHOSEN
+from tunedprior.storage.databases import get_storage, get_storage_id, set_study_attribute
+from tunedprior.storage.study_trials import CHOSEN
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "gas": CategoricalDistribution(("air", "argon"))}
 _DEEP = "[" * 5000

@@ -258,7 +258,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 _CHILD = """
 import json, resource, sys, time
 from tunedprior.errors import TunedPriorError
-from tunedprior.files import read_table
+from tunedprior.tables import read_table
 resource.setrlimit(resource.RLIMIT_AS, (24 * 2**30, 24 * 2**30))
 begun, outcome = time.perf_counter(), "read"
 try:

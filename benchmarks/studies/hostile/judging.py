@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.studies.hostile import attribute_cases, sqlite_cases, text_cases
-from tunedprior.desk.space_file import read_space_file
 from tunedprior.errors import TunedPriorError
-from tunedprior.problem.constraint_forms import parse_constraints
-from tunedprior.problem.space import Space
+from tunedprior.space.constraints import parse_constraints
+from tunedprior.space.search_space import Space
+from tunedprior.workspace.space_file import read_space_file
 
 #: Taken as it is: a file that says the same as before, a text that can be understood, a study that goes on.
 TAKEN = "taken"

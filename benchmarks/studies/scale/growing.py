@@ -11,9 +11,9 @@ import pandas as pd
 from benchmarks.studies.scale.own_process import alone
 from benchmarks.studies.speed.learning import peak_memory
 from tunedprior import History, Optimizer, pretrain
-from tunedprior.average.surrogate import Average
+from tunedprior.history.trials import Trial
 from tunedprior.machines import FeatureFit
-from tunedprior.problem.trials import Trial
+from tunedprior.model_averaging.average import Average
 
 #: What is kept of each job.
 OF_MAKING = ("making", "suggestion", "processes", "most")

@@ -16,9 +16,8 @@ import torch
 from benchmarks.studies.scale.own_process import alone
 from benchmarks.studies.speed.learning import peak_memory, rough
 from tunedprior import WeightPrior
-from tunedprior.algorithm1.partition_sums import Pieces
-from tunedprior.algorithm1.partitioned import TaskSummer, pretrain_partitions, sum_in_process
-from tunedprior.numerics.tree_sums import SumT
+from tunedprior.numerics.chunking import SumT
+from tunedprior.weight_prior.partitioned import Pieces, TaskSummer, pretrain_partitions, sum_in_process
 
 #: What is kept of either side: seconds in all, of each pass and of processors; GiB at the most and before it began.
 OF_A_SIDE = ("in all", "sample", "ranges", "equations", "busy", "most", "before")
@@ -162,6 +161,6 @@ def _busy(client: Any) -> float:
 
 def _imported() -> float:
     """The memory of a worker that has loaded the package, and nothing else."""
-    import tunedprior.algorithm1.partitioned  # noqa: F401 (in the worker)
+    import tunedprior.weight_prior.partitioned  # noqa: F401 (in the worker)
 
     return peak_memory()

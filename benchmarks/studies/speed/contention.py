@@ -23,7 +23,7 @@ from benchmarks.studies.speed.data import (
 from benchmarks.studies.speed.timing import Options, Row, seconds
 from tunedprior import Optimizer, Suggester
 from tunedprior.campaign import simulate
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 _SPIN = "while True: pass"
 

@@ -12,7 +12,7 @@ from benchmarks.studies.speed.timing import Options, Row
 from tunedprior.beliefs import FixedReweightedKernel
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import AlphaFit
-from tunedprior.machines.streamed import FeatureMap, NormalEquations
+from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations
 
 _FLOAT64 = 8  # bytes
 

@@ -11,7 +11,7 @@ from benchmarks.problems.functions import MORE_FUNCTIONS, Function, styblinski_t
 from benchmarks.problems.kinds import old_data
 from benchmarks.studies.speed.timing import Options
 from tunedprior import Optimizer
-from tunedprior.problem.space import Setting
+from tunedprior.space.search_space import Setting
 
 SEED = 100
 OLD_ROWS = 200

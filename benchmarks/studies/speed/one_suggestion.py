@@ -22,9 +22,9 @@ from tunedprior.campaign import simulate
 #: What a suggestion consists of: the functions whose time, with all they call, makes a row of the profile.
 STAGES = {
     "the observations' own length-scales": ("numerics/hyperparameters.py", "draw_hyperparameters"),
-    "weighing all hypotheses, with that": ("average/weighing.py", "weigh_hypotheses"),
-    "fitting: weighing, and the mixture that follows": ("average/surrogate.py", "fit"),
-    "maximising the acquisition": ("acquisition/search.py", "maximize"),
+    "weighing all hypotheses, with that": ("model_averaging/weighing.py", "weigh_hypotheses"),
+    "fitting: weighing, and the mixture that follows": ("model_averaging/average.py", "fit"),
+    "maximising the acquisition": ("acquisition/optimisation.py", "maximize"),
     "all": ("speed/data.py", "step"),
 }
 

@@ -16,7 +16,7 @@ from benchmarks.studies.workers.at_work import STUDY
 from benchmarks.studies.workers.one_trial import PROBLEM, seconds_of_a_trial
 from benchmarks.studies.workers.prefilled import SQLITE, database, distributions_of, storage_of, study_with, trials_of
 from benchmarks.studies.workers.samplers import function_of, make_sampler
-from tunedprior.integrations.storages import open_shared_storage
+from tunedprior.integrations.workers import open_shared_storage
 
 #: What is kept of each job.
 OF_ASKING = ("own seconds", "own different", "rival seconds", "rival different")

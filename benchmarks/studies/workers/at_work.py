@@ -18,8 +18,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from benchmarks.studies.workers.ledger import HELD, RESULT, TOLD, Ledger
 from benchmarks.studies.workers.samplers import function_of, make_sampler
-from tunedprior.integrations.storages import open_shared_storage
-from tunedprior.integrations.workers import run_worker
+from tunedprior.integrations.workers import open_shared_storage, run_worker
 
 #: Points of a trial at which a worker can be held.
 ASKING, SUGGESTING, RUNNING, TELLING = "asking", "suggesting", "running", "telling"

@@ -13,8 +13,7 @@ from botorch.utils.multi_objective.box_decompositions.non_dominated import FastN
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.average.acquisition import MixtureAcquisition, Moments
-from tunedprior.average.mixture import MixtureOfProcesses
+from tunedprior.model_averaging.mixture import MixtureAcquisition, MixtureOfProcesses, Moments
 from tunedprior.numerics.log_improvements import (
     compute_log_closeness,
     compute_log_excess,

@@ -8,11 +8,11 @@ from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.average.mixture import LEAST_VARIANCE, MixtureOfProcesses
+from tunedprior.goals.observations import Observations
+from tunedprior.model_averaging.mixture import LEAST_VARIANCE, MixtureOfProcesses
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import NEGATIVE_VARIANCE, silence_warnings
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.problem.observations import Observations
 
 _PREDICTED_AT_ONCE = 1024
 _ENOUGH_TO_JUDGE = 5  # observations

@@ -1,20 +1,57 @@
-"""The audit: all that is worth knowing of old data before anything is spent."""
+"""Faults alone, of old data that a campaign is about to learn from: a look that takes little time, and never fails.
+
+The audit: all that is worth knowing of old data before anything is spent.
+"""
 
 from collections.abc import Callable, Collection, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from tunedprior.audit.coverage import compute_coverage
+from tunedprior.audit.coverage import compute_coverage, compute_influences, compute_self_prediction
 from tunedprior.audit.findings import Audit, Range
-from tunedprior.audit.inspection import Inspection, inspect_old_data
-from tunedprior.audit.prediction import compute_influences, compute_self_prediction
 from tunedprior.audit.rehearsals import REPEATS, run_rehearsal
-from tunedprior.audit.relations import estimate_replicate_noise
 from tunedprior.checks import check_seed
-from tunedprior.problem.goals import Goal, check_goal
-from tunedprior.problem.parameters import Categorical, Description
-from tunedprior.problem.space import Space
+from tunedprior.errors import TunedPriorError
+from tunedprior.goals.goal import Goal, check_goal
+from tunedprior.source_data.findings import Fault
+from tunedprior.source_data.inspection import Inspection, inspect_old_data
+from tunedprior.source_data.relations import estimate_replicate_noise
+from tunedprior.space.parameters import Categorical, Description
+from tunedprior.space.search_space import Space
+from tunedprior.weight_prior.prior_archive import is_weight_prior
+
+_MOST_ROWS = 5_000
+
+
+def find_faults(
+    data: Any, space: Space, goals: Mapping[str, Goal], others: Collection[str] = (), seed: int = 0
+) -> tuple[Fault, ...]:
+    """What the audit would find wrong with it, each fault once, though several responses be read from the same rows.
+
+    Args:
+        data: Whatever `run_audit` takes; of a saved prior, which has no rows, nothing is said.
+        space: What may be set.
+        goals: The responses and what is wanted of them; those that it has not are passed over.
+        others: Columns of responses that nothing is wanted of but a requirement.
+        seed: Which rows of large tables are looked at.
+    """
+    found: dict[tuple[str, tuple[str, ...]], Fault] = {}
+    if isinstance(data, str | PathLike) and is_weight_prior(data):
+        return ()
+    for target, direction in goals.items():
+        rest = [name for name in (*goals, *others) if name != target]
+        try:
+            faults = inspect_old_data(
+                data, space, target, direction, rest, seed, lambda _doing: None, _MOST_ROWS
+            ).faults
+        except TunedPriorError:  # it has not this response, or is no table: for those to say who learn from it
+            continue
+        for fault in faults:
+            found.setdefault((fault.kind, fault.columns), fault)
+    return tuple(found.values())
+
 
 #: How often `advance` is called.
 STEPS = 5 + 2 * REPEATS

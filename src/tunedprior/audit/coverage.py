@@ -1,16 +1,21 @@
-"""How much of the new space old data has seen."""
+"""How much of the new space old data has seen.
+
+How well old data predicts itself, and from which of its inputs.
+"""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 from numpy import ndarray
 from scipy.spatial import cKDTree
 
-from tunedprior.problem.box import Box
-from tunedprior.problem.old_data import OldTable
-from tunedprior.problem.parameters import Categorical, Numeric
-from tunedprior.problem.space import Space
+from tunedprior.source_data.matching import OldTable
+from tunedprior.source_data.relations import RegressionData, Spectrum, tune_weights
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Categorical, Numeric
+from tunedprior.space.search_space import Space
 
 _SAMPLES = 1024
 #: An old row is near if, on average over the inputs (a root mean square), it is nearer than this part of a range.
@@ -107,3 +112,146 @@ def _compute_input_coverage(values: Float64[ndarray, " n"], one: Numeric) -> tup
         return covered, ""
     first, last = one.unscale(edges[widest]), one.unscale(edges[widest + 1])
     return covered, f"nothing between {first:.4g} and {last:.4g}"
+
+
+#: Rows that are enough to tell; more take longer and say the same.
+MOST_ROWS = 400
+_LEAST_ROWS = 8
+_FOLDS = 5
+_ROWS_TO_TUNE = 150
+_WIDE = 20.0
+_FIT_SAMPLES = 512
+_MOST_PAIRS = 45  # of inputs, for interactions; of more inputs the most important are taken
+
+
+@dataclass(frozen=True)
+class SelfPrediction:
+    """What one part of old data says of another, that it was not learnt from.
+
+    Attributes:
+        rows: How many rows were predicted, each once.
+        explained: The part of the response's variance that the predictions explain (R²); below 0 if the mean does
+            better.
+        error: The typical error, a root mean square: in the response's units, or a factor if `logarithm`; None for
+            labels.
+        correct: For labels the part of the rows that is predicted right, and that of the more frequent label.
+        logarithm: Whether it is the logarithm that was predicted, as that works better.
+        noise: The standard deviation among repeats of one setting; None if there are too few.
+    """
+
+    rows: int
+    explained: float
+    error: float | None
+    correct: tuple[float, float] | None
+    logarithm: bool
+    noise: float | None
+
+
+@dataclass(frozen=True)
+class Influences:
+    """Which inputs, and which pairs of them, a fit of old data depends on.
+
+    Attributes:
+        inputs: For each input the part of the fit's variance that is lost without it (a total Sobol index), the largest
+            first. Interactions count for each of their inputs, so they may add up to more than 1.
+        pairs: The part that two inputs make together and neither alone, the largest first.
+    """
+
+    inputs: dict[str, float]
+    pairs: dict[tuple[str, str], float]
+
+
+def compute_self_prediction(related: RegressionData, noise: float | None, seed: int) -> SelfPrediction | None:
+    """Each fifth of the rows predicted from the others; None if there are too few rows, or nothing varies."""
+    rows = related.draw_rows(MOST_ROWS, seed)
+    points, response = related.points[rows], related.response[rows]
+    if len(rows) < _LEAST_ROWS or points.shape[1] == 0 or np.ptp(response) == 0:
+        return None
+    groups = related.groups
+    expected = _predict_folds(points, groups, response, seed)
+    logarithm = False
+    if not related.labels and response.min() > 0 and response.max() > _WIDE * response.min():
+        in_logarithms = _predict_folds(points, groups, np.log(response), seed)
+        if _compute_r_squared(in_logarithms, np.log(response)) > _compute_r_squared(expected, response):
+            expected, response, logarithm = in_logarithms, np.log(response), True
+    error = float(np.sqrt(np.mean((expected - response) ** 2)))
+    correct = None
+    if related.labels:
+        right = float(np.mean(np.sign(expected) == response))
+        correct = right, max(float(np.mean(response > 0)), float(np.mean(response < 0)))
+    return SelfPrediction(
+        len(rows),
+        _compute_r_squared(expected, response),
+        None if related.labels else (float(np.exp(error)) if logarithm else error),
+        correct,
+        logarithm,
+        noise,
+    )
+
+
+def compute_influences(related: RegressionData, logarithm: bool, seed: int) -> Influences:
+    """Which inputs matter, by what exchanging them does to a fit of old data.
+
+    Total indices are T_i = E[(g(x) - g(x with i exchanged))²]/2V. What i and j do together is
+    E[(g(x) - g(with i) - g(with j) + g(with both))²]/4V.
+    """
+    rows = related.draw_rows(MOST_ROWS, seed)
+    points, response = related.points[rows], related.response[rows]
+    names = tuple(dict.fromkeys(related.parameter_names))
+    if len(rows) < _LEAST_ROWS or not names or np.ptp(response) == 0:
+        return Influences({}, {})
+    response = np.log(response) if logarithm else response
+    groups = related.groups
+    weights = tune_weights(points[:_ROWS_TO_TUNE], groups, response[:_ROWS_TO_TUNE])
+    spectrum = Spectrum.from_points(points * weights, 1.0)
+    noise = spectrum.predict_left_out(response).noise
+    rng = np.random.default_rng(seed)
+    here, there = (points[rng.integers(len(points), size=_FIT_SAMPLES)] for _ in range(2))
+
+    def predict_exchanged(*exchanged: int) -> Float64[ndarray, " s"]:
+        mixed = np.where(np.isin(groups, exchanged), there, here)
+        return spectrum.predict(response, noise, mixed * weights)
+
+    base = predict_exchanged()
+    variance = float(base.var()) or 1.0
+    single = [predict_exchanged(k) for k in range(len(names))]
+    totals = {
+        name: min(1.0, float(np.mean((base - one) ** 2) / (2 * variance)))
+        for name, one in zip(names, single, strict=True)
+    }
+    first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[: _count_paired_inputs(_MOST_PAIRS)]
+    pairs = {
+        (names[i], names[j]): float(
+            np.mean((base - single[i] - single[j] + predict_exchanged(i, j)) ** 2) / (4 * variance)
+        )
+        for i, j in combinations(sorted(first), 2)
+    }
+    return Influences(
+        dict(sorted(totals.items(), key=lambda item: -item[1])), dict(sorted(pairs.items(), key=lambda item: -item[1]))
+    )
+
+
+def _predict_folds(
+    points: Float64[ndarray, "n d"], groups: Int64[ndarray, " d"], response: Float64[ndarray, " n"], seed: int
+) -> Float64[ndarray, " n"]:
+    """Every row as it is expected from the folds that it is not in; length-scales are chosen without it, too."""
+    folds = np.random.default_rng(seed).permutation(len(response)) % min(_FOLDS, len(response))
+    expected = np.empty(len(response))
+    for fold in range(folds.max() + 1):
+        train, test = folds != fold, folds == fold
+        known, told = points[train], response[train]
+        if np.ptp(told) == 0:
+            expected[test] = told[0]
+            continue
+        weights = tune_weights(known[:_ROWS_TO_TUNE], groups, told[:_ROWS_TO_TUNE])
+        spectrum = Spectrum.from_points(known * weights, 1.0)
+        expected[test] = spectrum.predict(told, spectrum.predict_left_out(told).noise, points[test] * weights)
+    return expected
+
+
+def _compute_r_squared(expected: Float64[ndarray, " n"], response: Float64[ndarray, " n"]) -> float:
+    return 1.0 - float(np.mean((expected - response) ** 2) / response.var())
+
+
+def _count_paired_inputs(pairs: int) -> int:
+    return int((1 + np.sqrt(1 + 8 * pairs)) / 2)

@@ -1,17 +1,212 @@
-"""What an audit found: its parts, and the same in words."""
+"""What an audit found, in words.
 
+What an audit found: its parts, and the same in words.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any
 
-from tunedprior.audit import wording
-from tunedprior.audit.coverage import Coverage
-from tunedprior.audit.faults import Fault, RejectedRow
-from tunedprior.audit.inspection import Inspection
-from tunedprior.audit.prediction import Influences, SelfPrediction
+import numpy as np
+
+from tunedprior.audit.coverage import Coverage, Influences, SelfPrediction
 from tunedprior.audit.rehearsals import Rehearsal
-from tunedprior.problem.goals import Goal
+from tunedprior.checks import format_list
+from tunedprior.goals.goal import Goal, Target
+from tunedprior.source_data.findings import Fault, RejectedRow
+from tunedprior.source_data.inspection import Inspection
+from tunedprior.workspace.shell_words import quote_word
+
+# Below this part of the variance, and this much better than the more frequent label, settings say next to nothing.
+_LITTLE, _HARDLY_BETTER = 0.1, 0.03
+_GOOD, _FAIR = 0.7, 0.4
+_FEW_ROWS = 8
+_HELPS, _HINDERS = 0.9, 1.1
+_NEAR_NOTHING = 0.02
+_SHOWN_INPUTS, _SHOWN_PAIRS = 5, 3
+_LEAST_SHARE = 0.02  # of the variance: what matters less is not named
+
+
+def describe_reading(origin: str, rows: int, used: int, target: str, found: Inspection) -> tuple[str, ...]:
+    """What was read and how, and how many rows are left."""
+    if found.sheet is None:
+        return (f"{origin} cannot be read as a table until it is mended.",)
+    kind = "pass and fail" if found.sheet.labels else "numbers"
+    used_words = {rows: "all of them are used", 0: "none is used"}.get(used, f"{used:,} are used")
+    head = f"{origin}: {rows:,} row{'s' if rows != 1 else ''}, {used_words}; the response {target!r} is {kind}."
+    reasons: dict[str, list[str]] = {}
+    for one in found.rejected:
+        reasons.setdefault(one.reason, []).append(one.row)
+    rejected = (f"Not used ({len(some):,}), {reason}: {format_list(some)}." for reason, some in reasons.items())
+    return (head, *found.remarks, *rejected)
+
+
+def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
+    """How much of the space old data has seen."""
+    if coverage is None:
+        return ()
+    head = f"{_format_percent(coverage.share)} of the new space has an old row nearby"
+    outside = (
+        "" if coverage.inside > 0.995 else f"; {_format_percent(1 - coverage.inside)} of the old rows lie outside of it"
+    )
+    gaps = (f"{name!r}: {gap} in old data." for name, gap in coverage.gaps.items())
+    return (f"{head}{outside}.", *gaps)
+
+
+def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
+    """How well old data predicts itself."""
+    if found is None:
+        return ()
+    if found.correct is not None:
+        right, usual = found.correct
+        said = (
+            f"Rows that were set aside are predicted right in {_format_percent(right)} of the cases, where the "
+            "more frequent "
+            f"answer alone would be in {_format_percent(usual)} ({found.rows} rows, cross-validated)."
+        )
+        return (said,)
+    word = "well" if found.explained >= _GOOD else "fairly" if found.explained >= _FAIR else "poorly"
+    word = "not at all" if found.explained < _LITTLE else word
+    error = f"by a factor of {found.error:.3g}" if found.logarithm else f"by {found.error:.3g}"
+    scale = " (its logarithm is predicted, as that works better)" if found.logarithm else ""
+    said = (
+        f"Rows that were set aside are predicted {word}: the others explain "
+        f"{_format_percent(max(0.0, found.explained))} of "
+        f"the variance of {target!r}{scale}, and are off {error} ({found.rows} rows, cross-validated)."
+    )
+    if found.noise is None:
+        return (said,)
+    return (said, f"Repeats of the same setting differ by a standard deviation of {found.noise:.3g}.")
+
+
+def describe_influences(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
+    """Which inputs and pairs matter; nothing if there is nothing that they could matter for."""
+    if found is None or not found.inputs or prediction is None or _is_uninformative(prediction):
+        return ()
+    inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
+    rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
+    said = [
+        f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
+    ]
+    if rest:
+        said.append(f"Next to nothing depends on {format_list(rest)}.")
+    pairs = [
+        f"{' with '.join(pair)} {_format_percent(share)}"
+        for pair, share in found.pairs.items()
+        if share >= _LEAST_SHARE
+    ]
+    if pairs:
+        said.append(f"Together, and not each for itself, act {', '.join(pairs[:_SHOWN_PAIRS])}.")
+    return tuple(said)
+
+
+def describe_rehearsal(found: Rehearsal | None) -> tuple[str, ...]:
+    """What the campaigns on the old data itself gave."""
+    if found is None:
+        return ()
+    soon = found.trials_to_match
+    how = ""
+    if soon is not None and soon < found.trials:
+        how = f" It got as far after {soon} trial{'s' if soon > 1 else ''} as without it after {found.trials}."
+    elif found.with_old[-1] > found.without[-1]:
+        how = " In the end it was nearer without old data."
+    curves = (found.with_old, found.without, found.at_random)
+    with_old, without, at_random = (_format_fine_percent(float(np.mean(one))) for one in curves)
+    ends = format_list(_format_fine_percent(one[-1]) for one in curves)  # in the same order
+    said = (
+        "On the old data itself, with one half to learn from and the other to search, the best result so far fell "
+        f"short of the best there is by {with_old} of the range with old data, {without} without, and {at_random} at "
+        f"random: the mean over {found.trials} trials ({found.repeats} campaigns each, {found.better} of them better "
+        f"with old data). After the last trial it was {ends}.{how}"
+    )
+    bound = "That is the most it can do: the new response may differ from the old one."
+    return (said, bound)
+
+
+def describe_verdict(
+    faults: Sequence[Fault],
+    used: int,
+    coverage: Coverage | None,
+    prediction: SelfPrediction | None,
+    rehearsal: Rehearsal | None,
+) -> str:
+    """Whether to use it."""
+    blamed = format_list(dict.fromkeys(format_fault(one) for one in faults))
+    if used == 0:
+        return f"It cannot help as it is: {blamed}." if faults else "It cannot help: there is no row to learn from."
+    if faults:
+        return f"Use it, but mend it first: {blamed}."
+    if used < _FEW_ROWS:
+        return f"Use it, and do not expect much: there are {used} rows to learn from."
+    if prediction is None:
+        return "It cannot help: the response, or the settings, never vary."
+    if coverage is not None and coverage.share < _NEAR_NOTHING and coverage.inside < _NEAR_NOTHING:
+        return "It can hardly help: none of the old rows is near the new space."
+    if _is_uninformative(prediction):
+        return (
+            "It can hardly help: its settings say next to nothing about its response. Using it does little harm, as it "
+            "is trusted only as far as new results bear it out."
+        )
+    if rehearsal is not None and rehearsal.ratio > _HINDERS and prediction.explained < _FAIR:
+        return "Use it, and do not expect much: on the old data itself it did not help."
+    if rehearsal is not None and rehearsal.ratio < _HELPS:
+        return f"Use it: {_describe_head_start(rehearsal)}"
+    if rehearsal is not None and rehearsal.ratio > _HINDERS:
+        return (
+            "Use it: its settings explain its response, though campaigns on the old data itself went no faster with it."
+        )
+    return "Use it: its settings explain its response."
+
+
+def describe_next_step(
+    faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal, is_in_file: bool = False
+) -> str:
+    """The one thing to do next; the goal is named unless it is in the space file."""
+    if faults:
+        return f"{faults[0].remedy} Then audit it again."
+    if used == 0:
+        return "Add rows with settings and a response, or begin without old data."
+    begin = f"Begin: tunedprior new campaign.db --space {quote_word(space)} --old {quote_word(old)}"
+    if is_in_file:
+        return begin
+    goal = f"--{direction} {quote_word(target)}"
+    if isinstance(direction, Target):
+        ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
+        goal = "--target " + quote_word(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
+    return f"{begin} {goal}"
+
+
+def _is_uninformative(found: SelfPrediction) -> bool:
+    if found.correct is not None:
+        return found.correct[0] < found.correct[1] + _HARDLY_BETTER
+    return found.explained < _LITTLE
+
+
+def format_fault(fault: Fault) -> str:
+    """A fault in a few words."""
+    return f"{fault.kind} in {format_list(fault.columns)}" if fault.columns else fault.kind
+
+
+def _describe_head_start(found: Rehearsal) -> str:
+    """What speaks for it, in the figures that the section on the campaigns begins with."""
+    with_old, without = (_format_fine_percent(float(np.mean(one))) for one in (found.with_old, found.without))
+    said = (
+        f"on the old data itself, the best result so far fell short by {with_old} of the range with it and {without} "
+        f"without, the mean over {found.trials} trials."
+    )
+    is_behind = found.with_old[-1] > found.without[-1]
+    return f"{said} The gain is in the first trials, not in the last." if is_behind else said
+
+
+def _format_fine_percent(part: float) -> str:
+    """A share that is compared with others: below 10 % with a decimal, so that a difference is seen."""
+    return f"{100 * part:.1f} %" if part < 0.0995 else _format_percent(part)
+
+
+def _format_percent(part: float) -> str:
+    return f"{100 * part:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -96,25 +291,25 @@ class Audit:
     @cached_property
     def verdict(self) -> str:
         """Whether to use it, in a sentence or two."""
-        return wording.describe_verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
+        return describe_verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
 
     @cached_property
     def next_step(self) -> str:
         """The one thing to do next."""
         files = self.files or (self.origin, "space.yaml")
-        return wording.describe_next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
+        return describe_next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:
         """All that was found, in sentences, by what they are about."""
         parts = {
-            "What was read": wording.describe_reading(self.origin, self.rows, self.used, self.target, self.found),
+            "What was read": describe_reading(self.origin, self.rows, self.used, self.target, self.found),
             "Faults": tuple(f"{one.text} {one.remedy}" for one in self.faults),
             "Worth knowing": self.notes,
-            "What it knows of the new space": wording.describe_coverage(self.coverage),
-            "How well it predicts itself": wording.describe_prediction(self.prediction, self.target),
-            "What matters in it": wording.describe_influences(self.influences, self.prediction),
-            "Whether it can help": wording.describe_rehearsal(self.rehearsal),
+            "What it knows of the new space": describe_coverage(self.coverage),
+            "How well it predicts itself": describe_prediction(self.prediction, self.target),
+            "What matters in it": describe_influences(self.influences, self.prediction),
+            "Whether it can help": describe_rehearsal(self.rehearsal),
             "Verdict": (self.verdict,),
             "Next": (self.next_step,),
         }

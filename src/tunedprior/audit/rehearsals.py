@@ -10,12 +10,12 @@ from jaxtyping import Float64
 from numpy import ndarray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
+from tunedprior.campaign.loop import simulate
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.simulation import simulate
-from tunedprior.problem.goals import Goal, Target
-from tunedprior.problem.old_data import OldTable
-from tunedprior.problem.parameters import Categorical, Parameter
-from tunedprior.problem.space import Setting, Space
+from tunedprior.goals.goal import Goal, Target
+from tunedprior.source_data.matching import OldTable
+from tunedprior.space.parameters import Categorical, Parameter
+from tunedprior.space.search_space import Setting, Space
 
 #: Trials of a campaign, and how often it is begun anew.
 TRIALS, REPEATS = 8, 5

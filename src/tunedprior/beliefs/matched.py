@@ -2,13 +2,12 @@
 
 from gpytorch.kernels import Kernel
 
-from tunedprior.beliefs.learnt import TOLERANCE
+from tunedprior.beliefs.feature_variances import TOLERANCE, WeightVarianceKernel
 from tunedprior.beliefs.registry import KernelBelief, register
-from tunedprior.beliefs.sizes import WeightVarianceKernel
 from tunedprior.checks import Numbers
-from tunedprior.kernels.features.explicit import FeatureKernel
-from tunedprior.machines.fit import AlphaFit
-from tunedprior.machines.streamed import FeatureFit
+from tunedprior.kernels.explicit_features import FeatureKernel
+from tunedprior.machines.feature_ridge import FeatureFit
+from tunedprior.machines.machine import AlphaFit
 
 
 class MatchedKernel(WeightVarianceKernel):

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.kernels.box_means import draw_box_sample
-from tunedprior.machines.fit import AlphaFit, Fit
-from tunedprior.machines.streamed import FeatureFit
-from tunedprior.numerics.axes import Axes
+from tunedprior.kernels.anchors import draw_box_sample
+from tunedprior.machines.feature_ridge import FeatureFit
+from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.numerics.stationary import Axes
 
 _LEAST_SIZE = 1e-12
 

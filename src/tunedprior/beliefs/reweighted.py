@@ -7,15 +7,14 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.beliefs.learnt import TOLERANCE
+from tunedprior.beliefs.feature_variances import TOLERANCE, CoefficientVarianceKernel
 from tunedprior.beliefs.registry import KernelBelief, register
-from tunedprior.beliefs.sizes import CoefficientVarianceKernel
 from tunedprior.checks import Numbers
-from tunedprior.kernels.features.explicit import FeatureKernel
+from tunedprior.kernels.explicit_features import FeatureKernel
 from tunedprior.kernels.free_kernel import Product
-from tunedprior.machines.fit import AlphaFit
-from tunedprior.machines.streamed import FeatureFit
-from tunedprior.problem.training_set import MOST_ROWS_WITH_ALPHA
+from tunedprior.machines.feature_ridge import FeatureFit
+from tunedprior.machines.machine import AlphaFit
+from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 
 # The tolerance where a fit has more coefficients α than that: it is one as printed, which is promised to 1e-6 in all.
 _TOLERANCE_OF_MANY = TOLERANCE / 10

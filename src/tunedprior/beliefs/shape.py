@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import log
 
 from tunedprior.beliefs.registry import Belief, PriorCovariance, register
-from tunedprior.machines.fit import Fit, get_lengthscales
-from tunedprior.numerics.axes import Axes
+from tunedprior.machines.machine import Fit, get_lengthscales
+from tunedprior.numerics.stationary import Axes
 
 _FACTORS = (0.5, 1.0, 2.0)
 _LEAST = 0.1

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import log
 
 from tunedprior.beliefs.registry import Belief, PriorCovariance, register
-from tunedprior.machines.fit import Fit
-from tunedprior.numerics.axes import Axes
+from tunedprior.machines.machine import Fit
 from tunedprior.numerics.hyperparameters import HyperPrior
+from tunedprior.numerics.stationary import Axes
 
 #: The prior variance of the constant mean, relative to the amplitude: nearly flat, as a response may be of any size.
 CONSTANT = 10.0

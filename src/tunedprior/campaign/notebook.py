@@ -10,21 +10,7 @@ from typing import Any, TypeVar, cast
 
 import pandas as pd
 
-from tunedprior.campaign.identity import derive_study_id
-from tunedprior.campaign.journal import (
-    ADOPT,
-    AMEND,
-    CANCEL,
-    RECORD,
-    UNDO,
-    WITHDRAW,
-    build_journal_table,
-    list_changed_trials,
-    list_standing_changes,
-    refuse_text,
-)
-from tunedprior.campaign.measured import Measurement, list_boolean_responses, parse_measurements
-from tunedprior.campaign.odd_results import warn_of_flags, warn_of_odd_results
+from tunedprior.campaign.outlier_warnings import warn_of_flags, warn_of_odd_results
 from tunedprior.campaign.recording import (
     RecordReport,
     ResultSheet,
@@ -33,30 +19,46 @@ from tunedprior.campaign.recording import (
     refuse_other_sheets,
     refuse_other_units,
 )
-from tunedprior.campaign.records import Numbers, Record
-from tunedprior.campaign.sources import Provenance
-from tunedprior.campaign.suggester import Suggester
-from tunedprior.campaign.telling import (
+from tunedprior.checks import check_flag, format_list, format_value, warn
+from tunedprior.errors import InputError, OddResultWarning, StorageError
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import DIRECTIONS, format_goal
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.parsing import (
+    Measurement,
     Run,
     RunResult,
     Suggestion,
     check_note,
     get_pending_trial,
     get_trial_number,
+    list_boolean_responses,
+    parse_measurements,
     refuse_dates,
 )
-from tunedprior.checks import check_flag, format_list, format_value, warn
-from tunedprior.errors import InputError, OddResultWarning, StorageError
-from tunedprior.files import read_table
-from tunedprior.problem.aims import Goals
-from tunedprior.problem.goals import DIRECTIONS, format_goal
-from tunedprior.problem.history_reading import parse_history
-from tunedprior.problem.history_table import HistoryColumns, make_history_table
-from tunedprior.problem.objective import encode_run_settings
-from tunedprior.problem.parameters import is_missing
-from tunedprior.problem.space import Setting
-from tunedprior.problem.trials import History, Trial, collect_settings, is_same_setting, recognise_setting
-from tunedprior.studies.entry_log import ConflictError
+from tunedprior.history.table import HistoryColumns, make_history_table, parse_history
+from tunedprior.history.trials import History, Trial, collect_settings, is_same_setting, recognise_setting
+from tunedprior.space.parameters import is_missing
+from tunedprior.space.search_space import Setting
+from tunedprior.storage.entry_log import ConflictError
+from tunedprior.storage.file_guard import Provenance
+from tunedprior.storage.journal import (
+    ADOPT,
+    AMEND,
+    CANCEL,
+    RECORD,
+    UNDO,
+    WITHDRAW,
+    Numbers,
+    Record,
+    build_journal_table,
+    list_changed_trials,
+    list_standing_changes,
+    refuse_text,
+)
+from tunedprior.storage.saved_campaign import derive_study_id
+from tunedprior.suggestion.suggester import Suggester
+from tunedprior.tables import read_table
 
 TrialRecorderT = TypeVar("TrialRecorderT", bound="TrialRecorder")
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])

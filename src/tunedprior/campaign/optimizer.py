@@ -1,8 +1,12 @@
-"""Bayesian optimisation with help from old data, as something to ask and to tell."""
+"""An optimiser in a few lines, for people: in a terminal, and in a notebook.
+
+Bayesian optimisation with help from old data, as something to ask and to tell.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from html import escape
 from itertools import count
 from os import PathLike
 from threading import RLock
@@ -12,53 +16,133 @@ import pandas as pd
 from optuna.storages import BaseStorage
 from optuna.study import Study
 
-from tunedprior.acquisition.evaluation import is_near
+from tunedprior.acquisition.encoded_space import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.old_sets import UNKNOWN, OldData, make_report, name_sources, parse_relations, read_sources
-from tunedprior.average.surrogate import Average
-from tunedprior.campaign import loaded
-from tunedprior.campaign.design import OLD_DATA, check_design
-from tunedprior.campaign.fitted import Cost, FittedModels
-from tunedprior.campaign.identity import derive_file_id, draw_id
-from tunedprior.campaign.journal import SUGGEST, JournalEntry, Ledger, load_journal
-from tunedprior.campaign.kept_campaign import UNNAMED, StoredCampaign, drop_old_data, load_campaign, open_record
-from tunedprior.campaign.known_file import FileGuard
 from tunedprior.campaign.notebook import lock_method
-from tunedprior.campaign.pool import Pool
-from tunedprior.campaign.priors import AVERAGE, UNINFORMED, make_surrogates
-from tunedprior.campaign.records import InMemoryRecord, Record
-from tunedprior.campaign.saved import encode_campaign_file
-from tunedprior.campaign.shadow import BaselineSuggestion, suggest_baseline
-from tunedprior.campaign.sources import Provenance, list_given_names, make_sources
-from tunedprior.campaign.study_record import StudyRecord
-from tunedprior.campaign.suggester import LEARNT, Suggester
-from tunedprior.campaign.summary import render_summary_html, render_summary_text, summarise_campaign
-from tunedprior.campaign.telling import Suggestion, get_pending_trial
 from tunedprior.campaign.viewer import Viewer
 from tunedprior.checks import (
     check_flag,
     check_positive_integer,
     check_seed,
     deprecate_argument,
+    format_list,
     format_value,
     refuse_other_types,
 )
 from tunedprior.errors import InputError, StorageError
-from tunedprior.files import lock_for_writing, write_atomically
-from tunedprior.insight.trust import TrustHistory
+from tunedprior.explain.trust import TrustHistory
+from tunedprior.goals.aims import Goals, make_goals, refuse_names_of_parameters
+from tunedprior.goals.goal import Goal
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.parsing import Suggestion, get_pending_trial
+from tunedprior.history.table import HistoryColumns
+from tunedprior.history.trials import History, collect_settings, format_setting
 from tunedprior.kernels import FreeKernel
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.source_fits import (
+    UNKNOWN,
+    OldData,
+    make_report,
+    name_sources,
+    parse_relations,
+    read_sources,
+)
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.aims import make_goals, refuse_names_of_parameters
-from tunedprior.problem.goals import Goal
-from tunedprior.problem.history_table import HistoryColumns
-from tunedprior.problem.objective import encode_run_settings
-from tunedprior.problem.old_data_report import OldDataReport
-from tunedprior.problem.parameters import Description
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import History, collect_settings
-from tunedprior.studies.access import get_storage
-from tunedprior.studies.entry_log import ConflictError
-from tunedprior.studies.opening import open_storage
+from tunedprior.source_data.rows import OldDataReport
+from tunedprior.space.parameters import Description
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.storage import loading
+from tunedprior.storage.databases import get_storage, open_storage
+from tunedprior.storage.entry_log import ConflictError
+from tunedprior.storage.file_guard import FileGuard, Provenance, list_given_names, make_sources
+from tunedprior.storage.journal import SUGGEST, InMemoryRecord, JournalEntry, Ledger, Record, load_journal
+from tunedprior.storage.saved_campaign import derive_file_id, draw_id, encode_campaign_file
+from tunedprior.storage.stored_campaign import (
+    UNNAMED,
+    StoredCampaign,
+    StudyRecord,
+    drop_old_data,
+    load_campaign,
+    open_record,
+)
+from tunedprior.suggestion.candidates import Pool
+from tunedprior.suggestion.first_settings import OLD_DATA, check_design
+from tunedprior.suggestion.priors import AVERAGE, UNINFORMED, make_surrogates
+from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_baseline
+from tunedprior.suggestion.response_models import Cost, FittedModels
+from tunedprior.suggestion.suggester import LEARNT, Suggester
+from tunedprior.tables import lock_for_writing, write_atomically
+
+_MOST_NAMED, _MOST_COUNTED = 12, 1_000_000  # parameters that are described, and settings that are counted
+
+
+def summarise_campaign(suggester: Suggester, history: History, made: Provenance) -> dict[str, str]:
+    """What there is to say, by what it is about."""
+    space = suggester.space
+    each = [f"{one.name} ({one.format_domain()})" for one in space.parameters]
+    count = f"; {space.size:,} settings" if space.size is not None and space.size <= _MOST_COUNTED else ""
+    failed = sum(trial.failed for trial in history.told)
+    aims = suggester.goals
+    lines = {
+        "space": format_list(each, _MOST_NAMED) + count,
+        "constraints": "; ".join(map(str, space.constraints)),
+        "goal": aims.describe(),
+        "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
+        "best": _describe_best(aims, history),
+        "far worse": _describe_far_worse(suggester, history),
+        "pending": _format_trials(history.pending),
+        "set aside": _format_trials(history.set_aside),
+        "prior": _describe_prior(suggester, made),
+    }
+    return {about: said for about, said in lines.items() if said}
+
+
+def _describe_best(aims: Goals, history: History) -> str:
+    if aims.has_front:
+        front = aims.find_front(history.told)
+        return f"{_format_trials(tuple(front))} with the best trade-offs" if front else "none yet"
+    best = aims.find_best(history.told)
+    if best is None:
+        return "none yet" + (" that meets what is required" if aims.requirements and len(history) else "")
+    told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
+    return f"{best.value:.6g}{f' ({told})' if told else ''} at {format_setting(best.setting)} (trial {best.id})"
+
+
+def _describe_far_worse(suggester: Suggester, history: History) -> str:
+    found = suggester.goals.find_far_worse(history.told, suggester.surrogate.box)
+    each = [
+        f"{name if len(suggester.goals.responses) > 1 else ''} {_format_trials(tuple(one))}"
+        for name, one in found.items()
+    ]
+    return f"{'; '.join(each).strip()}, which models take as merely worse" if each else ""
+
+
+def render_summary_text(about: str, lines: dict[str, str]) -> str:
+    """One line for each."""
+    return "\n".join([f"<{about}", *(f"  {name}: {said}" for name, said in lines.items())]) + ">"
+
+
+def render_summary_html(about: str, lines: dict[str, str]) -> str:
+    """A table, whatever the user's names hold."""
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(said)}</td></tr>" for name, said in lines.items())
+    return f"<table><caption>{escape(about)}</caption>{rows}</table>"
+
+
+def _format_trials(trials: tuple[object, ...]) -> str:
+    numbers = [str(getattr(trial, "id", "")) for trial in trials]
+    return f"{len(numbers)} (trial{'s' if len(numbers) > 1 else ''} {format_list(numbers)})" if numbers else ""
+
+
+def _describe_prior(suggester: Suggester, made: Provenance) -> str:
+    if "model" in made.objects or "suggester" in made.objects:
+        return f"the model {type(suggester.surrogate).__name__}"
+    if not made.old_sources:
+        return f"{made.prior}, without old data"
+    names = format_list(one.name for one in made.old_sources)
+    surrogate = suggester.surrogate
+    unused = ", which is not used" if isinstance(surrogate, Average) and not surrogate.sources else ""
+    return f"{made.prior}, with {names}{unused}"
+
 
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 # How often a suggestion is made again because somebody else was given the same at the same moment.
@@ -362,15 +446,15 @@ class Optimizer(Viewer):
         if isinstance(path, str) and "://" in path:
             kept = load_campaign(path, options.pop("name", None))
             saved = kept.saved if old_data is not None else drop_old_data(kept.saved)
-            arguments = loaded.build_arguments(saved, path, old_data, options)
+            arguments = loading.build_arguments(saved, path, old_data, options)
             return cls(**arguments, storage=get_storage(kept.study), name=kept.study.study_name)
-        saved, known = loaded.read_campaign(path), FileGuard.from_path(path)
-        arguments = loaded.build_arguments(saved, path, old_data, options)
+        saved, known = loading.read_campaign(path), FileGuard.from_path(path)
+        arguments = loading.build_arguments(saved, path, old_data, options)
         history, journal = load_journal(saved, path)
-        loaded.refuse_changed(saved, path)
+        loading.refuse_changed(saved, path)
         suggester = arguments.pop("suggester", None)
         made = cls(**arguments) if suggester is None else cls.from_suggester(suggester, arguments["seed"])
-        loaded.warn_of_changes(saved, made.old_sources)
+        loading.warn_of_changes(saved, made.old_sources)
         made._restore_state(known, history, journal, saved.id or derive_file_id(saved))
         return made
 

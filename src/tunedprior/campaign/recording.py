@@ -11,21 +11,19 @@ from typing import Any
 
 import pandas as pd
 
-from tunedprior.campaign.identity import parse_id
-from tunedprior.campaign.measured import Measurement
-from tunedprior.campaign.sources import OldSource
-from tunedprior.campaign.telling import Run, Suggestion
 from tunedprior.checks import MOST_COLUMNS, format_list
 from tunedprior.errors import InputError
-from tunedprior.files import ReadTable, is_unmeasured
-from tunedprior.files.units import are_different_units
-from tunedprior.problem.box import Box
-from tunedprior.problem.history_reading import parse_trials
-from tunedprior.problem.history_table import HistoryColumns
-from tunedprior.problem.objective import encode_run_settings
-from tunedprior.problem.parameters import Numeric, Parameter, is_missing
-from tunedprior.problem.space import Space
-from tunedprior.problem.trials import CANCELLED, History, Trial, format_setting, is_same_setting
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.parsing import Measurement, Run, Suggestion
+from tunedprior.history.table import HistoryColumns, parse_trials
+from tunedprior.history.trials import CANCELLED, History, Trial, format_setting, is_same_setting
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Numeric, Parameter, is_missing
+from tunedprior.space.search_space import Space
+from tunedprior.storage.file_guard import OldSource
+from tunedprior.storage.saved_campaign import parse_id
+from tunedprior.tables import ReadTable, is_unmeasured
+from tunedprior.tables.names import are_different_units
 
 _SAY_AS_RUN = " (--as-run)"
 _WHAT = "The table of results"

@@ -7,30 +7,28 @@ from typing import Any, overload
 import pandas as pd
 
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.surrogate import Average
-from tunedprior.campaign.advice import Recommendation, estimate_noise, recommend_setting
-from tunedprior.campaign.explaining import SettingExplainer, explain_old_data, get_surrogate, group_by_origin
-from tunedprior.campaign.fitted import FittedModels
-from tunedprior.campaign.measured import check_number
 from tunedprior.campaign.notebook import TrialRecorder, lock_method
-from tunedprior.campaign.outlook import RemainingGain, Replication, estimate_remaining, evaluate_replication
-from tunedprior.campaign.prediction import predict_from_old_data, predict_responses
-from tunedprior.campaign.reason_words import describe_origins
-from tunedprior.campaign.sources import OldSource
-from tunedprior.campaign.suggester import Suggester
-from tunedprior.campaign.telling import Suggestion, find_trial
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.insight.reasons import Reasons
-from tunedprior.insight.trust import Trust, TrustHistory
-from tunedprior.lessons.taught import PriorExplanation
+from tunedprior.explain.phrasing import Reasons, describe_origins
+from tunedprior.explain.source_explanation import PriorExplanation
+from tunedprior.explain.suggestions import SettingExplainer, explain_old_data, get_surrogate, group_by_origin
+from tunedprior.explain.trust import Trust, TrustHistory
+from tunedprior.goals.goal import Goal
+from tunedprior.goals.objective import Objective, encode_run_settings
+from tunedprior.history.parsing import Suggestion, check_number, find_trial
+from tunedprior.history.trials import Trial, collect_settings, recognise_setting
+from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import Surrogate
-from tunedprior.problem.box import to_settings_table
-from tunedprior.problem.goals import Goal
-from tunedprior.problem.objective import Objective, encode_run_settings
-from tunedprior.problem.old_data_report import OldDataReport
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Trial, collect_settings, recognise_setting
+from tunedprior.source_data.rows import OldDataReport
+from tunedprior.space.encoding import to_settings_table
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.storage.file_guard import OldSource
+from tunedprior.suggestion.prediction import predict_from_old_data, predict_responses
+from tunedprior.suggestion.recommendation import Recommendation, estimate_noise, recommend_setting
+from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.stopping import RemainingGain, Replication, estimate_remaining, evaluate_replication
+from tunedprior.suggestion.suggester import Suggester
 
 # A setting, a suggestion, a row of a table, a trial or its number.
 _Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int

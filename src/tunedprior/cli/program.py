@@ -1,14 +1,47 @@
-"""The program `tunedprior`, as the shell calls it.
+"""Ctrl-C before and after a command: there is nothing to say and nothing to put away, so that the program just ends.
+
+The program `tunedprior`, as the shell calls it.
 
 This imports next to nothing: Ctrl-C is taken care of before the commands are imported, which takes a moment.
 """
 
 import gc
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
+from typing import NoReturn
 
-from tunedprior.cli.stopping import end_when_stopped
+#: The exit code of a program that was stopped with Ctrl-C.
+STOPPED = 130
+
+
+def end_when_stopped() -> None:
+    """From now on Ctrl-C ends the program at once, without a word; Python would show where it was.
+
+    Not by an exception: imports may take that for a failure of their own.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
+        signal.signal(signal.SIGINT, _end)
+
+
+@contextmanager
+def raise_when_stopped() -> Iterator[None]:
+    """In here Ctrl-C is a `KeyboardInterrupt`, for what has to be put away; afterwards it is what it was."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if before is _end:
+            signal.signal(signal.SIGINT, _end)
+
+
+def _end(*_: object) -> NoReturn:
+    os._exit(STOPPED)
 
 
 def main() -> None:
@@ -26,7 +59,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     from multiprocessing import active_children
 
-    from tunedprior.cli.every_command import app
+    from tunedprior.cli.app import app
 
     try:
         app()

@@ -6,25 +6,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from attrs import define, field  # BayBE's own, after the check, whose message names the extra
+from baybe.objectives.base import Objective
+from baybe.searchspace import SearchSpace
+from baybe.serialization.mixin import SerialMixin
+from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol
+from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory
 from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import warn
+from tunedprior.checks import import_optional, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.files.tables import read_table
-from tunedprior.integrations.extras import import_optional
-from tunedprior.integrations.old_tensors import pretrain_on_tensors, refuse_missing_columns
-from tunedprior.integrations.on_settings import make_belief_kernel
-from tunedprior.models.covariances import add_amplitude
+from tunedprior.integrations.tensors import make_belief_kernel, pretrain_on_tensors, refuse_missing_columns
+from tunedprior.models.gaussian_process import add_amplitude
+from tunedprior.tables.reading import read_table
 
 import_optional("baybe", "baybe")
 
-from attrs import define, field  # noqa: E402  # BayBE's own, after the check, whose message names the extra
-from baybe.objectives.base import Objective  # noqa: E402
-from baybe.searchspace import SearchSpace  # noqa: E402
-from baybe.serialization.mixin import SerialMixin  # noqa: E402
-from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol  # noqa: E402
-from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory  # noqa: E402
 
 _Cell = bool | int | float | str
 

@@ -4,19 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunedprior.algorithm1.partition_sums import Pieces
-from tunedprior.algorithm1.partitioned import Source, pretrain_partitions
-from tunedprior.algorithm1.weight_prior import WeightPrior
-from tunedprior.checks import refuse_other_types
-from tunedprior.integrations.extras import import_optional
-from tunedprior.numerics.tree_sums import SumT, sum_promises_as_tree
-from tunedprior.problem.parameters import Description
-from tunedprior.problem.space import Space
+from dask import delayed
+from distributed import Client
+
+from tunedprior.checks import import_optional, refuse_other_types
+from tunedprior.numerics.chunking import SumT, sum_promises_as_tree
+from tunedprior.space.parameters import Description
+from tunedprior.space.search_space import Space
+from tunedprior.weight_prior.partitioned import Pieces, Source, pretrain_partitions
+from tunedprior.weight_prior.prior import WeightPrior
 
 import_optional("distributed", "dask")
-
-from dask import delayed  # noqa: E402 (only where it is installed)
-from distributed import Client  # noqa: E402
 
 
 @dataclass(frozen=True)

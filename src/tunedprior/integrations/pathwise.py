@@ -18,22 +18,21 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.beliefs.aligned import AlignedFeatureKernel, AlignedKernel, AlignedKernelBase
-from tunedprior.beliefs.learnt import describe_too_many_features
+from tunedprior.beliefs.feature_variances import CoefficientVarianceKernel, describe_too_many_features
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
-from tunedprior.beliefs.sizes import CoefficientVarianceKernel
 from tunedprior.errors import InputError
-from tunedprior.integrations.on_settings import SettingKernel, SourceKernelSum
+from tunedprior.integrations.tensors import SettingKernel, SourceKernelSum
 from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
-from tunedprior.kernels.box_means import draw_box_sample
-from tunedprior.kernels.features.certificate import (
+from tunedprior.kernels.anchors import draw_box_sample
+from tunedprior.kernels.explicit_features import FeatureKernel, Features
+from tunedprior.kernels.feature_selection import (
     OPEN_REACH,
     bound_missing_variance,
     has_features,
     select_largest_features,
 )
-from tunedprior.kernels.features.explicit import FeatureKernel, Features
 from tunedprior.kernels.free_kernel import Product
-from tunedprior.models.covariances import UnitMeanVariance
+from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.numerics.linalg import compute_symmetric_root
 
 #: The share of the mean variance over the box that explicit features should not miss, and that they must not.

@@ -9,13 +9,12 @@ from jaxtyping import Float64
 from numpy import ndarray
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from tunedprior.algorithm1.weight_prior import WeightPrior
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import Numbers, check_table
 from tunedprior.errors import InputError
-from tunedprior.integrations.old_tensors import infer_bounds, parse_old_sets, pretrain_on_tensors
-from tunedprior.integrations.on_settings import make_belief_kernel
-from tunedprior.models.covariances import UnitMeanVariance
+from tunedprior.integrations.tensors import infer_bounds, make_belief_kernel, parse_old_sets, pretrain_on_tensors
+from tunedprior.models.gaussian_process import UnitMeanVariance
+from tunedprior.weight_prior.prior import WeightPrior
 
 
 class TunedPriorKernel(Kernel):

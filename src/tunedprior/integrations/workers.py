@@ -1,4 +1,6 @@
-"""One worker of many on an Optuna study: a loop that a killed neighbour or a restarted server does not stop.
+"""A database that several workers share: Optuna's storage, set up so that none of them can spoil another's trials.
+
+One worker of many on an Optuna study: a loop that a killed neighbour or a restarted server does not stop.
 
 `study.optimize` ends with an error when the database is away for a moment, and when a trial was failed by the others
 while its worker was asleep; a heartbeat that could not be stored is its last; and a trial whose worker died before the
@@ -15,12 +17,54 @@ from typing import Any, TypeVar
 
 import optuna
 from optuna.exceptions import ExperimentalWarning, StorageInternalError, TrialPruned, UpdateFinishedTrialError
+from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.errors import InputError
-from tunedprior.studies.access import find_trial_id, get_storage, set_trial_attribute
-from tunedprior.studies.histories import INTERRUPTED
+from tunedprior.storage.databases import find_trial_id, get_storage, open_database, parse_address, set_trial_attribute
+from tunedprior.storage.study_trials import INTERRUPTED
+
+# Optuna 4.9 gave both another name, and warns of the old one.
+_RETRY = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None) or optuna.storages.RetryFailedTrialCallback
+_ON_STALE = (
+    "heartbeat_stale_trial_callback"
+    if hasattr(optuna.storages, "RetryHeartbeatStaleTrialCallback")
+    else "failed_trial_callback"
+)
+
+
+def open_shared_storage(
+    url: str,
+    *,
+    heartbeat_interval: int = 60,
+    grace_period: int | None = None,
+    max_retry: int | None = 3,
+    busy_timeout: float = 60.0,
+) -> RDBStorage:
+    """Optuna's `RDBStorage` for `run_worker` (or `study.optimize`) in many processes at once.
+
+    A worker's trial that shows no sign of life for the grace period is failed by the others and queued once more.
+    `studies.opening.database` has what is done beyond that.
+
+    Args:
+        url: As SQLAlchemy writes it: `sqlite:///study.db`, `postgresql+psycopg2://user:password@host/database`.
+        heartbeat_interval: Seconds between signs of life.
+        grace_period: Seconds without one after which a trial is failed; twice the interval unless told.
+        max_retry: How often a trial whose worker died is queued again; None: until it is completed.
+        busy_timeout: Seconds that a worker waits for another one's lock on an SQLite file.
+    """
+    address = parse_address(url)
+    on_file = address.get_backend_name() == "sqlite"
+    if on_file and address.database in (None, "", ":memory:"):
+        raise InputError("Workers cannot share SQLite's memory: name a file, as in sqlite:///study.db.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)  # heartbeats are, to Optuna
+        on_stale: dict[str, Any] = {_ON_STALE: _RETRY(max_retry=max_retry)}
+        return open_database(
+            url, busy_timeout, heartbeat_interval=heartbeat_interval, grace_period=grace_period, **on_stale
+        )
+
 
 #: What is raised while the database cannot be reached: Optuna's own error, or now and then what that is made from.
 _AWAY = (StorageInternalError, SQLAlchemyError)
@@ -96,7 +140,7 @@ class _Worker:
         if interval is None:
             raise InputError(
                 "The study's storage has no heartbeat, so a trial whose worker dies would never end. Make it with "
-                "tunedprior.integrations.storages.open_shared_storage(url)."
+                "tunedprior.integrations.workers.open_shared_storage(url)."
             )
         self._interval: int = interval
         self._seen: dict[int, float] = {}

@@ -1,10 +1,17 @@
 """Free kernels: the paper's Table 1, the two constructions behind it, and the Theorem that re-weights them."""
 
-from tunedprior.kernels.free_kernel import FreeKernel
-from tunedprior.kernels.series import DirectProduct, DotProduct
-from tunedprior.kernels.table1 import Exponential, Linear, LogRatio, Polynomial, Sinh, SquaredExponential
+from tunedprior.kernels.free_kernel import FreeKernel, WithBias
+from tunedprior.kernels.table1 import (
+    DirectProduct,
+    DotProduct,
+    Exponential,
+    Linear,
+    LogRatio,
+    Polynomial,
+    Sinh,
+    SquaredExponential,
+)
 from tunedprior.kernels.theorem import ReweightedKernel
-from tunedprior.kernels.with_bias import WithBias
 
 __all__ = [
     "DirectProduct",

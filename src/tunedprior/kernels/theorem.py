@@ -1,6 +1,10 @@
-"""The paper's Theorem: old data re-weights the features of a free kernel."""
+"""Σ_jk S_jk K(a_j, a_k, x, x'): sums over all pairs of anchors (old settings), in chunks, forward and backward.
 
-from collections.abc import Iterator
+The paper's Theorem: old data re-weights the features of a free kernel.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 
 import torch
 from gpytorch.kernels import Kernel
@@ -10,7 +14,82 @@ from torch import Tensor
 from tunedprior.checks import Numbers
 from tunedprior.kernels.anchors import AnchorAccess, Anchors, check_anchors
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.kernels.pair_sums import sum_over_pairs
+from tunedprior.numerics.chunking import broadcast_shape, call_checkpointed, iterate_chunks
+
+# Entries of K_{m+2} held at once: small enough for a core's cache, large enough to hide the loop.
+_CHUNK = 2**18
+_PAIRS_AT_ONCE = 2**11
+
+
+def sum_over_pairs(
+    kernel: Callable[[Product, Product], Tensor],
+    anchors: Product,
+    shares: Float[Tensor, "a a"],
+    left: Product,
+    right: Product,
+    kept: torch.Size,
+) -> Float[Tensor, "*batch n k"]:
+    """Σ_jk S_jk kernel(a_j ⊙ a_k, left row ⊙ right row) for all pairs of rows, with symmetric S (`shares`).
+
+    Summed in float64: terms may be a billion times larger than their sum, and float32 would not give a covariance. The
+    sum runs over chunks of pairs (j, k) and of row pairs. `kept` is the batch shape of the kernel's parameters.
+    """
+    dtype, symmetric = left.points.dtype, left is right
+    anchors, left, right = anchors.double(), left.double(), right.double()
+    n, k = left.points.shape[-2], right.points.shape[-2]
+    batch = broadcast_shape(
+        left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
+    )
+    # S_jk kernel(a_j ⊙ a_k, …) is symmetric in j and k: sum over j ≤ k and count the rest twice.
+    pairs = torch.triu_indices(len(shares), len(shares), device=shares.device)
+    share = shares[pairs[0], pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
+    pairs, share = pairs[:, share != 0], share[share != 0]
+    if share.numel() == 0 or n * k * batch.numel() == 0:
+        return left.points.new_zeros(*batch, n, k, dtype=dtype)
+    # A batch of inputs is only more arguments; a batch of parameters has to stay one.
+    copies = 1 if kept else batch.numel()
+    if not kept:
+        left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
+    rows, columns = _list_row_pairs(copies, n, k, symmetric, share.device)
+    members = batch.numel() if kept else 1
+    pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
+    arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
+
+    def run(arguments: Product, some: slice) -> Float[Tensor, "*batch n"]:
+        first, second = pairs[:, some]
+        return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
+
+    if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
+        run = partial(call_checkpointed, run)  # keep no chunk's intermediates for the backward pass
+    sums = []
+    for some in iterate_chunks(len(rows), arguments_at_once):
+        arguments = left.take(rows[some]).multiply_rows(right.take(columns[some]))
+        sums.append(reduce(torch.add, (run(arguments, c) for c in iterate_chunks(pairs.shape[1], pairs_at_once))))
+    total = torch.cat(sums, dim=-1).to(dtype)
+    if symmetric:
+        total = _mirror_triangles(total, copies, n)
+    return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
+
+
+def _list_row_pairs(
+    copies: int, n: int, k: int, symmetric: bool, device: torch.device
+) -> tuple[Int[Tensor, " a"], Int[Tensor, " a"]]:
+    """The left row and the right row of each argument, for `copies` blocks of n x k (or their upper triangles)."""
+    if symmetric:
+        row, column = torch.triu_indices(n, n, device=device)
+    else:
+        row, column = torch.cartesian_prod(torch.arange(n, device=device), torch.arange(k, device=device)).T
+    block = torch.arange(copies, device=device)[:, None]
+    return (block * n + row).flatten(), (block * k + column).flatten()
+
+
+def _mirror_triangles(upper: Float[Tensor, "*batch a"], copies: int, n: int) -> Float[Tensor, "*batch b"]:
+    """Full symmetric blocks, flattened, from their upper triangles."""
+    row, column = torch.triu_indices(n, n, device=upper.device)
+    position = torch.empty(n, n, dtype=torch.long, device=upper.device)
+    position[row, column] = position[column, row] = torch.arange(len(row), device=upper.device)
+    block = torch.arange(copies, device=upper.device)[:, None]
+    return upper[..., (block * len(row) + position.flatten()).flatten()]
 
 
 class ReweightedKernel(AnchorAccess, FreeKernel):

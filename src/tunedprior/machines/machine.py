@@ -1,19 +1,108 @@
-"""The base class of machines, which learn coefficients α from old data and a kernel."""
+"""Fits of old data: a function g with a coefficient for each row (`AlphaFit`) or for each feature (`FeatureFit`).
+
+The base class of machines, which learn coefficients α from old data and a kernel.
+
+Ridge regression in the kernel's feature space: the LS-SVM.
+
+Leave-one-out: the error of a machine at each row of old data, when trained on all others.
+"""
 
 from abc import ABC, abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import Numbers, check_positive, refuse_other_types, warn
+from tunedprior.checks import Numbers, check_positive, check_table, refuse_other_types, warn
 from tunedprior.errors import VanishingKernelWarning
-from tunedprior.kernels import FreeKernel
-from tunedprior.machines.fit import AlphaFit
-from tunedprior.problem.training_set import check_distinct_rows
+from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
+from tunedprior.numerics.linalg import cholesky, compute_profile_log_evidence, solve_posdef
+from tunedprior.source_data.training_set import check_distinct_rows
+
+#: The grid on which λ maximises the marginal likelihood, for responses of variance 1.
+LAMBDAS = np.geomspace(1e-4, 3.0, 20)
+
+
+@runtime_checkable
+class Fit(Protocol):
+    """g, a fit of old data with one kernel and one λ: an `AlphaFit` of few rows, or a `FeatureFit` of any number."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel K₂ that g was learnt with."""
+        ...
+
+    @property
+    def lam(self) -> float:
+        """The regularisation λ that g was learnt with."""
+        ...
+
+    def __call__(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """g at each row of x."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class AlphaFit:
+    """g(x) = Σ_j α_j K₂(a_j, x) + b: the dual form, with a coefficient α_j for each old row.
+
+    Attributes:
+        kernel: K₂.
+        anchors: The old settings a_j, `a x d`.
+        alpha: The coefficients α_j, `a`.
+        lam: λ, the regularisation that α was learnt with.
+        bias: b; 0 for machines without one.
+    """
+
+    kernel: Kernel
+    anchors: Float[Tensor, "a d"]
+    alpha: Float[Tensor, " a"]
+    lam: float
+    bias: float = 0.0
+
+    @classmethod
+    def fit_by_evidence(
+        cls, anchors: Float[Tensor, "a d"], y: Float[Tensor, " a"], lengthscale: Float[Tensor, " d"]
+    ) -> "AlphaFit":
+        """Ridge regression with these length-scales; λ maximises the marginal likelihood (profiled amplitude)."""
+        kernel = SquaredExponential(lengthscale.double()).requires_grad_(False)
+        gram = kernel(anchors).to_dense()
+        values, vectors = torch.linalg.eigh(gram)
+        projected = (vectors.mT @ y).square()
+
+        def compute_evidence(lam: float) -> float:
+            spectrum = values.clamp_min(0) + lam
+            return compute_profile_log_evidence(
+                float(spectrum.log().sum()), float((projected / spectrum).sum()), len(y)
+            )
+
+        lam = float(max(LAMBDAS, key=compute_evidence))
+        alpha = solve_posdef(gram + lam * torch.eye(len(y)).to(y), y[:, None])[:, 0]
+        return cls(kernel, anchors, alpha, lam)
+
+    def __call__(self, x: Numbers) -> Float[Tensor, " n"]:
+        """g at each row of x."""
+        x = check_table(x, "Points", num_inputs=self.anchors.shape[1]).to(self.anchors)
+        with torch.no_grad():
+            cross: Tensor = self.kernel(x, self.anchors).to_dense()
+        return cross.to(self.alpha) @ self.alpha + self.bias
+
+    def make_reweighted_kernel(self) -> ReweightedKernel:
+        """K^A_m, the kernel re-weighted with α (the Theorem); the bias plays no part."""
+        return ReweightedKernel(deepcopy(self.kernel), self.anchors, self.alpha)
+
+
+def get_lengthscales(fit: Fit, num_inputs: int) -> Float[Tensor, " d"] | None:
+    """The length-scales of the fit's kernel, one for each of `num_inputs` inputs; None if it has none."""
+    if not isinstance(fit.kernel, SquaredExponential):
+        return None
+    lengthscale: Tensor = fit.kernel.lengthscale.detach().flatten().double()
+    return lengthscale.expand(num_inputs)
 
 
 @dataclass(frozen=True)
@@ -70,3 +159,42 @@ def compute_gram_matrix(kernel: Kernel, X: Float[Tensor, "n d"]) -> Float[Tensor
     with torch.no_grad():
         gram: Tensor = deepcopy(kernel).to(X.double())(X.double()).to_dense()
     return gram
+
+
+@dataclass(frozen=True)
+class LeastSquares(Machine):
+    """α = (K + λI)⁻¹ y: ridge regression (LS-SVM), E(y, g) = ½(y - g)².
+
+    >>> from tunedprior.kernels import Polynomial
+    >>> trained = LeastSquares(lam=1e-6).fit(Polynomial(2, 1.0), [[-1.0], [0.0], [1.0]], [1.0, 0.0, 1.0])
+    >>> round(trained([[0.5]]).item(), 3)
+    0.25
+    """
+
+    def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:
+        """α = (K + λI)⁻¹ y."""
+        return solve_posdef(self._add_ridge(gram), y[:, None])[:, 0], 0.0
+
+    def predict_loo(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+        """g₋ᵢ(x_i) = y_i - α_i / M_ii with M = (K + λI)⁻¹: all n refits from one factorisation."""
+        return y - compute_loo_residuals(cholesky(self._add_ridge(gram)), y)
+
+    def _add_ridge(self, gram: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        return gram + self.lam * torch.eye(len(gram)).to(gram)
+
+
+def compute_loo_residuals(factor: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """y_i - g₋ᵢ(x_i) = α_i / M_ii with M = (K + λI)⁻¹, from the Cholesky factor of K + λI; differentiable."""
+    inverse = torch.cholesky_inverse(factor)
+    return (inverse @ y) / inverse.diagonal()
+
+
+def compute_loo_error(machine: Machine, kernel: Kernel, X: Numbers, y: Numbers) -> float:
+    """(1/n) Σ_i E(y_i, g₋ᵢ(x_i)), where g₋ᵢ was trained without row i.
+
+    E is the squared residual for regressors and 0 or 1 (right or wrong side) for classifiers. In closed form
+    for least squares, by exact refits for support vector machines.
+    """
+    refuse_other_types(machine, Machine, "machine", "one of tunedprior.machines, such as LeastSquares(1.0)")
+    X, y = machine.check(kernel, X, y)
+    return float(machine.compute_loo_losses(compute_gram_matrix(kernel, X), y.double()).mean())

@@ -16,8 +16,7 @@ from torch import Tensor
 from tunedprior.checks import Numbers, check_positive, format_value, refuse_other_types
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.machines.least_squares import LeastSquares, compute_loo_residuals
-from tunedprior.machines.machine import Machine, compute_gram_matrix
+from tunedprior.machines.machine import LeastSquares, Machine, compute_gram_matrix, compute_loo_residuals
 from tunedprior.numerics.linalg import cholesky
 
 #: Search interval of the kernel's parameter, for inputs in [-1, 1].

@@ -7,8 +7,8 @@ from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.problem.box import Box
-from tunedprior.problem.observations import Observations
+from tunedprior.goals.observations import Observations
+from tunedprior.space.encoding import Box
 
 
 @runtime_checkable

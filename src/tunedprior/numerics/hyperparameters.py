@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.matern import compute_matern_and_slope
-from tunedprior.numerics.squared_exponentials import compute_squared_exponentials
+from tunedprior.numerics.stationary import compute_matern_and_slope, compute_squared_exponentials
 
 # Search intervals, for inputs in [-1, 1].
 _LENGTHSCALES = (0.05, 1e3)

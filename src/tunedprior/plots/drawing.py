@@ -5,14 +5,10 @@ from typing import Any
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import check_positive_integer, format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.plots.effect_curves import build_effects_picture
-from tunedprior.plots.old_lessons import build_old_data_picture
-from tunedprior.plots.over_trials import build_progress_picture
-from tunedprior.plots.pair_effects import build_interactions_picture
+from tunedprior.plots.effects import build_effects_picture, build_interactions_picture, build_old_data_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import take_snapshot
-from tunedprior.plots.trade_offs import build_front_picture
-from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.snapshot import take_snapshot
 
 PLOTLY, MATPLOTLIB = BACKENDS = ("plotly", "matplotlib")
 #: For how many suggestions the shadow is worked out; each takes a fifth of a second or more.

@@ -3,7 +3,7 @@
 from textwrap import fill
 from typing import Any
 
-from tunedprior.integrations.extras import import_optional
+from tunedprior.checks import import_optional
 from tunedprior.plots.pictures import (
     CIRCLE,
     CROSS,

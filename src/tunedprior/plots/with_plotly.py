@@ -6,7 +6,7 @@ from math import log10
 from textwrap import wrap
 from typing import Any
 
-from tunedprior.integrations.extras import import_optional
+from tunedprior.checks import import_optional
 from tunedprior.plots.pictures import (
     CIRCLE,
     CROSS,

@@ -1,4 +1,9 @@
-"""A report: its parts put together, and the page they are written into."""
+"""What a colour or a mark stands for, drawn small beside its name.
+
+The file that a report is written into.
+
+A report: its parts put together, and the page they are written into.
+"""
 
 import base64
 import gzip
@@ -13,19 +18,78 @@ from pathlib import Path
 from typing import Any
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.integrations.extras import import_optional
+from tunedprior.checks import import_optional
+from tunedprior.errors import InputError
 from tunedprior.plots.drawing import parse_baseline_count
-from tunedprior.plots.effect_curves import build_effects_picture
-from tunedprior.plots.over_trials import build_progress_picture
-from tunedprior.plots.pair_effects import build_interactions_picture
-from tunedprior.plots.pictures import Picture
-from tunedprior.plots.standing import copy_optimizer, take_snapshot
-from tunedprior.plots.trade_offs import build_front_picture
-from tunedprior.plots.trust_course import build_trust_picture
+from tunedprior.plots.effects import build_effects_picture, build_interactions_picture
+from tunedprior.plots.pictures import (
+    CIRCLE,
+    CROSS,
+    DIAMOND,
+    SQUARE,
+    STAR,
+    Band,
+    Curve,
+    Dots,
+    Layer,
+    Level,
+    Picture,
+    Zone,
+)
+from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.snapshot import copy_optimizer, take_snapshot
 from tunedprior.plots.with_plotly import encode_panel
-from tunedprior.report.legend import render_key_svg
-from tunedprior.report.parts import ReportPart, make_part, make_table
-from tunedprior.report.standing_in_words import describe_old_data, describe_pending, describe_status, tabulate_trials
+from tunedprior.report.parts import (
+    ReportPart,
+    describe_old_data,
+    describe_pending,
+    describe_status,
+    make_part,
+    make_table,
+    tabulate_trials,
+)
+
+_MARKS = {
+    CIRCLE: '<circle cx="12" cy="7" r="{size}"/>',
+    DIAMOND: '<path d="M12 2 17 7 12 12 7 7Z"/>',
+    CROSS: '<path d="M8 3 16 11M16 3 8 11" fill="none" stroke-width="2.5"/>',
+    STAR: '<path d="M12 1 13.6 5.2 18 5.4 14.5 8.1 15.7 12.4 12 9.9 8.3 12.4 9.5 8.1 6 5.4 10.4 5.2Z"/>',
+    SQUARE: '<path d="M8 3H16V11H8Z"/>',
+}
+
+
+def render_key_svg(layer: Layer) -> str:
+    """A small drawing of a layer's colour and mark; it holds no text of anybody's."""
+    if isinstance(layer, Dots):
+        fill = "#ffffff" if layer.hollow else layer.colour
+        mark = _MARKS[layer.shape].format(size=2.5 if layer.small else 4)
+        inside = f'<g fill="{fill}" stroke="{layer.colour}" stroke-width="1.5">{mark}</g>'
+    elif isinstance(layer, Band | Zone):
+        inside = f'<rect x="0" y="1" width="24" height="12" fill="{layer.colour}" opacity="0.3"/>'
+    elif isinstance(layer, Curve | Level):
+        dashed = isinstance(layer, Level) or layer.dashed
+        dashes = ' stroke-dasharray="5 3"' if dashed else ""
+        inside = f'<path d="M0 7H24" stroke="{layer.colour}" stroke-width="2"{dashes}/>'
+    else:
+        inside = ""
+    return f'<svg width="24" height="14" viewBox="0 0 24 14" aria-hidden="true">{inside}</svg>'
+
+
+_BEGINNING = b"<!doctype html>"
+
+
+def refuse_other_pages(path: Path) -> None:
+    """An `InputError` for a place where no page can be, or a file that is no page: a typing slip must cost no data."""
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder. Name a file, such as {str(path / 'report.html')!r}.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"There is no folder {str(path.absolute().parent)!r} to write the report into. Make it first.")
+    if path.exists():
+        with path.open("rb") as file:
+            beginning = file.read(len(_BEGINNING))
+        if beginning and beginning.lower() != _BEGINNING:
+            raise InputError(f"{str(path)!r} is there already, and is no report. Name another file.")
+
 
 #: The part that has long names.
 NAMES = "names"

@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 from optuna.study import Study
 
-from tunedprior.campaign.advice import Recommendation
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.prediction import DEVIATIONS
 from tunedprior.errors import InputError, TunedPriorError
-from tunedprior.problem.trials import History, collect_settings
+from tunedprior.history.trials import History, collect_settings
 from tunedprior.report import report_html
+from tunedprior.suggestion.prediction import DEVIATIONS
+from tunedprior.suggestion.recommendation import Recommendation
 from tunedprior.web import idempotency
 from tunedprior.web.complaints import BusyError, NotFoundError
 from tunedprior.web.shared import compute_version

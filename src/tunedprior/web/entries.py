@@ -1,19 +1,25 @@
-"""The form for what was run and what came of it: its fields, and what was typed into them."""
+"""The form for what was run and what came of it: its fields, and what was typed into them.
+
+What somebody at the page is called: a cookie that the browser keeps, so that it is typed once.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan
+from urllib.parse import quote, unquote
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tunedprior.errors import InputError
-from tunedprior.problem.aims import Goals
-from tunedprior.problem.cells import parse_label
-from tunedprior.problem.goals import format_goal
-from tunedprior.problem.objective import Objective
-from tunedprior.problem.parameters import Categorical, Numeric, Parameter
-from tunedprior.problem.space import Setting, Space
-from tunedprior.problem.trials import Trial, is_same_setting, recognise_setting
-from tunedprior.web.complaints import InvalidFormError
-from tunedprior.web.typed_numbers import format_short, parse_count, parse_number
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import format_goal
+from tunedprior.goals.objective import Objective
+from tunedprior.history.cells import parse_label
+from tunedprior.history.trials import Trial, is_same_setting, recognise_setting
+from tunedprior.space.parameters import Categorical, Numeric, Parameter
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.web.complaints import InvalidFormError, format_short, parse_count, parse_number
 
 #: What a form's buttons mean.
 WORKED, FAILED = "worked", "failed"
@@ -232,3 +238,19 @@ def _parse_parameter(parameter: Parameter, text: str, shown: Setting | None) -> 
     if not text:
         raise InputError("Say what it was set to.")
     return parse_number(text)
+
+
+_COOKIE = "tunedprior-who"
+_YEAR = 365 * 24 * 3600
+
+
+def read_name(request: Request) -> str:
+    """What the browser keeps; empty if that is nothing."""
+    return clean_line(unquote(request.cookies.get(_COOKIE, "")))[: MOST_LETTERS["who"]]
+
+
+def keep_name(response: Response, name: str) -> None:
+    """Let the browser keep a name, or forget the one that it has."""
+    name = clean_line(name)[: MOST_LETTERS["who"]]
+    age = _YEAR if name else 0
+    response.set_cookie(_COOKIE, quote(name, safe=""), age, path="/", httponly=True, samesite="lax")

@@ -12,7 +12,7 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tunedprior.web.typed_numbers import parse_count
+from tunedprior.web.complaints import parse_count
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

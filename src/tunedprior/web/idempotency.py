@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from optuna.study import Study
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from tunedprior.studies.access import get_engine, get_storage_id, get_study_attributes, set_study_attribute
+from tunedprior.storage.databases import get_engine, get_storage_id, get_study_attributes, set_study_attribute
 
 #: Seconds after which nobody is at work on a result any more, and on suggestions: its server was ended.
 LEASE, LONG_LEASE = 20.0, 600.0

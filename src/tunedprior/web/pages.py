@@ -13,13 +13,11 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from tunedprior.errors import InputError, StorageError
 from tunedprior.web import idempotency, views
 from tunedprior.web.background import MOST, ExplanationWorker, SuggestionWorker
-from tunedprior.web.complaints import ForeignFormError, FormConflictError, NotFoundError, RequestError
-from tunedprior.web.entries import MOST_LETTERS, clean_line
+from tunedprior.web.complaints import ForeignFormError, FormConflictError, NotFoundError, RequestError, parse_count
+from tunedprior.web.entries import MOST_LETTERS, clean_line, keep_name, read_name
 from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY
-from tunedprior.web.names import keep_name, read_name
 from tunedprior.web.shared import SharedCampaign, compute_version, select_trial
-from tunedprior.web.showing import Draw, Pages, Typed
-from tunedprior.web.typed_numbers import parse_count
+from tunedprior.web.views import Draw, Pages, Typed
 
 _PIECE = 1 << 16  # bytes
 

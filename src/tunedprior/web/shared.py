@@ -10,15 +10,15 @@ from typing import Any
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
-from tunedprior.campaign.journal import RECORD
-from tunedprior.campaign.odd_results import Spans, collect_old_spans
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.campaign.study_record import describe_failure
+from tunedprior.campaign.outlier_warnings import Spans, collect_old_spans
 from tunedprior.errors import InputError, StorageError
-from tunedprior.problem.aims import Goals
-from tunedprior.problem.history_table import HistoryColumns
-from tunedprior.problem.space import Space
-from tunedprior.problem.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, is_same_setting
+from tunedprior.goals.aims import Goals
+from tunedprior.history.table import HistoryColumns
+from tunedprior.history.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, is_same_setting
+from tunedprior.space.search_space import Space
+from tunedprior.storage.journal import RECORD
+from tunedprior.storage.stored_campaign import describe_failure
 from tunedprior.web import idempotency
 from tunedprior.web.complaints import FormConflictError, NotFoundError
 from tunedprior.web.entries import Entry

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tunedprior.algorithm1.pretraining import pretrain
-from tunedprior.audit import first_look
+from tunedprior.audit import auditing
 from tunedprior.cli.output import ExitCode
-from tunedprior.desk.places import open_campaign
+from tunedprior.weight_prior.pretraining import pretrain
+from tunedprior.workspace.places import open_campaign
 
 
 def old_rows(count: int = 40) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def test_a_look_at_old_data_that_is_stopped_begins_nothing(shell, monkeypatch: p
         raise KeyboardInterrupt
 
     old_rows().to_csv("old.csv", index=False)
-    monkeypatch.setattr(first_look, "inspect_old_data", stopped)
+    monkeypatch.setattr(auditing, "inspect_old_data", stopped)
     shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", code=ExitCode.STOPPED)
     assert not (shell.folder / "a.db").exists()
 

@@ -302,7 +302,7 @@ def test_a_sheet_that_cannot_be_written_is_shown_all_the_same(campaign, monkeypa
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tunedprior.desk.written_tables.write_atomically", full)
+    monkeypatch.setattr("tunedprior.workspace.sheets.write_atomically", full)
     said = campaign("suggest", "a.db", "-o", "next.csv", code=ExitCode.NOTICED)
     assert "argon" in said or "air" in said
     assert "suggest a.db --open -o" in " ".join(said.split())
@@ -313,7 +313,7 @@ def test_trouble_of_the_computer_is_told_in_words(campaign, monkeypatch: pytest.
     def raises(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("tunedprior.desk.places.open_campaign", raises)
+    monkeypatch.setattr("tunedprior.workspace.places.open_campaign", raises)
     code = ExitCode.STOPPED if isinstance(error, KeyboardInterrupt) else ExitCode.REFUSED
     assert campaign.json("status", "a.db", code=code)["error"]["message"]
 

@@ -45,7 +45,7 @@ from pathlib import Path
 import plotly.offline
 from alembic.script import ScriptDirectory
 from typer.testing import CliRunner
-from tunedprior.cli.every_command import app
+from tunedprior.cli.app import app
 
 plotly.offline.get_plotlyjs = functools.cache(plotly.offline.get_plotlyjs)
 read_text, read_page = Path.read_text, functools.cache(Path.read_text)

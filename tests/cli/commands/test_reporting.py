@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tunedprior import Optimizer
-from tunedprior.cli.every_command import app
+from tunedprior.cli.app import app
 from tunedprior.cli.output import ExitCode
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")

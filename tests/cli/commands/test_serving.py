@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 from tunedprior.cli.output import ExitCode
-from tunedprior.web.running import open_socket
+from tunedprior.web.server import open_socket
 
 
 @pytest.mark.parametrize("options", [(), ("--no-token",)])

@@ -12,8 +12,8 @@ from integrations.optuna.conftest import SPACE, response
 from tunedprior import Optimizer
 from tunedprior.integrations.optuna import TunedPriorSampler
 from tunedprior.kernels import SquaredExponential
-from tunedprior.problem.old_data import read_old_data
-from tunedprior.problem.space import Space
+from tunedprior.source_data.matching import read_old_data
+from tunedprior.space.search_space import Space
 
 pytestmark = pytest.mark.usefixtures("short_search")
 LINE = {"x": FloatDistribution(0.0, 1.0)}

@@ -28,9 +28,9 @@ def read(source, space=SPACE, **options):
 
 def _shorter_search() -> None:
     """As the fixture `short_search` does: how good suggestions are does not matter here."""
-    from tunedprior.acquisition import functions, search
+    from tunedprior.acquisition import functions, optimisation
 
-    search._RAW_SAMPLES, search._RESTARTS, functions._MC_SAMPLES = 16, 2, 16
+    optimisation._RAW_SAMPLES, optimisation._RESTARTS, functions._MC_SAMPLES = 16, 2, 16
 
 
 def _space_and_old_data() -> tuple[dict[str, Any], Any]:
@@ -63,7 +63,7 @@ def _names(folder: Path, code: str) -> dict[str, Any]:
     import tunedprior
     from tunedprior import kernels, machines
     from tunedprior.campaign import simulate
-    from tunedprior.problem.space import Space
+    from tunedprior.space.search_space import Space
 
     space, old = _space_and_old_data()
 

@@ -37,8 +37,8 @@ def audit(
     Exit code 3 if there are faults.
     """
     from tunedprior.audit import run_audit
-    from tunedprior.desk.space_file import read_space_file
     from tunedprior.errors import InputError
+    from tunedprior.workspace.space_file import read_space_file
 
     read = read_space_file(space)
     if target is None and len(read.goals) > 1:

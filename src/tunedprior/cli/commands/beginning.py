@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign
-from tunedprior.cli.output import AsJson, ExitCode, say
-from tunedprior.cli.tables import build_fact_list
-from tunedprior.desk.shell_words import format_campaign_arguments, format_campaign_place, quote_word
+from tunedprior.cli.output import AsJson, Campaign, ExitCode, build_fact_list, say
+from tunedprior.workspace.shell_words import format_campaign_arguments, format_campaign_place, quote_word
 
 if TYPE_CHECKING:
-    from tunedprior.problem.old_data_report import OldSetReport
+    from tunedprior.source_data.rows import OldSetReport
 
 _NAME = "campaign"
 
@@ -55,22 +53,22 @@ def begin_campaign(
 
     Exit code 3 if there are faults in old data; the campaign is begun all the same.
     """
-    from tunedprior.audit.first_look import find_faults
-    from tunedprior.audit.wording import format_fault
-    from tunedprior.campaign.kept_campaign import StoredCampaign
+    from tunedprior.audit.auditing import find_faults
+    from tunedprior.audit.findings import format_fault
     from tunedprior.campaign.optimizer import Optimizer
-    from tunedprior.desk.beginnings import (
+    from tunedprior.errors import InputError
+    from tunedprior.goals.goal import MINIMIZE
+    from tunedprior.storage.databases import open_storage
+    from tunedprior.storage.stored_campaign import StoredCampaign
+    from tunedprior.workspace.beginnings import (
         collect_goals,
         parse_limit_options,
         parse_old_data_options,
         parse_requirement_options,
         refuse_useless_old_data,
     )
-    from tunedprior.desk.places import check_campaign_file, resolve_database_url
-    from tunedprior.desk.space_file import read_space_file
-    from tunedprior.errors import InputError
-    from tunedprior.problem.goals import MINIMIZE
-    from tunedprior.studies.opening import open_storage
+    from tunedprior.workspace.places import check_campaign_file, resolve_database_url
+    from tunedprior.workspace.space_file import read_space_file
 
     check_campaign_file(campaign, is_new=True)
     read = read_space_file(space)

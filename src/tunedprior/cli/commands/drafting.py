@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Force
-from tunedprior.cli.output import AsJson, ExitCode, say
-from tunedprior.desk.shell_words import quote_word
+from tunedprior.cli.output import AsJson, ExitCode, Force, say
+from tunedprior.workspace.shell_words import quote_word
 
 _WITHOUT = " The range is drafted without it."
 
@@ -27,9 +26,9 @@ def write_space_draft(
 
     Exit code 3 if cells look like slips; ranges are drafted without them.
     """
-    from tunedprior.desk.space_drafts import draft_space_file
     from tunedprior.errors import InputError
-    from tunedprior.files.atomic import write_atomically
+    from tunedprior.tables.atomic import write_atomically
+    from tunedprior.workspace.space_drafts import draft_space_file
 
     if output is not None and output.exists() and not force:
         raise InputError(f"{str(output)!r} is there already. Name another file, or replace it with --force.")

@@ -1,14 +1,43 @@
-"""`tunedprior export` and `tunedprior import`."""
+"""`tunedprior report`.
 
+`tunedprior export` and `tunedprior import`.
+"""
+
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Force, Name
-from tunedprior.cli.output import AsJson, say
-from tunedprior.desk.shell_words import format_campaign_arguments, format_campaign_place, quote_word
+from tunedprior.cli.output import AsJson, Campaign, Force, Name, say
+from tunedprior.workspace.shell_words import format_campaign_arguments, format_campaign_place, quote_word
+
+
+def report(
+    campaign: Campaign,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    show: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    shadow: Annotated[
+        int,
+        typer.Option(min=0, help="For how many of the latest suggestions to show what plain optimisation would do."),
+    ] = 12,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the campaign as one page that needs no network: what is known, what to run next and why, all the data."""
+    from tunedprior.report import report_html
+    from tunedprior.report.making import refuse_other_pages
+    from tunedprior.tables import write_atomically
+    from tunedprior.workspace.places import open_campaign
+
+    refuse_other_pages(output)
+    opt = open_campaign(campaign, name, only_look=True)
+    page = report_html(opt, shadow=shadow, bar=sys.stderr.isatty() and not as_json)
+    write_atomically(output, page.encode())
+    say({"report": str(output), "bytes": len(page.encode())}, Text(f"Wrote {output}."))
+    if show:
+        typer.launch(str(output.absolute()))
 
 
 def export(
@@ -19,8 +48,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write all trials into a table: told, open and set aside."""
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.desk.written_tables import check_output_path, write_table
+    from tunedprior.workspace.places import open_campaign
+    from tunedprior.workspace.sheets import check_output_path, write_table
 
     check_output_path(output, force)
     table = open_campaign(campaign, name, only_look=True).history
@@ -35,8 +64,8 @@ def import_history(
     as_json: AsJson = False,
 ) -> None:
     """Take over all trials of another campaign into one that was told nothing yet."""
-    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name)
     if opt.trials.trials:

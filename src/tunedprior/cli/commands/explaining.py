@@ -6,10 +6,8 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Name
-from tunedprior.cli.output import AsJson, say
-from tunedprior.cli.tables import build_bullet_list
-from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
+from tunedprior.cli.output import AsJson, Campaign, Name, build_bullet_list, say
+from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 
 def explain(
@@ -29,10 +27,10 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why each open suggestion was made, in short, or what the old data taught."""
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.desk.typed_values import parse_typed_pairs, parse_typed_setting
     from tunedprior.errors import InputError
-    from tunedprior.problem.trials import format_setting
+    from tunedprior.history.trials import format_setting
+    from tunedprior.workspace.places import open_campaign
+    from tunedprior.workspace.sheets import parse_typed_pairs, parse_typed_setting
 
     opt = open_campaign(campaign, name, only_look=True)
     asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)

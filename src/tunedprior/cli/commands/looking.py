@@ -6,15 +6,13 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Name
-from tunedprior.cli.output import AsJson, say
-from tunedprior.cli.tables import build_fact_list, make_table
-from tunedprior.desk.shell_words import format_campaign_arguments
+from tunedprior.cli.output import AsJson, Campaign, Name, build_fact_list, make_table, say
+from tunedprior.workspace.shell_words import format_campaign_arguments
 
 
 def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say where the campaign stands: what was told, what is open, what is best."""
-    from tunedprior.desk.places import open_campaign
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name, only_look=True)
     history = opt.trials
@@ -35,8 +33,8 @@ def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) 
 
 def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best result so far, and the setting to use by all results together."""
-    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name, only_look=True)
     place = format_campaign_arguments(campaign, name)
@@ -61,8 +59,8 @@ def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) ->
 
 def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best trade-offs so far."""
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.problem.history_table import HistoryColumns
+    from tunedprior.history.table import HistoryColumns
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name, only_look=True)
     columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
@@ -73,7 +71,7 @@ def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
 
 def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
-    from tunedprior.desk.places import open_campaign
+    from tunedprior.workspace.places import open_campaign
 
     found = open_campaign(campaign, name, only_look=True).trust
     each = found if isinstance(found, dict) else {"": found}
@@ -95,9 +93,9 @@ def show_journal(
     as_json: AsJson = False,
 ) -> None:
     """Show who recorded, corrected or took back what, and when, in the order in which it was written."""
-    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
-    from tunedprior.problem.trials import format_setting
+    from tunedprior.history.trials import format_setting
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name, only_look=True)
     found = [row for row in opt.journal.to_dict("records") if trial is None or row["trial"] == trial]
@@ -146,8 +144,8 @@ def _format_direction(positive: float) -> str:
     ... )
     ('rise (89 %)', 'fall (98 %)', 'open', '', 'rise (over 99 %)')
     """
-    from tunedprior.insight.trust import LIKELY  # as the sentences have it
-    from tunedprior.lessons.shown import format_percent
+    from tunedprior.explain.source_explanation import format_percent
+    from tunedprior.explain.trust import LIKELY
 
     if positive != positive:
         return ""

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Name, Note, Who
-from tunedprior.cli.output import AsJson, ExitCode, collect_warnings, say
-from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
+from tunedprior.cli.output import AsJson, Campaign, ExitCode, Name, Note, Who, collect_warnings, say
+from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
@@ -36,9 +35,9 @@ def record(
     as_json: AsJson = False,
 ) -> None:
     """Record what came of experiments: a whole file, or one run. What is wrong is refused as a whole."""
-    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError, OddResultWarning
-    from tunedprior.problem.trials import format_setting
+    from tunedprior.history.trials import format_setting
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name)
     is_file = len(results) == 1 and "=" not in Path(results[0]).name
@@ -87,11 +86,11 @@ def amend(
     as_json: AsJson = False,
 ) -> None:
     """Correct a result that was recorded; what is not named stays."""
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.desk.typed_values import parse_typed_pairs, parse_typed_setting
     from tunedprior.errors import InputError, OddResultWarning
-    from tunedprior.problem.history_reading import STATES
-    from tunedprior.problem.trials import FAILED, format_setting
+    from tunedprior.history.table import STATES
+    from tunedprior.history.trials import FAILED, format_setting
+    from tunedprior.workspace.places import open_campaign
+    from tunedprior.workspace.sheets import parse_typed_pairs, parse_typed_setting
 
     opt = open_campaign(campaign, name)
     responses = {one.name: one for one in opt.suggester.goals.responses}
@@ -132,7 +131,7 @@ def amend(
 def _parse_response(name: str, cell: str) -> float:
     """The number that was typed as a response."""
     from tunedprior.errors import InputError
-    from tunedprior.problem.cells import parse_result
+    from tunedprior.history.cells import parse_result
 
     try:
         return parse_result(cell, choices="a number, or failed")
@@ -151,9 +150,9 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take back what was done last: a result (its suggestion is open again), correction or cancellation."""
-    from tunedprior.campaign.journal import AMEND, CANCEL, RECORD, WITHDRAW
-    from tunedprior.desk.places import open_campaign
     from tunedprior.errors import InputError
+    from tunedprior.storage.journal import AMEND, CANCEL, RECORD, WITHDRAW
+    from tunedprior.workspace.places import open_campaign
 
     nouns = {AMEND: "correction", WITHDRAW: "withdrawal", CANCEL: "cancellation"}
     opt = open_campaign(campaign, name)
@@ -183,7 +182,7 @@ def undo(
 
 def _describe_result(trial: Any, opt: Any) -> str:
     """A result, where it was measured, and what was noted, in words."""
-    from tunedprior.problem.trials import format_setting
+    from tunedprior.history.trials import format_setting
 
     note = f" ({trial.note})" if trial.note else ""
     return f"{format_setting(_get_values(trial, opt)) or 'failed'} at {format_setting(trial.setting)}{note}"
@@ -206,9 +205,9 @@ def _reword_row_error() -> Iterator[None]:
 def _parse_run(opt: Any, pairs: list[str], trial: int | None, failed: bool, note: str) -> dict[str, Any]:
     """One run as a row of a table of results."""
     from tunedprior.checks import format_list
-    from tunedprior.desk.typed_values import parse_typed_pairs
     from tunedprior.errors import InputError
-    from tunedprior.problem.history_table import HistoryColumns
+    from tunedprior.history.table import HistoryColumns
+    from tunedprior.workspace.sheets import parse_typed_pairs
 
     columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
     row: dict[str, Any] = dict(

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Name
-from tunedprior.cli.output import AsJson, say
-from tunedprior.desk.shell_words import format_campaign_place
+from tunedprior.cli.output import AsJson, Campaign, Name, say
+from tunedprior.workspace.shell_words import format_campaign_place
 
 _ANY = 65_535
 
@@ -32,15 +31,21 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Show a campaign as a web page: what to run next, and forms for what came of it. Ctrl-C ends it."""
-    from tunedprior.integrations.extras import import_optional
+    from tunedprior.checks import import_optional
 
     for module in ("fastapi", "uvicorn", "jinja2", "python_multipart"):
         import_optional(module, "lab")
     import optuna
 
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.web.application import build_application
-    from tunedprior.web.running import Address, make_access_policy, open_socket, read_token, run_server
+    from tunedprior.web.server import (
+        Address,
+        build_application,
+        make_access_policy,
+        open_socket,
+        read_token,
+        run_server,
+    )
+    from tunedprior.workspace.places import open_campaign
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     about = f"{campaign if '://' in campaign else Path(campaign).resolve()} {name or ''}"

@@ -1,4 +1,7 @@
-"""`tunedprior suggest` and `tunedprior cancel`."""
+"""`tunedprior suggest` and `tunedprior cancel`.
+
+`tunedprior run`.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,10 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tunedprior.cli.arguments import Campaign, Force, Name, Who
-from tunedprior.cli.output import AsJson, ExitCode, collect_warnings, say
-from tunedprior.cli.tables import make_table
-from tunedprior.desk.shell_words import format_campaign_arguments, quote_word
+from tunedprior.cli.output import AsJson, Campaign, ExitCode, Force, Name, Who, collect_warnings, make_table, say
+from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 
 def suggest(
@@ -29,10 +30,9 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Say what to try next."""
-    from tunedprior.desk.places import open_campaign
-    from tunedprior.desk.suggestion_sheets import make_suggestion_sheet
-    from tunedprior.desk.written_tables import check_output_path, write_table
     from tunedprior.errors import ExhaustedWarning, InputError, TunedPriorError
+    from tunedprior.workspace.places import open_campaign
+    from tunedprior.workspace.sheets import check_output_path, make_suggestion_sheet, write_table
 
     if output is not None:
         check_output_path(output, force)  # before anything is suggested
@@ -77,7 +77,7 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Set suggestions aside that will not be run."""
-    from tunedprior.desk.places import open_campaign
+    from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name)
     opt.cancel(list(trials), who=who)
@@ -87,3 +87,39 @@ def cancel(
 def _describe_pending(count: int, place: str) -> str:
     what = "One earlier suggestion has" if count == 1 else f"{count} earlier suggestions have"
     return f"{what} no result yet (tunedprior suggest {place} --open)."
+
+
+def run(
+    campaign: Campaign,
+    function: Annotated[str, typer.Argument(help="module:function, from a setting (a dict) to its response.")],
+    trials: Annotated[int, typer.Option("--trials", min=1, help="How many results the campaign is to have in all.")],
+    workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes run the function.")] = 1,
+    open_too: Annotated[bool, typer.Option("--open", help="First run the suggestions that are open.")] = False,
+    errors_fail: Annotated[
+        bool, typer.Option("--errors-fail", help="An error is a failed run, and not the end.")
+    ] = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a campaign with a function that can be called."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from tunedprior.workspace.places import open_campaign
+    from tunedprior.workspace.runs import run_campaign
+
+    columns = (TextColumn("results"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=trials)
+        for done in run_campaign(campaign, name, function, trials, workers, open_too=open_too, errors_fail=errors_fail):
+            progress.update(task, completed=done)
+    opt = open_campaign(campaign, name)
+    best = None if opt.suggester.goals.has_front else opt.best
+    say(
+        {
+            "results": len(opt.trials),
+            "failed": sum(one.failed for one in opt.trials.told),
+            "best": None if best is None else {"trial": best.id, "value": best.value, "setting": best.setting},
+        },
+        Text(f"{len(opt.trials)} results. " + (f"Best: {best}" if best is not None else "")),
+    )

@@ -1,9 +1,46 @@
-"""Search spaces that are found while a study runs: parameters in groups that always come together."""
+"""Search spaces that are found while a study runs: parameters in groups that always come together.
+
+Workers that choose at the same time take turns, so that no two choose the same setting.
+
+A trial says that its parameters are being chosen, and then which were chosen. Who chooses waits until trials with lower
+numbers have done so, and accounts for their choices as for settings under way. Nobody waits for long: the worker may be
+gone.
+
+The model of one group of parameters: what was told of it, and what to suggest next.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic, sleep
+from typing import Any
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
+
+from tunedprior.acquisition.encoded_space import is_near
+from tunedprior.acquisition.functions import AcquisitionChoice
+from tunedprior.errors import InputError
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.trials import History, Trial, collect_settings
+from tunedprior.integrations.optuna.source_studies import SourceLearner
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Numeric
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.storage.databases import set_trial_attribute
+from tunedprior.storage.study_trials import (
+    CHOOSING,
+    CHOSEN,
+    convert_finished_trials,
+    infer_goals,
+    is_substitute,
+    make_constraint_name,
+    read_constraints,
+    read_settings,
+    sort_finished,
+)
+from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.suggester import Suggester
 
 Distributions = Mapping[str, BaseDistribution]
 # Where nothing but so many failures is known, what they asked for is all that is asked for.
@@ -49,3 +86,213 @@ def find_coarsest_partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, .
         rest = names.difference(*parts)
         parts = [part for old in parts for part in (old & names, old - names) if part] + ([rest] if rest else [])
     return sorted(tuple(sorted(part)) for part in parts)
+
+
+# Seconds between two looks, for each trial to wait for, and after which a worker is taken to be gone. Whoever looks
+# takes a database's time from those who choose.
+_PAUSE, _PATIENCE = 0.1, 10.0
+
+
+class Turns:
+    """Whose turn it is to choose, among processes; threads of one process have a lock."""
+
+    def __init__(self) -> None:
+        self._gone: set[int] = set()
+        self._own: set[int] = set()
+
+    def begin(self, study: Study, trial: FrozenTrial) -> None:
+        """Say that this trial's parameters are being chosen."""
+        self._own.add(trial.number)
+        set_trial_attribute(study, trial, CHOSEN, CHOOSING)
+
+    def end(self, study: Study, trial: FrozenTrial, chosen: str) -> None:
+        """Say which were chosen."""
+        set_trial_attribute(study, trial, CHOSEN, chosen)
+
+    def wait(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+        """All other trials, once those of other processes with lower numbers have chosen."""
+        until = monotonic() + _PATIENCE
+        while True:
+            others = drop_trial(trial, study.get_trials(deepcopy=False))
+            running = [one for one in others if one.state == TrialState.RUNNING and one.number < trial.number]
+            before = {one.number for one in running if one.system_attrs.get(CHOSEN) == CHOOSING}
+            if not before - self._gone - self._own:
+                return others
+            if monotonic() > until:
+                self._gone |= before
+            sleep(_PAUSE * len(before - self._own))
+
+
+def list_choices(trials: Sequence[FrozenTrial]) -> dict[int, str]:
+    """What is known by now of each trial, by its number: what was chosen for it, or that it has finished."""
+    return {
+        one.number: one.state.name if one.state.is_finished() else repr((one.system_attrs.get(CHOSEN), one.params))
+        for one in trials
+    }
+
+
+def drop_trial(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """All of these trials but this one."""
+    return [one for one in trials if one.number != trial.number]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupModel:
+    """What is known of a group of parameters by now.
+
+    Attributes:
+        suggester: What makes suggestions.
+        told: Results, in the order in which trials finished.
+        made_for: What the suggester was made for; it serves as long as that stays.
+        made_of: How many trials had finished, the parameters, and what the study's values are called.
+        fitted: The models of these results; None while there is nothing to fit.
+    """
+
+    suggester: Suggester
+    told: tuple[Trial, ...]
+    suggester_key: tuple[Any, ...]
+    trials_key: tuple[Any, ...]
+    fitted: FittedModels | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters."""
+        return self.suggester.space.names
+
+    @classmethod
+    def from_trials(
+        cls,
+        study: Study,
+        trials: Sequence[FrozenTrial],
+        distributions: Distributions,
+        objectives: Sequence[str],
+        noise_std: Mapping[str, float],
+        acquisition: AcquisitionChoice,
+        teaching: SourceLearner,
+        before: "GroupModel | None",
+    ) -> "GroupModel":
+        """The group by all trials so far; faster with what was made of it before.
+
+        Args:
+            study: The study.
+            trials: All of its trials.
+            distributions: The parameters.
+            objectives: What the study's values are called.
+            noise_std: The noise of each, where it is known.
+            acquisition: As for `Optimizer`.
+            teaching: Old data, and what to make of it.
+            before: What was made of this group before.
+        """
+        space = Space.parse(distributions)
+        finished = sort_finished(trials)
+        keys = sorted({key for trial in finished for key in read_constraints(trial)})
+        taken = [*space.names, *objectives]
+        constraints = {key: make_constraint_name(key, taken) for key in keys}
+        aims = infer_goals(study, objectives, list(constraints.values()), noise_std)
+        same = before is not None and (before.suggester.space, before.suggester.goals) == (space, aims)
+        known = before.told if same and before is not None else ()
+        told = convert_finished_trials(finished, space.names, aims, constraints, distributions, known)
+        beyond = [trial.setting for trial in told if not _is_within_ranges(trial.setting, space)]
+        ends = _find_extremes(beyond, space)
+        made_for = (space, aims, ends)
+        if before is not None and before.suggester_key == made_for:
+            suggester = before.suggester
+        else:
+            everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
+            surrogates = teaching.learn_surrogates(study, space, aims, constraints, ends, everything)
+            main = surrogates.pop(aims.main.name)
+            suggester = Suggester(space, main, aims, acquisition, other_surrogates=surrogates)
+        made_of = _make_trials_key(trials, distributions, objectives)
+        return cls(suggester, _keep_in_box(told, suggester) if beyond else told, made_for, made_of)
+
+    def is_current(
+        self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
+    ) -> bool:
+        """Whether nothing has changed since this was made: what has finished stays as it is."""
+        return self.trials_key == _make_trials_key(trials, distributions, objectives)
+
+    def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
+        """With models of what was told; faster with what was fitted before."""
+        found = History(self.told)
+        if not self.told or self.suggester.is_designing(found, ()):
+            return self
+        old = before.fitted if before is not None and before.suggester is self.suggester else None
+        if old is not None and old.history.told == self.told:
+            return replace(self, fitted=old)
+        return replace(self, fitted=self.suggester.fit(found, seed, old))
+
+    def build_history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
+        """What was told, and what is under way."""
+        found = History(self.told)
+        for trial in trials:
+            for setting in self._list_settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
+                found = found.append_pending(setting, is_substitute(trial, self.names, distributions))
+        return found
+
+    def suggest(self, trials: Sequence[FrozenTrial], distributions: Distributions, seed: int) -> Setting:
+        """The next setting, with what is running of these trials accounted for."""
+        found = self.build_history(trials, distributions)
+        fitted = self.fitted
+        if fitted is None and not self.suggester.is_designing(found, collect_settings(found.pending)):
+            fitted = self.suggester.fit(found, seed)
+        setting = self.suggester.suggest(found, collect_settings(found.pending), seed, fitted=fitted)
+        return {name: _convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
+
+    def is_near(self, setting: Setting, trials: Sequence[FrozenTrial], distributions: Distributions) -> bool:
+        """Whether one of these trials has the same setting or nearly that."""
+        box, others = self.suggester.surrogate.box, self._list_settings(trials, distributions)
+        found = is_near(
+            encode_run_settings([setting], box), encode_run_settings(others, box), self.suggester.encoded_space
+        )
+        return bool(found[0])
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether every setting was tried."""
+        size = self.suggester.space.size
+        return size is not None and len({repr(sorted(one.setting.items())) for one in self.told}) >= size
+
+    def _list_settings(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> list[Setting]:
+        settings = read_settings(trials, self.names, distributions)
+        return [one for one in settings if _is_within_ranges(one, self.suggester.space)]
+
+
+def _make_trials_key(
+    trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
+) -> tuple[Any, ...]:
+    return sum(trial.state.is_finished() for trial in trials), dict(distributions), tuple(objectives)
+
+
+def _is_within_ranges(setting: Setting, space: Space) -> bool:
+    return all(
+        parameter.low <= setting[parameter.name] <= parameter.high
+        for parameter in space.parameters
+        if isinstance(parameter, Numeric)
+    )
+
+
+def _find_extremes(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
+    """Two settings between which all of these lie; none if there are none."""
+    if not beyond:
+        return ()
+    numbers = [parameter.name for parameter in space.parameters if isinstance(parameter, Numeric)]
+    return tuple({**beyond[0], **{name: pick(one[name] for one in beyond) for name in numbers}} for pick in (min, max))
+
+
+def _keep_in_box(told: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
+    """Those that the model's box holds: all but where what was learnt before is of a smaller one."""
+    return tuple(trial for trial in told if _is_in_box(suggester.surrogate.box, trial))
+
+
+def _is_in_box(box: Box, trial: Trial) -> bool:
+    try:
+        encode_run_settings([trial.setting], box)
+    except InputError:
+        return False
+    return True
+
+
+def _convert_to_optuna(value: Any, distribution: BaseDistribution) -> Any:
+    if isinstance(distribution, IntDistribution):
+        return int(value)
+    return float(value) if isinstance(distribution, FloatDistribution) else value

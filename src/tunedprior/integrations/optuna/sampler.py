@@ -18,21 +18,27 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.acquisition.functions import AcquisitionChoice
-from tunedprior.average.old_sets import UNKNOWN, name_sources, parse_relations
 from tunedprior.campaign import Optimizer
-from tunedprior.campaign.odd_results import describe_far_worse
-from tunedprior.campaign.priors import AVERAGE, list_prior_names
+from tunedprior.campaign.outlier_warnings import describe_far_worse
 from tunedprior.checks import check_flag, check_seed, format_list, format_value
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.integrations.optuna.group_models import GroupModel
-from tunedprior.integrations.optuna.groups import Distributions, get_latest_distributions, group_parameters
-from tunedprior.integrations.optuna.learning import SourceLearner
-from tunedprior.integrations.optuna.turns import Turns, drop_trial, list_choices
+from tunedprior.integrations.optuna.groups import (
+    Distributions,
+    GroupModel,
+    Turns,
+    drop_trial,
+    get_latest_distributions,
+    group_parameters,
+    list_choices,
+)
+from tunedprior.integrations.optuna.source_studies import SourceLearner
+from tunedprior.model_averaging.source_fits import UNKNOWN, name_sources, parse_relations
 from tunedprior.numerics.isolation import derive_seed
-from tunedprior.problem.parameters import parse_parameter
-from tunedprior.problem.space import Setting
-from tunedprior.studies.access import requeue_trial, set_trial_attribute
-from tunedprior.studies.histories import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
+from tunedprior.space.parameters import parse_parameter
+from tunedprior.space.search_space import Setting
+from tunedprior.storage.databases import requeue_trial, set_trial_attribute
+from tunedprior.storage.study_trials import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
+from tunedprior.suggestion.priors import AVERAGE, list_prior_names
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.

@@ -1,0 +1,141 @@
+"""The search space as bounds and lists of codes.
+
+Acquisition functions at settings, and which of these are known or near one that is under way.
+"""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tunedprior.model_averaging.mixture import MixtureAcquisition
+from tunedprior.space.encoding import Box
+from tunedprior.space.feasibility import FeasibleSettings
+from tunedprior.space.parameters import Categorical
+from tunedprior.space.search_space import Space
+
+_LISTED = 1_000  # a parameter with more values than this is treated as continuous, then rounded
+_ENUMERATED = 10_000
+
+
+@dataclass(frozen=True)
+class ConstrainedSpace:
+    """What a search needs to know of a space with constraints.
+
+    Attributes:
+        space: It.
+        feasible: Its settings that satisfy them.
+        box: What its settings have codes in.
+        every: The codes of all settings that satisfy the constraints, if there are not too many.
+    """
+
+    space: Space
+    feasible: FeasibleSettings
+    box: Box
+    every: Float[Tensor, "n k"] | None
+
+    @classmethod
+    def from_space(cls, space: Space, box: Box) -> "ConstrainedSpace | None":
+        """For this space in this box; None if it has no constraints."""
+        if space.feasible is None:
+            return None
+        few = space.feasible.all_rows is not None and len(space.feasible.all_rows) <= _ENUMERATED
+        return cls(space, space.feasible, box, box.encode(space.list_settings()) if few else None)
+
+
+@dataclass(frozen=True)
+class EncodedSpace:
+    """The allowed codes: bounds for every parameter, the list of values for those that have one, and constraints."""
+
+    bounds: Float[Tensor, "2 k"]
+    values: dict[int, list[float]]
+    categories: dict[int, list[float]]
+    fixed: dict[int, float]
+    constrained: "ConstrainedSpace | None" = None
+
+    @classmethod
+    def from_space(cls, space: Space, box: Box) -> "EncodedSpace":
+        """The space's allowed values as codes."""
+        bounds, values, categories, fixed = [], {}, {}, {}
+        for column, parameter in enumerate(space.parameters):
+            listed = parameter.count is not None and parameter.count <= _LISTED
+            if isinstance(parameter, Categorical):
+                allowed = [float(code) for code in range(parameter.count)]
+            else:
+                ends = parameter.list_values() if listed else [parameter.low, parameter.high]
+                allowed = sorted(box.axes[column].encode(pd.Series(ends, dtype=float)).tolist())
+            bounds.append((allowed[0], allowed[-1]))
+            if parameter.count == 1:
+                fixed[column] = allowed[0]
+            elif isinstance(parameter, Categorical):
+                categories[column] = allowed
+            elif listed:
+                values[column] = allowed
+        edges = torch.tensor(bounds, dtype=torch.float64).T
+        return cls(edges, values, categories, fixed, ConstrainedSpace.from_space(space, box))
+
+    @property
+    def discrete(self) -> dict[int, list[float]]:
+        """Every parameter that has a list of values to choose from."""
+        return self.values | self.categories
+
+    def list_settings(self) -> Float[Tensor, "n k"] | None:
+        """All settings, if there are not too many."""
+        if self.constrained is not None:
+            return self.constrained.every
+        lists = self.list_values()
+        if lists is None or torch.tensor([len(codes) for codes in lists], dtype=torch.float64).prod() > _ENUMERATED:
+            return None
+        return torch.cartesian_prod(*lists).reshape(-1, len(lists))
+
+    def list_values(self) -> list[Float[Tensor, " v"]] | None:
+        """The values of each parameter; None if one has no list of them."""
+        each = self.discrete | {column: [code] for column, code in self.fixed.items()}
+        if len(each) < self.bounds.shape[1]:
+            return None
+        return [torch.tensor(each[column], dtype=torch.float64) for column in range(len(each))]
+
+
+_SAME = 1e-9  # codes closer than this are the same setting
+#: Settings of a batch differ by more than this share of the search space's range in some parameter.
+APART = 0.01
+# Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
+_CHEAP = (AnalyticAcquisitionFunction, MixtureAcquisition)
+_MANY, _FEW = 1024, 16
+
+
+def get_batch_size(acquisition: AcquisitionFunction) -> int:
+    """How many settings an acquisition function is given at a time."""
+    return _MANY if isinstance(acquisition, _CHEAP) else _FEW
+
+
+def mask_preferred(
+    choices: Float[Tensor, "c k"], lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+) -> Bool[Tensor, " c"]:
+    """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
+    fresh = ~is_among(choices, avoid)
+    apart = fresh & ~is_near(choices, pending, lattice)
+    return apart if apart.any() else fresh if fresh.any() else ~fresh
+
+
+@torch.no_grad()
+def evaluate_acquisition(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
+    """The acquisition function's values at settings, a few of them at a time."""
+    return torch.cat([acquisition(some) for some in codes.split(get_batch_size(acquisition))])
+
+
+def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: EncodedSpace) -> Bool[Tensor, " n"]:
+    """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
+    low, high = lattice.bounds
+    reach = APART * (high - low)
+    reach[list(lattice.categories)] = 0.0
+    near: Tensor = ((codes[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
+    return near
+
+
+def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
+    """For each row of codes, whether it is among the others up to rounding."""
+    return ((codes[:, None] - others).abs() <= _SAME).all(-1).any(-1)

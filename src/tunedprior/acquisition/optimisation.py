@@ -1,0 +1,326 @@
+"""Where an acquisition function is largest among settings that satisfy constraints.
+
+From the best of many such settings: upwards along the continuous parameters by sequential quadratic programming, with
+the linear constraints as its own, and to better neighbours in everything else, in turns until neither helps.
+
+Where an acquisition function is largest, among the settings that are allowed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from botorch.acquisition import AcquisitionFunction
+from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+from botorch.optim.initializers import initialize_q_batch
+from botorch.utils.sampling import draw_sobol_samples
+from jaxtyping import Bool, Float, Float64
+from numpy import ndarray
+from torch import Tensor
+
+from tunedprior.acquisition.encoded_space import (
+    ConstrainedSpace,
+    EncodedSpace,
+    evaluate_acquisition,
+    get_batch_size,
+    is_near,
+    mask_preferred,
+)
+from tunedprior.model_averaging.mixture import MixtureAcquisition
+from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, derive_seed, silence_warnings
+from tunedprior.space.search_space import Setting
+
+_SAMPLES = 512
+_STARTS = 4
+_MOST_ROUNDS = 12
+_CLIMBED = 60  # iterations of each climb
+_WIDTH = 0.1  # of steps to neighbours along a continuum at first, as a share of its range
+_NARROWER = 0.4  # in each round
+_PARTS_OF_THE_WAY = (1.0, 1 - 1e-6, 0.99, 0.9, 0.7, 0.5, 0.25, 0.1, 0.03)
+_BETTER = 1e-9
+
+#: Which of some codes are preferred: not known, nor near one that is under way.
+Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
+
+
+def maximize_feasible(
+    acquisition: AcquisitionFunction, lattice: EncodedSpace, prefer: Prefer, seed: int
+) -> Float[Tensor, " k"]:
+    """The codes of the best setting that was found; it satisfies all constraints."""
+    assert lattice.constrained is not None
+    search = _Search(acquisition, lattice, lattice.constrained)
+    fewer = 1 if get_batch_size(acquisition) > _SAMPLES else 4  # where an evaluation takes long
+    samples = lattice.constrained.space.sobol(_SAMPLES // fewer, seed)
+    codes = lattice.constrained.box.encode(samples)
+    values = evaluate_acquisition(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+    starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
+    ends = [search.improve(start, derive_seed(seed, k)) for k, start in enumerate(starts)]
+    found = torch.cat([lattice.constrained.box.encode(ends), codes])
+    values = evaluate_acquisition(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
+    return found[int(values.masked_fill(~prefer(found), -torch.inf).argmax())]
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    acquisition: AcquisitionFunction
+    lattice: EncodedSpace
+    constrained: ConstrainedSpace
+
+    def improve(self, setting: Setting, seed: int) -> Setting:
+        """A setting at which neither a climb nor a neighbour is better."""
+        feasible = self.constrained.feasible
+        best, width = setting, _WIDTH
+        value = self._evaluate_settings([best])[0]
+        has_lists = any(values is not None and len(values) > 1 for values in feasible.rows.values)
+        stuck = False
+        for round_ in range(_MOST_ROUNDS):
+            before, options = value, [] if stuck else self._climb(best)
+            if has_lists or feasible.rules:
+                options += feasible.find_neighbours(best, width, derive_seed(seed, round_))
+            if options:
+                values = self._evaluate_settings(options)
+                if values.max() > value:
+                    best, value = options[int(values.argmax())], float(values.max())
+            stuck = value <= before + _BETTER * max(1.0, abs(before))
+            if stuck and (not feasible.rules or width < 1e-3):
+                break
+            width *= _NARROWER if stuck or has_lists else 1.0
+        return best
+
+    def _evaluate_settings(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
+        codes = self.constrained.box.encode(settings)
+        values = evaluate_acquisition(self.acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+        return values.detach().double().numpy()
+
+    def _climb(self, setting: Setting) -> list[Setting]:
+        """The top of the slope along the continuous parameters, or a setting on the way there that is allowed."""
+        feasible = self.constrained.feasible
+        row = feasible.rows.encode_setting(setting)
+        columns = [
+            k
+            for k, parameter in enumerate(feasible.parameters)
+            if parameter.count is None and not feasible.rows.are_pinned(row[None], k)[0]
+        ]
+        if not columns:
+            return []
+        start = self.constrained.box.encode([setting])[0]
+        end = self._find_top(start, columns)
+        for part in _PARTS_OF_THE_WAY:
+            there = self.constrained.box.decode((start + part * (end - start))[None], self.constrained.space)[0]
+            settled = feasible.repair_setting(there)
+            if settled is not None:
+                return [settled]
+        return []
+
+    def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
+        from scipy.optimize import minimize  # takes as long to import as all of pandas
+
+        def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
+            codes = start.clone()
+            codes[columns] = torch.from_numpy(point)
+            value, gradient = _evaluate_with_gradient(self.acquisition, codes)
+            return -value, -gradient[columns].numpy()
+
+        low, high = (edge[columns].numpy() for edge in self.lattice.bounds)
+        found = minimize(
+            evaluate_negative_acquisition,
+            start[columns].numpy().clip(low, high),
+            jac=True,
+            method="SLSQP",
+            bounds=list(zip(low, high, strict=True)),
+            constraints=self._build_scipy_constraints(start, columns),
+            options={"maxiter": _CLIMBED, "ftol": 1e-10},
+        )
+        end = start.clone()
+        if np.isfinite(found.x).all():
+            end[columns] = torch.from_numpy(found.x.clip(low, high))
+        return end
+
+    def _build_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
+        """The linear constraints, as functions of the columns' codes in the way that SciPy wants them."""
+        feasible = self.constrained.feasible
+        axes = [self.constrained.box.axes[k] for k in columns]
+        half = np.array([(axis.high - axis.low) / 2 for axis in axes])
+        logarithmic = np.array([axis.log for axis in axes])
+        setting = self.constrained.box.decode(start[None], self.constrained.space)[0]
+        row = feasible.rows.encode_setting(setting)
+        others = np.setdiff1d(np.arange(len(row)), columns)
+        found: list[dict[str, Any]] = []
+        for coefficients, low, high in zip(feasible.rows.matrix, *feasible.rows.edges, strict=True):
+            mine, rest = coefficients[columns], float(coefficients[others] @ row[others])
+            size = np.abs(mine * half).max(initial=0.0)
+            if size == 0:
+                continue
+
+            def evaluate_sum(
+                point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size
+            ) -> float:
+                values = [axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)]
+                return float((mine @ np.array(values) + rest) / size)
+
+            def evaluate_gradient(
+                point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size
+            ) -> Float64[ndarray, " c"]:
+                values = np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
+                steep: Float64[ndarray, " c"] = mine * half * np.where(logarithmic, values, 1.0) / size
+                return steep
+
+            for kind, edge, sign in _list_sides(low, high):
+                found.append(
+                    {
+                        "type": kind,
+                        "fun": lambda x, total=evaluate_sum, sign=sign, edge=edge / size: sign * (total(x) - edge),
+                        "jac": lambda x, slope=evaluate_gradient, sign=sign: sign * slope(x),
+                    }
+                )
+        return found
+
+
+def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
+    if low == high:
+        return [("eq", low, 1.0)]
+    return [("ineq", edge, sign) for edge, sign in ((low, 1.0), (high, -1.0)) if np.isfinite(edge)]
+
+
+def _evaluate_with_gradient(
+    acquisition: AcquisitionFunction, codes: Float[Tensor, " k"]
+) -> tuple[float, Float[Tensor, " k"]]:
+    if isinstance(acquisition, MixtureAcquisition):
+        values, gradients = acquisition.evaluate_with_gradients(codes[None])
+        return float(values[0]), gradients[0]
+    codes = codes.detach().clone().requires_grad_()
+    value = acquisition(codes[None, None]).sum()
+    (gradient,) = torch.autograd.grad(value, codes)
+    return float(value.detach()), gradient.nan_to_num()
+
+
+_RESTARTS = 8
+_RAW_SAMPLES = 256
+_MOST_VALUES = 1_000  # of a discrete parameter, that are tried one by one
+_MOST_STEPS = 2000
+_TRIES = 4  # with more raw samples each, before a flat acquisition function is taken for one
+
+
+def maximize(
+    acquisition: AcquisitionFunction,
+    lattice: EncodedSpace,
+    avoid: Float[Tensor, "n k"],
+    seed: int,
+    choices: Float[Tensor, "c k"] | None = None,
+    pending: Float[Tensor, "p k"] | None = None,
+) -> Float[Tensor, " k"]:
+    """Codes with the largest acquisition value that are, while there are such, neither known nor near a pending one.
+
+    Known are those to avoid. Near is a setting within 1 % of every parameter's range.
+
+    From the given choices; or exhaustively, when the space has up to 10,000 settings; or by local search, when it has
+    more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete. With
+    constraints, from settings that satisfy them.
+    """
+    choices = lattice.list_settings() if choices is None else choices
+    pending = avoid[:0] if pending is None else pending
+    by_hand = MixtureAcquisition.from_botorch(acquisition)
+    if choices is None and lattice.constrained is not None:
+        prefer = partial(mask_preferred, lattice=lattice, avoid=avoid, pending=pending)
+        if by_hand is not None:
+            return maximize_feasible(by_hand, lattice, prefer, seed)
+        with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
+            return maximize_feasible(acquisition, lattice, prefer, seed)
+    if by_hand is not None and (choices is not None or not lattice.discrete):
+        # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
+        if choices is None:
+            return _climb_with_gradients(by_hand, lattice, seed, pending)
+        return _choose_best(by_hand, choices, mask_preferred(choices, lattice, avoid, pending))
+    acquisition = acquisition if by_hand is None else by_hand
+    with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
+        if choices is None:
+            return _search_with_botorch(acquisition, lattice, avoid, pending)
+        return _choose_best(acquisition, choices, mask_preferred(choices, lattice, avoid, pending))
+
+
+def _choose_best(
+    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
+) -> Float[Tensor, " k"]:
+    """The choice with the largest value."""
+    choices = choices[among]
+    return choices[int(evaluate_acquisition(acquisition, choices[:, None]).argmax())]
+
+
+def _search_with_botorch(
+    acquisition: AcquisitionFunction, lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+) -> Float[Tensor, " k"]:
+    """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
+    fixed, lists = lattice.fixed or None, lattice.list_values()
+    at_once = get_batch_size(acquisition)
+    if lists is not None:
+        found, _ = optimize_acqf_discrete_local_search(
+            acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
+        )
+    elif not lattice.discrete:
+        ends, values = optimize_acqf(
+            acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, fixed_features=fixed,
+            options={"batch_limit": _RESTARTS, "init_batch_limit": at_once}, return_best_only=False,
+        )  # fmt: skip
+        assert values is not None  # None is for sequential optimisation of several points
+        return _choose_best_apart(ends.squeeze(-2), values, pending, lattice)
+    else:
+        found, _ = optimize_acqf_mixed_alternating(
+            acquisition,
+            lattice.bounds,
+            discrete_dims=lattice.values,
+            cat_dims=lattice.categories,
+            fixed_features=fixed,
+            num_restarts=_RESTARTS,
+            raw_samples=_RAW_SAMPLES,
+            options={
+                "init_batch_limit": at_once,
+                "max_discrete_values": _MOST_VALUES,
+                "maxiter_alternating": 16,
+            },
+        )
+    return found[0]
+
+
+def _climb_with_gradients(
+    acquisition: MixtureAcquisition, lattice: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
+) -> Float[Tensor, " k"]:
+    """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
+
+    def evaluate_negative_acquisition(
+        codes: Float64[ndarray, "b k"],
+    ) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
+        values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(codes))
+        return -values.numpy(), -gradients.numpy()
+
+    starts = _draw_starts(acquisition, lattice, seed).squeeze(-2).numpy()
+    ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]  # BoTorch has no types for it
+        evaluate_negative_acquisition, starts, lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
+    )
+    low, high = lattice.bounds
+    return _choose_best_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, lattice)
+
+
+def _choose_best_apart(
+    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], lattice: EncodedSpace
+) -> Float[Tensor, " k"]:
+    """Of several maxima the largest that is not near a pending setting; the largest, if all are near one."""
+    values = values.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+    near = is_near(found, pending, lattice)
+    return found[int((values if near.all() else values.masked_fill(near, -torch.inf)).argmax())]
+
+
+def _draw_starts(acquisition: AcquisitionFunction, lattice: EncodedSpace, seed: int) -> Float[Tensor, "r 1 k"]:
+    """What BoTorch's `gen_batch_initial_conditions` draws with this seed, without its changes to warning filters."""
+    with OwnGenerator(seed):
+        for factor in range(1, _TRIES + 1):
+            samples = draw_sobol_samples(lattice.bounds, n=_RAW_SAMPLES * factor, q=1)
+            for column, code in lattice.fixed.items():
+                samples[..., column] = code
+            values = evaluate_acquisition(acquisition, samples)
+            if values.std() != 0:
+                return initialize_q_batch(samples, values, _RESTARTS)[0]
+        return samples[torch.randperm(len(samples))[:_RESTARTS]]

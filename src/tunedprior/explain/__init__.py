@@ -1,0 +1,1 @@
+"""Explanations: what old data taught, why a setting is suggested, how far old data is trusted."""

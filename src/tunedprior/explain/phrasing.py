@@ -1,0 +1,370 @@
+"""The sentences that say why a setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tunedprior.explain.source_explanation import Explanation, format_percent, format_value, to_json_value
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import Target
+from tunedprior.history.trials import Trial, format_setting
+from tunedprior.source_data.matching import UNNAMED
+from tunedprior.space.search_space import Setting
+
+if TYPE_CHECKING:
+    from tunedprior.explain.suggestions import SettingExplainer
+
+#: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
+OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Explanation):
+    """Why this setting.
+
+    Attributes:
+        setting: It.
+        trial: The number of its trial; None if it is none.
+        origin: What chose it: "old data" (one of the first settings), "design", "model"; "" if it was not suggested.
+        expected: For each response `mean`, and `low` and `high`, a 95 % interval for it; `measured_low` and
+            `measured_high`, the same for a measurement, which has noise too; `best`, the best of it so far.
+        gain: The expected gain on the best so far, in units of the (first) response, or of the preference; nan where
+            there is none: no result yet, or several objectives without weights.
+        probability_better: That it is better than the best so far; of several objectives, that no result so far is at
+            least as good in all of them. nan likewise.
+        probability: That a run works and meets all that is required; 1 if nothing is and nothing failed.
+        beliefs: For each response, old data set and belief: the `probability` of the belief by now, and the `expected`
+            response here if it holds.
+        old_data: For each response and old data set: what it expects here, and the share of settings at which it
+            expects less.
+        alternatives: This setting and what plain optimisation would have suggested, with what is expected of each.
+        nearest: The nearest results, with their distance: 0 for the same, 1 from corner to opposite corner.
+        sentences: What it comes to.
+        summary: The few of them that people want to know first: what chose it, what is expected, what it may gain.
+    """
+
+    setting: Setting
+    trial: int | None
+    origin: str
+    expected: pd.DataFrame
+    gain: float
+    probability_better: float
+    probability: float
+    beliefs: pd.DataFrame
+    old_data: pd.DataFrame
+    alternatives: pd.DataFrame
+    nearest: pd.DataFrame
+    sentences: list[str]
+    summary: list[str]
+
+    @property
+    def printed_sentences(self) -> list[str]:
+        """What is printed above the tables."""
+        return self.summary
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """The tables, by what they are about."""
+        return {
+            "expected": self.expected,
+            "beliefs": self.beliefs,
+            "old data": self.old_data,
+            "alternatives": self.alternatives,
+            "nearest": self.nearest,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON has it: tables as lists of records, None for what is not known."""
+        numbers = {
+            "setting": self.setting,
+            "trial": self.trial,
+            "origin": self.origin,
+            "gain": self.gain,
+            "probability better": self.probability_better,
+            "probability": self.probability,
+            "summary": self.summary,
+        }
+        return {**to_json_value(numbers), **super().to_dict()}
+
+
+# Shares of settings from which one is among the first of them, or among the last.
+_MUCH, _LITTLE = 0.8, 0.2
+_HIGHEST, _LOWEST = 0.95, 0.05
+# Beliefs of less probability are not named, and nothing is said of results further away than this.
+_LEAST_NAMED = 0.05
+# What beliefs say, for those who have not read of them.
+_MEANINGS = {
+    "aligned": "the response is some multiple of the old one, large or small, and a remainder",
+    "shape": "it changes as fast along each input as the old one, and no more",
+    "uninformed": "old data says nothing of it",
+}
+# What chose settings of results, and whose the best is.
+_CHOSE = {
+    OLD_DATA: "Old data alone, before there was a model, chose",
+    DESIGN: "the design, which ignores old data, chose",
+    MODEL: "the model, which weighs old data and results, chose",
+    NOBODY: "people chose",
+}
+_OWNERS = {
+    OLD_DATA: "one that old data chose alone: that it helped there does not show in what it explains",
+    DESIGN: "one of the design",
+    MODEL: "one of the model",
+    NOBODY: "one that people chose",
+}
+_CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
+
+
+def describe_reasons(
+    asked: "SettingExplainer", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
+) -> list[str]:
+    """All there is to say, most important first."""
+    return [
+        *summarise_reasons(asked, expected),
+        *_describe_beliefs(asked, beliefs),
+        *_describe_old_data(old),
+        *_describe_baseline(asked),
+        *_describe_nearest(asked, nearest),
+    ]
+
+
+def summarise_reasons(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
+    """What people want to know first: what chose the setting, what is expected, what it may gain, how sure that is."""
+    return [
+        *_describe_origin(asked),
+        *_describe_expectation(asked, expected),
+        *_describe_gain(asked),
+        *_describe_rank(asked),
+        *_describe_requirements(asked),
+    ]
+
+
+def _describe_origin(asked: "SettingExplainer") -> list[str]:
+    trial, at = asked.trial, format_setting(asked.setting)
+    if trial is None:
+        off = (
+            asked.suggester.space.find_violated(asked.setting)
+            if asked.suggester.space.is_in_domain(asked.setting)
+            else ()
+        )
+        broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
+        return [f"{at} was not suggested.{broken}"]
+    said = f"Trial {trial.id} ({at})"
+    if not trial.is_pending:
+        results = [
+            f"{one.name} = {format_value(one.get_value(trial))}"
+            for one in asked.suggester.goals.responses
+            if not isnan(one.get_value(trial))
+        ]
+        said += f", of which came {', '.join(results)}," if results else ", which failed,"
+    if asked.origin == OLD_DATA:
+        return [
+            f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
+        ]
+    if asked.origin == DESIGN and asked.has_old_data:
+        return [
+            f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
+            "misleads is found out."
+        ]
+    if asked.origin == DESIGN:
+        return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
+    if asked.origin == MODEL:
+        criterion = asked.suggester.acquisition
+        name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else criterion.__name__
+        return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
+    return [f"{said} was not suggested."]
+
+
+def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
+    if not len(expected):
+        if not len(asked.history):
+            return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
+        return ["No response was measured yet, so nothing can be expected of it."]
+    return [
+        f"Expected is {row['response']} = {format_value(row['mean'])} (95 % between {format_value(row['low'])} and "
+        f"{format_value(row['high'])}; a measurement between {format_value(row['measured_low'])} and "
+        f"{format_value(row['measured_high'])})."
+        for row in expected.to_dict("records")
+    ]
+
+
+def _describe_gain(asked: "SettingExplainer") -> list[str]:
+    chances, aims = asked.improvement, asked.suggester.goals
+    if not isnan(chances.probability_better) and chances.best is None:
+        return [
+            f"With probability {format_percent(chances.probability_better)} it is a new trade-off: no result so "
+            "far is at least as good "
+            "in every objective."
+        ]
+    if chances.best is None:
+        waiting = aims.requirements and any(not one.failed for one in asked.history.told)
+        return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
+    if asked.trial is not None and asked.trial.id == chances.best.id:
+        return ["It is the best so far."]
+    best = f"trial {chances.best.id}"
+    if aims.weights:
+        return [
+            f"By the preference it is better than the best so far ({best}) with probability "
+            f"{format_percent(chances.probability_better)}; "
+            f"the expected gain is {format_value(chances.gain)}."
+        ]
+    value, wanted = aims.main.get_value(chances.best), aims.main.direction
+    if isinstance(wanted, Target):
+        return [
+            f"The closest so far is {format_value(value)} ({best}), "
+            f"{format_value(-wanted.compute_utility(value))} from what is wanted "
+            f"({wanted}). It comes closer with probability {format_percent(chances.probability_better)}; expected is "
+            f"{format_value(chances.gain)} closer."
+        ]
+    return [
+        f"The best so far is {format_value(value)} ({best}). It is better than that with probability "
+        f"{format_percent(chances.probability_better)}; the expected gain is {format_value(chances.gain)}."
+    ]
+
+
+def _describe_rank(asked: "SettingExplainer") -> list[str]:
+    if asked.ranks is None:
+        return []
+    hope, doubt = asked.ranks
+    promising = _format_rank(hope, "among the most promising", "among the least promising", "promising")
+    certain = _format_rank(1 - doubt, "among the most certain", "among the least certain", "certain")
+    return [f"Of all settings it is {promising}, and its outcome is {certain}."]
+
+
+def _format_rank(share: float, most: str, least: str, kind: str) -> str:
+    """Where a setting stands, by the share of settings that it surpasses."""
+    if share >= _MUCH:
+        return most
+    return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
+
+
+def _describe_requirements(asked: "SettingExplainer") -> list[str]:
+    if asked.fitted is None or not (asked.suggester.goals.requirements or asked.fitted.success_model is not None):
+        return []
+    required = ", ".join(map(str, asked.suggester.goals.requirements))
+    works = "works" if asked.fitted.success_model is not None else ""
+    meets = f"meets what is required ({required})" if required else ""
+    return [
+        f"A run there {' and '.join(filter(None, (works, meets)))} with probability "
+        f"{format_percent(asked.probability)}."
+    ]
+
+
+def _describe_beliefs(asked: "SettingExplainer", beliefs: pd.DataFrame) -> list[str]:
+    said = []
+    several = len(asked.suggester.goals.responses) > 1
+    for response, trust in asked.trust.items():
+        rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
+        named = [_format_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
+        of = f" of {response}" if several else ""
+        told = "rests on" if len(asked.history) else "will begin with"
+        said.append(
+            f"The prediction{of} {told} these beliefs about the form of the relation to old data, each with its "
+            f"probability: {'; '.join(named)}."
+        )
+        said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
+    if not asked.trust and not asked.has_old_data:
+        said.append("There is no old data, so the prediction rests on the results alone.")
+    return said
+
+
+def _format_belief(row: Mapping[Any, Any]) -> str:
+    of = f" of {row['old data']}" if row["old data"] else ""
+    meaning = _MEANINGS.get(row["belief"], "")
+    return f"{format_percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
+
+
+def describe_origins(results: Mapping[str, Sequence[Trial]], aims: Goals) -> str:
+    """How many results old data alone, the design and the model gave, the best of each, and how these compare.
+
+    Empty if none was at a setting that old data chose alone: then it acts through the model, and trust says how much.
+    """
+    if not results.get(OLD_DATA):
+        return ""
+    total, best = sum(map(len, results.values())), {name: _find_best(trials, aims) for name, trials in results.items()}
+    each = [
+        f"{chose} {len(results[name])}{f' of {total}' if name == OLD_DATA else ''}"
+        f"{'' if aims.has_front else f' ({_format_best(best[name], aims)})'}"
+        for name, chose in _CHOSE.items()
+        if name in results
+    ]
+    said = f"{'; '.join(each)}."
+    if aims.has_front:
+        front = {one.id for one in aims.find_front([trial for trials in results.values() for trial in trials])}
+        own = sum(one.id in front for one in results[OLD_DATA])
+        return f"{said} Old data alone chose {own} of the {len(front)} best trade-offs."
+    return f"{said} {_compare_origins(best, aims)}".strip()
+
+
+def _find_best(trials: Sequence[Trial], aims: Goals) -> Trial | None:
+    return None if aims.has_front else aims.find_best(trials)
+
+
+def _format_best(best: Trial | None, aims: Goals) -> str:
+    return "none that counts" if best is None else f"best {format_value(aims.main.get_value(best))}, trial {best.id}"
+
+
+def _compare_origins(best: Mapping[str, Trial | None], aims: Goals) -> str:
+    """What gave the best so far, and how what old data chose compares with the design."""
+    found = {name: aims.compute_worth(one) for name, one in best.items() if one is not None}
+    if not found:
+        return ""
+    first = max(found, key=lambda name: found[name])
+    said = f"The best so far is {_OWNERS[first]}."
+    if OLD_DATA in found and DESIGN in found:
+        by = found[OLD_DATA] - found[DESIGN]
+        how = "as good as" if by == 0 else f"{format_value(abs(by))} {'better' if by > 0 else 'worse'} than"
+        said += f" What old data chose alone is {how} the best of the design."
+    return said
+
+
+def _describe_old_data(old: pd.DataFrame) -> list[str]:
+    said = []
+    several = old["response"].nunique() > 1
+    for row in old.to_dict("records"):
+        name = str(row["old data"])
+        about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
+        of = f" of {row['response']}" if several else ""
+        compared = f"{_format_share(row['share below'])} of all settings"
+        if isnan(row["expected"]):
+            said.append(
+                f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
+            )  # pass and fail: no number
+        else:
+            said.append(
+                f"{about} expects {format_value(row['expected'])}{of} there, in its own units; that is {compared}."
+            )
+    return said
+
+
+def _format_share(below: float) -> str:
+    if below >= _HIGHEST or below <= _LOWEST:
+        return f"among the {'highest' if below >= _HIGHEST else 'lowest'}"
+    return f"more than at {format_percent(below)}" if below >= 0.5 else f"less than at {format_percent(1 - below)}"
+
+
+def _describe_baseline(asked: "SettingExplainer") -> list[str]:
+    shadow = asked.shadow
+    if shadow is None:
+        return []
+    if shadow.distance < 1e-9:
+        return ["Plain optimisation, without old data, would have suggested the same."]
+    return [
+        f"Plain optimisation, without old data, would have suggested {format_setting(shadow.setting)} instead, "
+        f"{format_percent(shadow.distance)} of the way across the space."
+    ]
+
+
+def _describe_nearest(asked: "SettingExplainer", nearest: pd.DataFrame) -> list[str]:
+    if not len(nearest):
+        return []
+    row = nearest.iloc[0]
+    names = [one.name for one in asked.suggester.goals.responses if not isnan(row[one.name])]
+    came = ", ".join(f"{name} = {format_value(float(row[name]))}" for name in names) or "failed"
+    return [
+        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), "
+        f"{format_percent(row['distance'])} of the way "
+        "across the space."
+    ]

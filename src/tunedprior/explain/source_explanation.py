@@ -1,0 +1,508 @@
+"""An explanation: sentences first, then the tables that they rest on.
+
+What an input does, in words: rises, falls, rises then falls, which category is highest.
+
+What one function taught that was learnt: all that is looked at, and the sentences it comes to.
+
+What old data taught, as tables and sentences: the answer of `explain()`.
+
+What a weight prior was taught by old data.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import combinations
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import format_list
+from tunedprior.explain.influential_rows import (
+    InfluentialRow,
+    Monomial,
+    are_withheld,
+    rank_influential_rows,
+    rank_monomials,
+)
+from tunedprior.explain.sensitivity import Domain, Sensitivity, compute_sensitivity
+from tunedprior.history.trials import format_setting
+from tunedprior.machines import LeastSquares
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.source_data.matching import UNNAMED
+
+if TYPE_CHECKING:
+    from tunedprior.weight_prior.prior import WeightPrior
+
+# Columns of numbers from 0 to 1, of which small ones do not matter.
+_SHARES = ("first", "total", "share", "share below", "probability", "distance")
+
+
+class Explanation:
+    """Mixin: text, HTML and a plain dict, from `sentences` and `tables`."""
+
+    #: What there is to say, in plain words.
+    sentences: list[str]
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """The tables, by what they are about."""
+        raise NotImplementedError
+
+    @property
+    def printed_sentences(self) -> list[str]:
+        """The sentences that are printed above the tables."""
+        return self.sentences
+
+    @property
+    def printed_tables(self) -> Mapping[str, pd.DataFrame]:
+        """The same, less what is not worth reading."""
+        return self.tables
+
+    def __str__(self) -> str:
+        shown = [
+            f"{title}:\n{_format_table(one).to_string(index=False)}"
+            for title, one in self.printed_tables.items()
+            if len(one)
+        ]
+        return "\n\n".join(["\n".join(self.printed_sentences), *shown])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.printed_sentences)
+        tables = [
+            f"<h4>{escape(title)}</h4>{_format_table(one).to_html(index=False, escape=True)}"
+            for title, one in self.printed_tables.items()
+            if len(one)
+        ]
+        return said + "".join(tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sentences and tables as JSON has them: lists of records, None for what is not known."""
+        tables = {title: [to_json_value(row) for row in one.to_dict("records")] for title, one in self.tables.items()}
+        return {"sentences": list(self.sentences), **tables}
+
+
+def to_json_value(value: Any) -> Any:
+    """The value as JSON has it: numbers, text, True, False, None, lists and dicts of such."""
+    if isinstance(value, Mapping):
+        return {str(name): to_json_value(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json_value(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def format_percent(share: float) -> str:
+    """A share as people write it: 34 %, under 1 %, over 99 %."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def format_value(value: Any) -> str:
+    """A value with as many digits as people read."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    text = f"{value:.3g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
+
+
+def _format_table(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table.copy()
+    for name in shown.columns:
+        if pd.api.types.is_float_dtype(shown[name]):
+            form = ".3f" if name in _SHARES else ".4g"
+            shown[name] = [("" if pd.isna(value) else f"{value:{form}}") for value in shown[name]]
+        else:
+            shown[name] = shown[name].map(lambda value: format_value(value) if isinstance(value, float) else value)
+    return shown
+
+
+#: The share of the variance below which an input has little effect.
+LITTLE = 0.02
+# What goes the other way counts from this share of the curve's range on.
+_WIGGLE = 0.1
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one input does to the response, all others averaged over.
+
+    Attributes:
+        way: Such as "rises", "falls then rises", "little effect", "depends on others".
+        low: The least that is expected along it.
+        high: The most.
+        lowest: Where the least is expected.
+        highest: Where the most is.
+    """
+
+    way: str
+    low: float
+    high: float
+    lowest: Any
+    highest: Any
+
+    def describe(self, name: str, response: str) -> str:
+        """A clause about the response along this input."""
+        at, within = (
+            f"from {format_value(self.low)} to {format_value(self.high)}",
+            f"{format_value(self.low)} and {format_value(self.high)}",
+        )
+        if self.way == "rises":
+            return f"{response} rises with {name} ({at})"
+        if self.way == "falls":
+            return f"{response} falls with {name} (from {format_value(self.high)} to {format_value(self.low)})"
+        if self.way == "rises then falls":
+            return (
+                f"{response} rises with {name} up to about {format_value(self.highest)}, then falls (between {within})"
+            )
+        if self.way == "falls then rises":
+            return (
+                f"{response} falls with {name} down to about {format_value(self.lowest)}, then rises (between {within})"
+            )
+        if self.way == "differs":
+            return (
+                f"{response} is highest with {name} = {format_value(self.highest)} ({format_value(self.high)}) "
+                "and lowest with "
+                f"{format_value(self.lowest)} ({format_value(self.low)})"
+            )
+        if self.way == "depends on others":
+            return f"which way {response} goes with {name} depends on other inputs"
+        if self.way == "little effect":
+            return f"{name} has little effect"
+        return f"{response} goes up and down with {name} (between {within})"
+
+
+def classify_effect(found: Sensitivity, number: int) -> Effect:
+    """The effect of one side of the domain."""
+    side, curve = found.domain.sides[number], found.curves[number]
+    lowest, highest = int(curve.argmin()), int(curve.argmax())
+    low, high = float(curve[lowest]), float(curve[highest])
+    ends = low, high, side.values[lowest], side.values[highest]
+    first, total = float(found.first[number]), float(found.total[number])
+    if max(first, total if total == total else 0.0) < LITTLE:
+        return Effect("little effect", *ends)
+    if first < LITTLE:
+        return Effect("depends on others", *ends)
+    if side.is_category:
+        return Effect("differs", *ends)
+    order = torch.argsort(side.codes, stable=True)
+    return Effect(_classify_curve(curve[order].tolist(), _WIGGLE * (high - low)), *ends)
+
+
+def _classify_curve(curve: list[float], slight: float) -> str:
+    """The turns of a curve, those of less than `slight` left out."""
+    turns: list[int] = []
+    low = high = curve[0]
+    for value in curve[1:]:
+        now = turns[-1] if turns else 0
+        high = max(high, value) if now >= 0 else high
+        low = min(low, value) if now <= 0 else low
+        if now != 1 and value - low > slight:
+            turns.append(1)
+            high = value
+        elif now != -1 and high - value > slight:
+            turns.append(-1)
+            low = value
+    words = {1: "rises", -1: "falls"}
+    if len(turns) in (1, 2):
+        return " then ".join(words[turn] for turn in turns)
+    return "goes up and down"
+
+
+# How many inputs, pairs, features and rows a sentence names.
+_INPUTS_SAID, _PAIRS_SAID, _FEATURES_SAID, _ROWS_SAID = 5, 2, 4, 3
+# A standard deviation, in that of the old responses, below which nothing was learnt.
+_FLAT = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSummary:
+    """What is known of one function: ĝ of an old data set, or the model of everything told so far.
+
+    Attributes:
+        old: The name of the old data set; "" for the model.
+        response: What the response is called in sentences.
+        target: The response's name.
+        found: Which inputs it depends on.
+        unit: The standard deviation of the responses it was learnt from.
+        monomials: Its features, the largest first.
+        carriers: The old settings that carry it, the most influential first; empty where there are none to name.
+        places: Where each of them stands in its source, by their numbers; empty if that is not known.
+        why_no_rows: A sentence on why there are none.
+        absent: Inputs of which the old data says nothing.
+        by_ridge: Whether it is a least-squares fit, for which it is known what a row's absence would change.
+        results: How many results the model rests on; 0 for old data.
+    """
+
+    old: str
+    response: str
+    target: str
+    sensitivity: Sensitivity
+    unit: float
+    monomials: Sequence[Monomial] = ()
+    influential_rows: Sequence[InfluentialRow] = ()
+    places: Sequence[str] = ()
+    why_no_rows: str = ""
+    absent: Sequence[str] = ()
+    by_ridge: bool = True
+    results: int = 0
+
+    @property
+    def source(self) -> str:
+        """What the table calls it."""
+        return self.old or "the model of all results"
+
+    @property
+    def effects(self) -> list[Effect]:
+        """What each side of the domain does."""
+        return [classify_effect(self.sensitivity, number) for number in range(len(self.sensitivity.domain.sides))]
+
+    @property
+    def pairs(self) -> list[tuple[str, str, float]]:
+        """Two inputs each, and the share of the variance that is theirs together alone; the largest first."""
+        sides, shares = self.sensitivity.domain.sides, self.sensitivity.pairs.tolist()
+        each = [(sides[i].name, sides[j].name, shares[i][j]) for i, j in combinations(range(len(sides)), 2)]
+        return sorted(each, key=lambda one: -one[2])
+
+    def get_place(self, carrier: InfluentialRow) -> str:
+        """Where an old row stands."""
+        return self.places[carrier.number] if self.places else f"setting {carrier.number + 1}"
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether nothing was learnt."""
+        return self.sensitivity.variance <= (_FLAT * self.unit) ** 2
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it comes to."""
+        about = self.old.capitalize() if self.old.startswith(UNNAMED) else f"Old data {self.old!r}"
+        if not self.old:
+            about = f"The model, after {self.results} result{'s' if self.results != 1 else ''},"
+        if self.is_flat:
+            return [f"{about} {'taught' if self.old else 'expects'} next to nothing: {self.response} is flat."]
+        said = [f"{about} {'taught' if self.old else 'has it'} that {self._describe_importance()}."]
+        said += [*self._describe_effects(), *self._describe_interactions()]
+        if self.absent:
+            said.append(f"It says nothing of {format_list(self.absent)}, which it lacks.")
+        return [*said, *self._describe_features(), *self._describe_rows()] if self.old else said
+
+    def _rank_inputs(self) -> list[int]:
+        total = self.sensitivity.first if self.sensitivity.domain.is_bound else self.sensitivity.total
+        return total.argsort(descending=True, stable=True).tolist()
+
+    def _describe_importance(self) -> str:
+        sides, first, total = (
+            self.sensitivity.domain.sides,
+            self.sensitivity.first.tolist(),
+            self.sensitivity.total.tolist(),
+        )
+        if self.sensitivity.domain.is_bound:
+            most = [i for i in self._rank_inputs() if first[i] >= LITTLE][:_INPUTS_SAID]
+            each = [f"{sides[i].name} ({format_percent(first[i])})" for i in most]
+            if not most:
+                return f"{self.response} depends on no input by itself"
+            return (
+                f"{self.response} goes most with {format_list(each)}, in shares of its variance. Inputs are bound by "
+                "constraints: a share is what an input says with all that moves along with it, and shares overlap"
+            )
+        most = [i for i in self._rank_inputs() if total[i] >= LITTLE][:_INPUTS_SAID]
+        each = [f"{sides[i].name} ({_format_shares(first[i], total[i])})" for i in most]
+        return f"{self.response} depends most on {format_list(each)}, in shares of its variance"
+
+    def _describe_effects(self) -> list[str]:
+        effects, sides = self.effects, self.sensitivity.domain.sides
+        most = [i for i in self._rank_inputs() if effects[i].way != "little effect"][:_INPUTS_SAID]
+        said = [effects[i].describe(sides[i].name, self.response) for i in most]
+        little = [sides[i].name for i, one in enumerate(effects) if one.way == "little effect"]
+        little = [name for name in little if name not in self.absent]
+        if little:
+            said.append(f"{format_list(little)} {'has' if len(little) == 1 else 'have'} little effect")
+        return [
+            f"{one[0].upper()}{one[1:]}." if one.startswith(("the old ", "which way ")) else f"{one}." for one in said
+        ]
+
+    def _describe_interactions(self) -> list[str]:
+        strong = [one for one in self.pairs if one[2] >= LITTLE][:_PAIRS_SAID]
+        if strong:
+            each = [f"{one} and {other} ({format_percent(share)} of the variance)" for one, other, share in strong]
+            return [f"Beyond what each does by itself, these act together: {'; '.join(each)}."]
+        if len(self.sensitivity.domain.sides) - len(self.absent) > 1:
+            return ["Inputs act nearly independently of each other."]
+        return []
+
+    def _describe_features(self) -> list[str]:
+        if not self.monomials:
+            return []
+        each = [f"{one.name} ({format_percent(one.share)})" for one in self.monomials[:_FEATURES_SAID]]
+        return [
+            f"The features with the largest learnt weights are {format_list(each)}, in shares of the prior "
+            "variance they "
+            "get; a number in them counts from the middle of its range, a choice as +1 and all others as -1."
+        ]
+
+    def _describe_rows(self) -> list[str]:
+        if not self.influential_rows:
+            return [self.why_no_rows] if self.why_no_rows else []
+        each = [
+            f"{self.get_place(one)} ({format_setting(one.setting)}{_format_measurement(one.response)}; "
+            f"{format_value(one.influence)})"
+            for one in self.influential_rows[:_ROWS_SAID]
+        ]
+        figure = "by how much what is expected would change on average without that row"
+        if not self.by_ridge:
+            figure = "how much that row itself adds to or takes from what is expected, on average"
+        return [f"What it taught rests most on {'; '.join(each)}. The last figure is {figure}."]
+
+
+def _format_shares(first: float, total: float) -> str:
+    if total - first < LITTLE:
+        return format_percent(total)
+    return f"{format_percent(first)} by itself, {format_percent(total)} with others"
+
+
+def _format_measurement(response: float) -> str:
+    return "" if isnan(response) else f": {format_value(response)}"
+
+
+# Rows and features that the tables hold for each old data set.
+_MOST_ROWS, _MOST_FEATURES = 10, 10
+_LEAST_SHARE = 0.005  # of interactions that are shown
+
+_INPUTS = ["old data", "response", "input", "first", "total", "effect", "low", "high", "lowest at", "highest at"]
+_CURVES = ["old data", "response", "input", "value", "expected"]
+_PAIRS = ["old data", "response", "input", "other", "share"]
+_FEATURES = ["old data", "response", "feature", "weight", "share"]
+_ROWS = ["old data", "response", "row", "setting", "measured", "influence"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorExplanation(Explanation):
+    """What was learnt, in the columns' own names and units.
+
+    In all tables `old data` is the name of the old data set, or "the model of all results" for what is expected by now,
+    and `response` is the response. A response on a logarithmic scale is looked at by its logarithm.
+
+    Attributes:
+        inputs: For each input: `first` and `total`, the Sobol indices of what was learnt over the search space (shares
+            of its variance: by itself, and with others too); `effect`, such as "rises" or "rises then falls"; `low` and
+            `high`, the least and the most that is expected along it, all else averaged; `lowest at` and `highest at`.
+            Where constraints bind inputs, `first` is the share that goes with the input and all that moves along with
+            it, and `total` is nan.
+        effects: What is expected along each input, all else averaged: a curve by `value` and `expected`.
+        interactions: For each two inputs, the `share` of the variance that they account for together and neither does
+            by itself (second-order Sobol indices); the largest first.
+        features: The paper's view: monomials of the inputs, with their learnt `weight`, and their `share` of the prior
+            variance that the Theorem gives them.
+        rows: The old settings that carry it: where the row stands, its `setting`, what was `measured`, and `influence`,
+            by how much what is expected would change without it (root mean square over the space).
+        sentences: What it comes to.
+    """
+
+    inputs: pd.DataFrame
+    effects: pd.DataFrame
+    interactions: pd.DataFrame
+    features: pd.DataFrame
+    rows: pd.DataFrame
+    sentences: list[str]
+
+    @classmethod
+    def from_summaries(cls, lessons: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
+        """The tables of all lessons, one below the other; notes come before their sentences."""
+        inputs: list[list[Any]] = []
+        curves: list[list[Any]] = []
+        pairs: list[list[Any]] = []
+        features: list[list[Any]] = []
+        rows: list[list[Any]] = []
+        for one in lessons:
+            head, found = [one.source, one.target], one.sensitivity
+            for number, (side, effect) in enumerate(zip(found.domain.sides, one.effects, strict=True)):
+                ends = [effect.low, effect.high, effect.lowest, effect.highest]
+                shares = [float(found.first[number]), float(found.total[number])]
+                inputs.append([*head, side.name, *shares, effect.way, *ends])
+                both = zip(side.values, found.curves[number].tolist(), strict=True)
+                curves += [[*head, side.name, value, expected] for value, expected in both]
+            pairs += [[*head, *pair] for pair in one.pairs]
+            features += [[*head, *feature] for feature in one.monomials[:_MOST_FEATURES]]
+            for carrier in one.influential_rows[:_MOST_ROWS]:
+                place = one.get_place(carrier)
+                rows.append([*head, place, format_setting(carrier.setting), carrier.response, carrier.influence])
+        said = [sentence for one in lessons for sentence in one.sentences]
+        return cls(
+            pd.DataFrame(inputs, columns=_INPUTS),
+            pd.DataFrame(curves, columns=_CURVES),
+            pd.DataFrame(pairs, columns=_PAIRS),
+            pd.DataFrame(features, columns=_FEATURES),
+            pd.DataFrame(rows, columns=_ROWS),
+            [*notes, *said],
+        )
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """The tables, by what they are about; curves are for pictures, and so only in `to_dict`."""
+        return {
+            "inputs": self.inputs,
+            "interactions": self.interactions,
+            "features": self.features,
+            "rows": self.rows,
+        }
+
+    @property
+    def printed_tables(self) -> Mapping[str, pd.DataFrame]:
+        """The same, without interactions that are next to nothing."""
+        return {**self.tables, "interactions": self.interactions[self.interactions["share"] >= _LEAST_SHARE]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sentences and tables as JSON has them: lists of records, None for what is not known."""
+        return {**super().to_dict(), "effects": [to_json_value(row) for row in self.effects.to_dict("records")]}
+
+
+#: Why no row is named.
+LEFT_OUT = "The rows that it was learnt from were left out when it was saved."
+TOO_MANY_ROWS = "It was learnt from so many rows that none has a coefficient of its own, so none is named."
+
+
+def summarise_weight_prior(
+    prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: str = "response"
+) -> FunctionSummary:
+    """What old data of this name taught about the response `target`, over a domain."""
+    middle, unit, reach = prior.response_shift, prior.response_scale, prior.reach
+
+    def predict_old_response(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return middle + unit * prior.fit(prior.to_kernel_inputs(codes)).double()
+
+    by_ridge = prior.machine == LeastSquares.__name__
+    with isolate_computation():
+        found = compute_sensitivity(predict_old_response, domain)
+        rows = rank_influential_rows(
+            [(prior.fit, 1.0)],
+            prior.to_kernel_inputs(domain.sample),
+            prior.box,
+            middle=middle,
+            unit=unit,
+            reach=reach,
+            by_ridge=by_ridge,
+        )
+        return FunctionSummary(
+            old,
+            f"the old {target}",
+            target,
+            found,
+            unit,
+            rank_monomials(prior.fit, prior.box, reach),
+            [] if are_withheld(prior.row_places) else rows,
+            prior.row_places if len(prior.row_places) == len(rows) else (),
+            LEFT_OUT if are_withheld(prior.row_places) else TOO_MANY_ROWS,
+            by_ridge=by_ridge,
+        )

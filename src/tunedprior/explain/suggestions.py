@@ -1,0 +1,398 @@
+"""Why a setting is suggested, and what old data taught: from a campaign's models to tables and sentences."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.acquisition.posterior import predict_moments
+from tunedprior.explain.influential_rows import are_withheld, rank_influential_rows, rank_monomials
+from tunedprior.explain.phrasing import DESIGN, MODEL, NOBODY, OLD_DATA, Reasons, describe_reasons, summarise_reasons
+from tunedprior.explain.sensitivity import Domain, Function, compute_sensitivity
+from tunedprior.explain.source_explanation import (
+    LEFT_OUT,
+    TOO_MANY_ROWS,
+    FunctionSummary,
+    PriorExplanation,
+    summarise_weight_prior,
+)
+from tunedprior.explain.trust import Trust
+from tunedprior.goals.objective import Objective, encode_run_settings
+from tunedprior.history.trials import History, Trial, collect_settings, format_setting
+from tunedprior.machines.machine import get_lengthscales
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.mixture import MixtureOfProcesses, assign_members
+from tunedprior.model_averaging.source_fits import SourceData
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting
+from tunedprior.suggestion.composing import compute_feasibility_probability
+from tunedprior.suggestion.first_settings import compute_design_position, is_designed
+from tunedprior.suggestion.prediction import (
+    DEVIATIONS,
+    Improvement,
+    compute_improvement,
+    predict_interval,
+    predict_response,
+)
+from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_baseline
+from tunedprior.suggestion.response_models import FittedModels, ResponseModel
+from tunedprior.suggestion.suggester import Suggester
+from tunedprior.weight_prior.tuned_prior import TunedPrior
+
+# A length-scale, in half-widths of the box, along which nothing changes: old data lacks that column.
+_WITHOUT_END = 300.0
+
+
+def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list[FunctionSummary]:
+    """What each old data set taught that the surrogate knows; none for a plain one."""
+    if isinstance(surrogate, TunedPrior):
+        return [summarise_weight_prior(surrogate.prior, domain, target=target)]
+    if not isinstance(surrogate, Average):
+        return []
+    return [_summarise_source(one, surrogate.box, domain, target) for one in surrogate.sources]
+
+
+def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) -> FunctionSummary:
+    first = 0 if len(old.fits) == 1 else len(old.fits) // 2 * (old.units[0] != old.units[-1])
+    unit, inputs = old.units[0], box.to_kernel_inputs(domain.sample)
+
+    def predict_old_response(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return old.middle + unit * old.predict(box.to_kernel_inputs(codes))
+
+    with isolate_computation():
+        found = compute_sensitivity(predict_old_response, domain)
+        fits = [(fit, old.get_fit_weight(number)) for number, fit in enumerate(old.fits)]
+        rows = rank_influential_rows(fits, inputs, box, middle=old.middle, unit=old.units[-1])
+        return FunctionSummary(
+            old.name,
+            f"the old {target}",
+            target,
+            found,
+            unit,
+            rank_monomials(old.fits[first], box),
+            [] if are_withheld(old.places) else rows,
+            old.places if len(old.places) == len(rows) else (),
+            LEFT_OUT if are_withheld(old.places) else TOO_MANY_ROWS,
+            _list_absent_inputs(old, box),
+        )
+
+
+def _list_absent_inputs(old: SourceData, box: Box) -> list[str]:
+    """The parameters along which no reading changes."""
+    lengths = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
+    found, start = [], 0
+    for axis in box.axes:
+        own = slice(start, start + axis.width)
+        start += axis.width
+        if axis.width and all(one is not None and bool((one[own] > _WITHOUT_END).all()) for one in lengths):
+            found.append(axis.name)
+    return found
+
+
+def summarise_model(
+    expected: Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]],
+    domain: Domain,
+    target: str,
+    unit: float,
+    results: int,
+) -> FunctionSummary:
+    """What the model of so many results expects of a response, over a domain."""
+    with isolate_computation():
+        return FunctionSummary("", target, target, compute_sensitivity(expected, domain), unit, results=results)
+
+
+def make_posterior_mean(model: MixtureOfProcesses) -> Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]:
+    """The posterior mean of a mixture at codes; faster at many settings than its posterior."""
+    solved = torch.linalg.solve_triangular(model.factor.mT, model.whitened, upper=True)
+    weighted, processes = model.weights[:, None, None] * solved, model.processes
+
+    def predict_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        covariance = processes.compute_covariance(model.x, model.box.to_kernel_inputs(codes))
+        found: Tensor = (covariance * weighted).sum((0, 1))
+        return found
+
+    return predict_mean
+
+
+_NEAREST = 3  # results
+
+
+def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> PriorExplanation:
+    """What old data taught, and once there are results, what the models expect by now."""
+    domain, lessons = Domain.from_space(suggester.space, suggester.surrogate.box), []
+    for response in suggester.goals.responses:
+        lessons += summarise_sources(get_surrogate(suggester, response), domain, _format_response_name(response))
+    notes = [] if lessons else ["There is no old data that is used, so it taught nothing."]
+    for response in suggester.goals.responses:
+        part = None if fitted is None else fitted.parts.get(response.name)
+        if part is not None and len(part.observations) > 1:
+            told = part.observations
+            unit = told.scale * float(told.y.std(correction=0))
+            lessons.append(
+                summarise_model(
+                    _make_mean_function(part, response), domain, _format_response_name(response), unit, len(told)
+                )
+            )
+    return PriorExplanation.from_summaries(lessons, notes)
+
+
+def _format_response_name(response: Objective) -> str:
+    return f"log {response.name}" if response.log else response.name
+
+
+def _make_mean_function(part: ResponseModel, response: Objective) -> Function:
+    """The model's mean at codes, in units of the response or of its logarithm."""
+    told, model = part.observations, part.model
+    mean = (
+        make_posterior_mean(model)
+        if isinstance(model, MixtureOfProcesses)
+        else lambda codes: predict_moments(model, codes)[0]
+    )
+
+    def predict_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        found: Tensor = response.sign * (told.shift + told.scale * mean(codes))
+        return found
+
+    return predict_mean
+
+
+def get_surrogate(suggester: Suggester, response: Objective) -> Surrogate:
+    """How observations of a response become a model."""
+    return suggester.other_surrogates.get(response.name, suggester.surrogate)
+
+
+def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
+    """What chose the setting of a trial, by how many trials there were when it was asked for."""
+    if not trial.is_suggestion or trial.substitute:
+        return NOBODY
+    before = [one for one in (*history.told, *history.pending) if one.id < trial.id]
+    lengths = suggester.num_opening, suggester.initial or 1
+    position = compute_design_position(len(before), sum(one.substitute for one in before), *lengths)
+    early = all(one.is_suggestion for one in before if not one.is_pending)
+    nothing = not any(not one.is_pending for one in before)
+    if position < suggester.num_opening and early:
+        return OLD_DATA
+    designed = is_designed(position, *lengths) and early
+    return DESIGN if designed or nothing else MODEL
+
+
+def group_by_origin(history: History, suggester: Suggester) -> dict[str, list[Trial]]:
+    """The results, by what chose their settings, in the order in which it first did."""
+    found: dict[str, list[Trial]] = {}
+    for trial in history.told:
+        found.setdefault(infer_origin(trial, history, suggester), []).append(trial)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class SettingExplainer:
+    """One setting, and all that is needed to say why.
+
+    Attributes:
+        suggester: What makes suggestions.
+        history: What was told.
+        fitted: The models of it; None before the first result.
+        setting: The setting.
+        trial: Its trial, if it is one.
+        trust: By response, where there is trust to speak of.
+        seed: The optimiser's.
+        candidates: The settings to choose from, if not all of the space.
+    """
+
+    suggester: Suggester
+    history: History
+    fitted: FittedModels | None
+    setting: Setting
+    trial: Trial | None
+    trust: Mapping[str, Trust]
+    seed: int
+    candidates: Any = None
+
+    def build_reasons(self) -> Reasons:
+        """Why this setting."""
+        with isolate_computation():
+            alternatives, beliefs, old = (
+                self._build_alternatives_table(),
+                self._build_belief_table(),
+                self._build_old_data_table(),
+            )
+            expected, nearest = self._build_expectation_table(self.setting), self._build_nearest_table()
+            said, brief = describe_reasons(self, expected, beliefs, old, nearest), summarise_reasons(self, expected)
+        return Reasons(
+            dict(self.setting),
+            None if self.trial is None else self.trial.id,
+            self.origin,
+            expected,
+            self.improvement.gain,
+            self.improvement.probability_better,
+            self.probability,
+            beliefs,
+            old,
+            alternatives,
+            nearest,
+            said,
+            brief,
+        )
+
+    @property
+    def origin(self) -> str:
+        """What chose it, by how many trials there were when it was asked for."""
+        return NOBODY if self.trial is None else infer_origin(self.trial, self.history, self.suggester)
+
+    @cached_property
+    def codes(self) -> Float[Tensor, "1 k"]:
+        """The setting as codes."""
+        return encode_run_settings([self.setting], self.suggester.surrogate.box)
+
+    @cached_property
+    def improvement(self) -> Improvement:
+        """What it may gain."""
+        if self.fitted is None:
+            return Improvement()
+        useful = self.suggester.keep_usable(self.fitted.history.told)
+        return compute_improvement(self.fitted, self.suggester.goals, useful, self.codes)
+
+    @cached_property
+    def probability(self) -> float:
+        """That a run works and meets all that is required."""
+        if self.fitted is None or not (self.suggester.goals.requirements or self.fitted.success_model is not None):
+            return 1.0
+        return float(compute_feasibility_probability(self.fitted, self.suggester.goals, self.codes)[0])
+
+    @cached_property
+    def shadow(self) -> BaselineSuggestion | None:
+        """What plain optimisation would have suggested; None if it is not pending, or is plain already."""
+        if self.trial is None or not self.trial.is_pending or not self.has_old_data:
+            return None
+        return suggest_baseline(self.suggester, self.history, self.trial, self.seed, self.candidates)
+
+    @property
+    def has_old_data(self) -> bool:
+        """Whether any model knows something of old data."""
+        each = [get_surrogate(self.suggester, one) for one in self.suggester.goals.responses]
+        return any(not isinstance(one, Average) or one.sources for one in each)
+
+    @cached_property
+    def sample(self) -> Float[Tensor, "n k"]:
+        """Settings all over the space, to compare with."""
+        return Domain.from_space(self.suggester.space, self.suggester.surrogate.box).sample
+
+    @cached_property
+    def ranks(self) -> tuple[float, float] | None:
+        """The shares of settings of lower expected utility, and of smaller uncertainty; None of several objectives."""
+        aims, fitted = self.suggester.goals, self.fitted
+        if fitted is None or fitted.main not in fitted.parts or len(aims.objectives) > 1:
+            return None
+        part = fitted.parts[fitted.main]
+        with torch.no_grad():
+            mean, variance = predict_moments(part.model, torch.cat([self.codes, self.sample]))
+        low, high = aims.main.scale_target(part.observations)
+        hope = mean if low == torch.inf else -torch.maximum(low - mean, mean - high).clamp_min(0.0)
+        return float((hope[1:] < hope[0]).double().mean()), float((variance[1:] < variance[0]).double().mean())
+
+    def _build_expectation_table(self, setting: Setting) -> pd.DataFrame:
+        """For each response that was told, what is expected at a setting, and the best of it so far."""
+        rows = []
+        told = self.suggester.keep_usable(self.history.told)
+        for one in self.suggester.goals.responses:
+            part = None if self.fitted is None else self.fitted.parts.get(one.name)
+            if part is None or one.labels:
+                continue
+            codes = encode_run_settings([setting], self.suggester.surrogate.box)
+            measured = predict_response(part, one, codes).iloc[0]
+            spread = DEVIATIONS * measured["measured_std"]
+            best = one.find_best(told)
+            value = float("nan") if best is None else one.get_value(best)
+            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*part.limits).tolist()
+            rows.append([one.name, *predict_interval(part, one, codes)[:, 0].tolist(), *ends, value])
+        columns = ["response", "mean", "low", "high", "measured_low", "measured_high", "best"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _build_belief_table(self) -> pd.DataFrame:
+        rows: list[list[Any]] = []
+        for one in self.suggester.goals.responses:
+            trust, part = self.trust.get(one.name), None
+            if self.fitted is not None:
+                part = self.fitted.parts.get(one.name)
+            surrogate = get_surrogate(self.suggester, one)
+            if trust is None or not isinstance(surrogate, Average):
+                continue
+            by_belief = {} if part is None or one.labels else _predict_by_belief(surrogate, part, one, self.codes)
+            for row in trust.beliefs.to_dict("records"):
+                key = row["old data"], row["belief"]
+                rows.append([one.name, *key, row["probability"], by_belief.get(key, float("nan"))])
+        return pd.DataFrame(rows, columns=["response", "old data", "belief", "probability", "expected"])
+
+    def _build_old_data_table(self) -> pd.DataFrame:
+        rows = []
+        for one in self.suggester.goals.responses:
+            surrogate = get_surrogate(self.suggester, one)
+            if not isinstance(surrogate, Average):
+                continue
+            for old in surrogate.sources:
+                at = surrogate.box.to_kernel_inputs(torch.cat([self.codes, self.sample]))
+                values = old.middle + old.units[0] * old.predict(at)
+                values = values.exp() if one.log else values
+                expected = nan if old.span is None else float(values[0])  # labels have no units
+                rows.append([one.name, old.name, expected, float((values[1:] < values[0]).double().mean())])
+        return pd.DataFrame(rows, columns=["response", "old data", "expected", "share below"])
+
+    def _build_alternatives_table(self) -> pd.DataFrame:
+        if self.shadow is None:
+            return pd.DataFrame([], columns=["suggestion", "setting", "distance"])
+        rows: list[dict[str, Any]] = []
+        both = [("this one", self.setting, 0.0), ("plain optimisation", self.shadow.setting, self.shadow.distance)]
+        for name, setting, distance in both:
+            row: dict[str, Any] = {"suggestion": name, "setting": format_setting(setting), "distance": distance}
+            for one in self._build_expectation_table(setting).to_dict("records"):
+                row |= {f"{one['response']} {end}": one[end] for end in ("mean", "low", "high")}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def _build_nearest_table(self) -> pd.DataFrame:
+        """The nearest results, whatever came of them; the setting's own not among them."""
+        told = [one for one in self.history.told if one is not self.trial]
+        names = [one.name for one in self.suggester.goals.responses]
+        columns = ["trial", "distance", "setting", *names]
+        if not told:
+            return pd.DataFrame([], columns=columns)
+        box = self.suggester.own_box
+        inputs = box.to_kernel_inputs(encode_run_settings([self.setting, *collect_settings(told)], box))
+        distances = (inputs[1:] - inputs[0]).norm(dim=-1) / (2 * sqrt(inputs.shape[-1]))
+        rows = []
+        for number in distances.argsort(stable=True)[:_NEAREST].tolist():
+            values = [one.get_value(told[number]) for one in self.suggester.goals.responses]
+            rows.append([told[number].id, float(distances[number]), format_setting(told[number].setting), *values])
+        return pd.DataFrame(rows, columns=columns)
+
+
+def _predict_by_belief(
+    average: Average, part: ResponseModel, response: Objective, codes: Float[Tensor, "1 k"]
+) -> dict[tuple[str, str], float]:
+    """What each belief, by old data set and name, expects at a setting; too improbable ones are absent."""
+    if not isinstance(part.model, MixtureOfProcesses):
+        return {}
+    weighed, _ = average.weigh(part.observations, part.cache)
+    used = assign_members(weighed.weights)
+    with torch.no_grad():
+        means = part.model.predict_means(codes)[:, 0].flatten()
+    found: dict[tuple[str, str], list[float]] = {}
+    for row, mean in zip(used.tolist(), means.tolist(), strict=True):
+        label = weighed.hypotheses.labels[row]
+        value = response.sign * (part.observations.shift + part.observations.scale * mean)
+        found.setdefault((label.old, label.belief), []).append(value)
+    means_of = {key: sum(values) / len(values) for key, values in found.items()}
+    return {
+        key: float(torch.tensor(value).exp()) if response.log else value
+        for key, value in means_of.items()
+        if not isnan(value)
+    }

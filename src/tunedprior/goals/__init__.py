@@ -1,0 +1,1 @@
+"""What is wanted of a response, and how results become observations of a model."""

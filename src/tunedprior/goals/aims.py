@@ -1,0 +1,286 @@
+"""What a campaign is after: one response or several, what is required of results, and which trade-off is preferred."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from tunedprior.checks import check_positive, format_list, format_value
+from tunedprior.errors import InputError
+from tunedprior.goals.goal import MAXIMIZE, NO_LIMITS, Goal, Requirement, Target, check_goal, format_goal, parse_limits
+from tunedprior.goals.objective import Objective
+from tunedprior.goals.observations import Observations, WorseDirection
+from tunedprior.history.trials import Trial
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
+
+
+@dataclass(frozen=True)
+class Goals:
+    """The responses, what is wanted of each, and what is required.
+
+    Attributes:
+        objectives: What is to be made good; the first is the trials' `value`.
+        requirements: What results must be for a setting to be of use.
+        weights: What one unit of each objective is worth, where the user has such a preference.
+        bounds: For each objective, the utility below which it is of no interest, where the user has such a preference.
+
+    >>> aims = Goals((Objective("yield"), Objective("cost", "minimize", is_main=False)))
+    >>> [trial.value for trial in aims.find_front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7,
+    ...     more={"cost": 4.0})])]
+    [0.8]
+    """
+
+    objectives: tuple[Objective, ...] = (Objective(),)
+    requirements: tuple[Requirement, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def main(self) -> Objective:
+        """The first objective."""
+        return self.objectives[0]
+
+    @property
+    def others(self) -> tuple[Objective, ...]:
+        """Every response but the first: further objectives, then what is only required."""
+        named = {one.name for one in self.objectives}
+        required = [one for one in self.requirements if one.response not in named]
+        return (
+            *self.objectives[1:],
+            *(Objective(one.response, labels=one.labels, is_main=False) for one in required),
+        )
+
+    @property
+    def responses(self) -> tuple[Objective, ...]:
+        """All responses."""
+        return (self.main, *self.others)
+
+    @property
+    def has_front(self) -> bool:
+        """Whether there is no single best, but a front of trade-offs."""
+        return len(self.objectives) > 1 and not self.weights
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one response, of which as much or as little as possible is wanted, and nothing else."""
+        return len(self.responses) == 1 and not self.requirements and not isinstance(self.main.direction, Target)
+
+    def get_response(self, name: str) -> Objective:
+        """The response of this name."""
+        return next(one for one in self.responses if one.name == name)
+
+    def is_met(self, trial: Trial) -> bool:
+        """Whether everything that is required was measured, and is as it should be."""
+        return all(one.is_met(self.get_response(one.response).get_value(trial)) for one in self.requirements)
+
+    def make_observations(
+        self, response: Objective, trials: Sequence[Trial], box: Box, failures: bool = False
+    ) -> Observations:
+        """The trials as training data for the model of one response (see `Objective.make_observations`)."""
+        return response.make_observations(trials, box, failures, self._get_worse_direction(response, trials))
+
+    def find_far_worse(self, trials: Sequence[Trial], box: Box) -> dict[str, list[Trial]]:
+        """By response, the trials in which it is so far worse than in all others that it counts as merely worse."""
+        each = {
+            one.name: one.find_far_worse(trials, box, self._get_worse_direction(one, trials)) for one in self.responses
+        }
+        return {name: found for name, found in each.items() if found}
+
+    def _get_worse_direction(self, response: Objective, trials: Sequence[Trial]) -> WorseDirection:
+        """Which way a response gets worse, with all that is required of it and of interest in it."""
+        name = response.name
+        ends = [end for one in self.requirements if one.response == name for end in (one.low, one.high)]
+        if name in self.bounds:
+            ends.append(response.sign * self.bounds[name])
+        if self.weights.get(name):
+            ends += self._compute_outweighing_values(response, trials)
+        only_required = all(one.name != name for one in self.objectives)
+        return response.get_worse_direction([end for end in ends if isfinite(end)], only_required)
+
+    def _compute_outweighing_values(self, response: Objective, trials: Sequence[Trial]) -> list[float]:
+        """Values of a response so bad that by the preference the best of all other objectives does not make up for it.
+
+        The best is compared with the median. What counts as merely worse must not be worth more than what is typical.
+        """
+        complete = [found for trial in trials if not any(map(isnan, found := self.compute_utilities(trial)))]
+        if not complete:
+            return []
+        utilities = np.array(complete)
+        gains = utilities.max(0) - np.median(utilities, axis=0)
+        own = [one.name for one in self.objectives].index(response.name)
+        others = [self.weights.get(one.name, 0.0) * gain for one, gain in zip(self.objectives, gains, strict=True)]
+        least = utilities[:, own].max() - (sum(others) - others[own]) / self.weights[response.name]
+        if isinstance(response.direction, Target):
+            return [response.direction.low + least, response.direction.upper - least]
+        return [response.sign * least]
+
+    def compute_utilities(self, trial: Trial) -> list[float]:
+        """How good each objective is, more being better; NaN where it was not measured."""
+        return [_compute_utility(one, one.get_value(trial)) for one in self.objectives]
+
+    def compute_worth(self, trial: Trial) -> float:
+        """The one number that says how good a trial is: the utility, or the weighted sum of them."""
+        weights = [self.weights.get(one.name, 0.0) if self.weights else 1.0 for one in self.objectives]
+        return sum(weight * one for weight, one in zip(weights, self.compute_utilities(trial), strict=True) if weight)
+
+    def select_feasible(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials with a value for every objective that meet what is required."""
+        return [one for one in trials if self.is_met(one) and not any(map(isnan, self.compute_utilities(one)))]
+
+    def find_best(self, trials: Sequence[Trial]) -> Trial | None:
+        """The best trial that meets what is required; None if there is none."""
+        if self.has_front:
+            raise InputError(
+                f"There are {len(self.objectives)} objectives "
+                f"({format_list(one.name for one in self.objectives)}), so no "
+                "single trial is best. opt.front has the best trade-offs; or say what a unit of each is worth: "
+                "preference={…}."
+            )
+        return max(self.select_feasible(trials), key=self.compute_worth, default=None)
+
+    def find_front(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The trials that no other is better than in one objective without being worse in another."""
+        useful = self.select_feasible(trials)
+        if not useful:
+            return []
+        kept = is_non_dominated(np.array([self.compute_utilities(one) for one in useful]))
+        return [one for one, is_kept in zip(useful, kept, strict=True) if is_kept]
+
+    def describe(self) -> str:
+        """Such as "maximize yield, minimize cost, where purity >= 0.95"."""
+        wanted = ", ".join(format_goal(one.direction, one.name) for one in self.objectives)
+        return wanted + (f", where {', '.join(map(str, self.requirements))}" if self.requirements else "")
+
+
+def is_non_dominated(utilities: Any) -> Any:
+    """Which rows have no other that is at least as good everywhere and better somewhere."""
+    better = (utilities[:, None] >= utilities[None]).all(-1) & (utilities[:, None] > utilities[None]).any(-1)
+    return ~better.any(0)
+
+
+def _compute_utility(one: Objective, value: float) -> float:
+    return value if isnan(value) else one.compute_utility(value)
+
+
+def make_goals(
+    target: str,
+    direction: Goal,
+    objectives: Mapping[str, Goal] | None = None,
+    requirements: Mapping[str, Any] | None = None,
+    preference: Mapping[str, Any] | None = None,
+    noise_std: float | Mapping[str, float] | None = None,
+    log: bool | Collection[str] = False,
+    limits: Any = None,
+) -> Goals:
+    """From the arguments of `Optimizer`, or an `InputError`."""
+    if objectives is None:
+        if not isinstance(target, str):
+            raise InputError(f"target must be the name of the response, as text; got {target!r}.")
+        objectives = {target: direction}
+    else:
+        if (target, direction) != ("y", MAXIMIZE):
+            raise InputError("Give either objectives, or a target and its direction; got both.")
+        if not isinstance(objectives, Mapping) or not objectives:
+            raise InputError(
+                "objectives is a dict of responses and what is wanted of each, such as "
+                f'{{"yield": "maximize", "cost": "minimize"}}; got {format_value(objectives)}.'
+            )
+        for name, goal in objectives.items():
+            if not isinstance(name, str) or not name.strip():
+                raise InputError(f"Objectives are by the name of the response, as text; got {format_value(name)}.")
+            check_goal(goal, f"What is wanted of {name!r}")
+    if requirements is not None and not isinstance(requirements, Mapping):
+        raise InputError(
+            "requirements is a dict of responses and what is required of each, such as "
+            f'{{"purity": ">= 0.95", "works": "pass"}}; got {format_value(requirements)}.'
+        )
+    required = tuple(Requirement.parse(name, given) for name, given in (requirements or {}).items())
+    label = next((one.response for one in required if one.labels and one.response in objectives), None)
+    if label is not None:
+        raise InputError(f"{label!r} is an objective, so it is a number and cannot be required to pass. Name another.")
+    names = list(objectives)
+    noise, logs = _broadcast_to_objectives(noise_std, names, "noise_std"), _select_log_objectives(log, names)
+    ends = {
+        name: parse_limits(name, given) for name, given in _broadcast_to_objectives(limits, names, "limits").items()
+    }
+    made = tuple(
+        Objective(name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS))
+        for position, (name, goal) in enumerate(objectives.items())
+    )
+    aims = Goals(made, required)
+    return aims if preference is None else _apply_preference(aims, preference)
+
+
+def refuse_names_of_parameters(aims: Goals, space: Space) -> None:
+    """An `InputError` for one of several responses that has the name of a parameter, or of another response."""
+    names = [one.name for one in aims.responses]
+    wrong = [name for name in names if name in space.names] if len(names) > 1 else []
+    if wrong:
+        raise InputError(f"{format_list(wrong)} is a parameter, so it cannot be a response too. Rename one of them.")
+
+
+def _apply_preference(aims: Goals, preference: Any) -> Goals:
+    """Weights for numbers, bounds for text such as ">= 0.5"."""
+    names = [one.name for one in aims.objectives]
+    if not isinstance(preference, Mapping) or not preference or len(names) < 2:
+        raise InputError(
+            "preference is for several objectives, by name: what a unit of each is worth, such as "
+            f'{{"yield": 100.0, "cost": 1.0}}, or what is of interest, such as {{"yield": ">= 0.5"}}; got '
+            f"{format_value(preference)} for {format_list(names)}."
+        )
+    unknown = [name for name in preference if name not in names]
+    if unknown:
+        raise InputError(
+            f"preference names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+        )
+    texts = {name: one for name, one in preference.items() if isinstance(one, str)}
+    if texts and len(texts) < len(preference):
+        raise InputError("A preference is either by weights or by bounds; got both.")
+    if not texts:
+        for name, weight in preference.items():
+            check_positive(weight, f"The weight of {name!r}")
+        logs = [one.name for one in aims.objectives if one.log]
+        if logs:
+            raise InputError(f"A weight is of a unit of a response, and {format_list(logs)} is on a logarithmic scale.")
+        return Goals(aims.objectives, aims.requirements, dict(preference))
+    bounds = {}
+    for name, text in texts.items():
+        objective, bound = aims.get_response(name), Requirement.parse(name, text)
+        if isinstance(objective.direction, Target):
+            raise InputError(f"{name!r} has a target, so a bound says nothing of it. Require a range instead.")
+        wanted = bound.low if objective.sign > 0 else bound.high
+        if not np.isfinite(wanted):
+            raise InputError(
+                f"To {objective.direction} {name!r}, its bound is the worst that is of interest; got {text!r}."
+            )
+        bounds[name] = objective.compute_utility(wanted)
+    return Goals(aims.objectives, aims.requirements, bounds=bounds)
+
+
+def _broadcast_to_objectives(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        if given is not None and len(names) > 1:
+            raise InputError(
+                f"{what} must be a dict by response, as there are {format_list(names)}; got {format_value(given)}."
+            )
+        return {} if given is None else dict.fromkeys(names, given)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(
+            f"{what} names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+        )
+    return dict(given)
+
+
+def _select_log_objectives(log: Any, names: Sequence[str]) -> Collection[str]:
+    if isinstance(log, bool | np.bool_):
+        return names if log else ()
+    each = [log] if isinstance(log, str) else list(log) if isinstance(log, Collection) else None
+    if each is None or any(name not in names for name in each):
+        raise InputError(
+            f"log must be True, False or names of objectives ({format_list(names)}); got {format_value(log)}."
+        )
+    return each

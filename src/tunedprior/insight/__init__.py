@@ -1,1 +1,0 @@
-"""What can be read off the model: trust in old data."""

@@ -1,0 +1,322 @@
+"""Old data of a sampler: whatever an `Optimizer` takes, and other studies, by their names or URLs.
+
+What old data taught, for one group of parameters: learnt once, kept with the study, and taken from there.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pandas as pd
+from optuna.exceptions import StorageInternalError
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from tunedprior.checks import format_list, format_value, hide_password
+from tunedprior.errors import FileFormatError, InputError, TunedPriorError
+from tunedprior.goals.aims import Goals
+from tunedprior.model_averaging.source_fits import (
+    LoadedSource,
+    find_reversed_sources,
+    name_sources,
+    parse_relations,
+    read_sources,
+)
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.source_data.matching import UNNAMED, OldTable
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.storage import blobs
+from tunedprior.storage.blobs import are_compatible, decode_surrogates, encode_surrogates
+from tunedprior.storage.databases import get_storage, open_storage
+from tunedprior.storage.file_guard import make_sources
+from tunedprior.storage.study_trials import CONSTRAINT, read_constraints
+from tunedprior.suggestion.priors import make_surrogates
+from tunedprior.tables.content import FAILED, ReadTable, get_directions
+from tunedprior.tables.names import is_same_name
+from tunedprior.tables.reading import read_table
+from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.prior_archive import is_weight_prior
+
+
+class OldDataNotFoundError(InputError):
+    """Old data that is named by a path, a study's name or a URL, and is not to be found from here."""
+
+
+def find_old_data(given: Any, study: Study) -> Any:
+    """The old data set itself: text is the path of a file, the URL of a storage, or the name of a study in this one."""
+    if not isinstance(given, str | PathLike):
+        return given
+    text = str(given)
+    if "://" in text:
+        return _load_study(text)
+    if Path(text).is_file():
+        return given
+    try:
+        names = optuna.get_all_study_names(get_storage(study))
+    except StorageInternalError:
+        names = []
+    if text in names:
+        return optuna.load_study(study_name=text, storage=get_storage(study))
+    raise OldDataNotFoundError(
+        f"Old data {format_value(text)} is neither a file nor a study in this storage (there are "
+        f"{format_list(names)}). Give its "
+        "path, its name, or the URL of its storage such as 'sqlite:///old.db#name'."
+    )
+
+
+def _load_study(url: str) -> Study:
+    where, _, name = url.partition("#")
+    file = where.removeprefix("sqlite:///")
+    if where.startswith("sqlite:///") and not Path(file).is_file():  # which would be made
+        shown_file = hide_password(where).removeprefix("sqlite:///")
+        raise OldDataNotFoundError(f"Old data: there is no file {shown_file!r}. Give the URL of a storage that exists.")
+    try:
+        storage = open_storage(where)
+        names = optuna.get_all_study_names(storage)
+    except TunedPriorError as error:
+        raise OldDataNotFoundError(f"Old data: {error}") from error
+    except StorageInternalError as error:
+        raise OldDataNotFoundError(f"Old data: {hide_password(where)!r} cannot be read now: {error}") from error
+    if not name and len(names) == 1:
+        name = names[0]
+    if name not in names:
+        raise OldDataNotFoundError(
+            f"Old data: the storage has the studies {format_list(names)}; got {format_value(name)}. Name one "
+            "after '#', as in "
+            "'sqlite:///old.db#name'."
+        )
+    return optuna.load_study(study_name=name, storage=storage)
+
+
+def refuse_missing_responses(responses: Sequence[str], data: Any, name: str) -> None:
+    """An `InputError` if an old data set has none of these responses, whatever the parameters will turn out to be."""
+    if isinstance(data, Study):
+        _refuse_other_objectives(data, responses)
+    if isinstance(data, Study | WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
+        return
+    if callable(getattr(data, "read", None)):  # an open file is read once
+        return
+    what = "Old data" if name == UNNAMED else f"Old data {name!r}"
+    columns = [str(one) for one in read_table(data, responses, what).table.columns]
+    # A response that is called like a parameter gets another name, and constraints are not known yet. Which of several
+    # columns that are like a response it is, may depend on the parameters.
+    stems = {*columns, *(one.rstrip("_") for one in columns)}
+    is_there = any(is_same_name(stem, one) for stem in stems for one in responses)
+    if not is_there and not any(one.startswith(CONSTRAINT) for one in columns):
+        raise InputError(
+            f"{what} must have the response as a column; {format_list(responses)} is missing (there are "
+            f"{format_list(columns)}). "
+            "Name the response with target=, or rename its column."
+        )
+
+
+def select_for_group(data: Any, names: Sequence[str], aims: Goals, constraints: Mapping[str, str]) -> Any | None:
+    """An old data set as `read_sources` takes it for these parameters; None if it has none of them.
+
+    Args:
+        data: What `find_old_data` gave.
+        names: The parameters.
+        aims: What the study is after.
+        constraints: What the response of each constraint is called.
+    """
+    if isinstance(data, Study):
+        return _make_study_table(data, names, aims, constraints)
+    if isinstance(data, str | PathLike) and is_weight_prior(data):
+        data = WeightPrior.load(data)
+    if isinstance(data, WeightPrior):
+        return data if set(data.box.names) == set(names) else None
+    responses = [one.name for one in aims.responses]
+    columns = read_table(data, [*names, *responses], "Old data").table.columns
+    return data if any(name in columns for name in names) else None
+
+
+def _make_study_table(
+    old: Study, names: Sequence[str], aims: Goals, constraints: Mapping[str, str]
+) -> ReadTable | None:
+    """A row for each trial that has all of the parameters that the old study knows; None if it knows none of them."""
+    targets = [one.name for one in aims.objectives]
+    _refuse_other_objectives(old, targets)
+    trials = old.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+    known = {name for trial in trials for name in trial.params}
+    wanted = [name for name in names if name in known]
+    if not wanted:
+        return None
+    used = [trial for trial in trials if all(one in trial.params for one in wanted)]
+    rows = [_make_row(trial, wanted, targets, constraints) for trial in used]
+    table = pd.DataFrame(rows, columns=[*wanted, *_list_responses(rows, wanted)], dtype=object)
+    numbers = [trial.number for trial in used]
+    return ReadTable(table, f"the study {old.study_name!r}", (), numbers, "trial", get_directions(old, targets))
+
+
+def _refuse_other_objectives(old: Study, targets: Sequence[str]) -> None:
+    if len(old.directions) != len(targets):
+        raise InputError(
+            f"The old study {old.study_name!r} has {len(old.directions)} objectives, and this one has {len(targets)} "
+            f"({format_list(targets)}). Pass a table of its trials with a column for each of these that it has."
+        )
+
+
+def _make_row(
+    trial: FrozenTrial, names: Sequence[str], targets: Sequence[str], constraints: Mapping[str, str]
+) -> dict[str, Any]:
+    values = [FAILED] * len(targets) if trial.state == TrialState.FAIL else trial.values
+    required = {constraints[key]: one for key, one in read_constraints(trial).items() if key in constraints}
+    return {name: trial.params[name] for name in names} | dict(zip(targets, values, strict=True)) | required
+
+
+def _list_responses(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(column for row in rows for column in row if column not in names))
+
+
+_log = logging.getLogger(__name__)
+_LEARNT = "learnt:"  # what is kept begins with this
+
+
+@dataclass(frozen=True, eq=False)
+class SourceLearner:
+    """Old data and what to make of it.
+
+    Attributes:
+        old_data: As for `Optimizer`, or other studies.
+        prior: As for `Optimizer`.
+        relation: As for `Optimizer`.
+        seed: Of random choices of old rows.
+        artifact_store: Where to keep what was learnt; with the study, when left out.
+    """
+
+    old_data: Any
+    prior: str
+    relation: str | Mapping[str, str]
+    seed: int
+    artifact_store: Any = None
+
+    def check_old_data(self, study: Study, responses: Sequence[str]) -> None:
+        """Refuse old data that is not here or lacks the responses, as far as that shows without the parameters.
+
+        What is not here may have been learnt from by others, and is kept with the study then.
+
+        Args:
+            study: The study.
+            responses: What its values are called.
+        """
+        for name, one in name_sources(self.old_data).items():
+            try:
+                data = find_old_data(one, study)
+            except OldDataNotFoundError:
+                if not blobs.has_blob(study, _LEARNT):
+                    raise
+            else:
+                refuse_missing_responses(responses, data, name)
+
+    def learn_surrogates(
+        self,
+        study: Study,
+        space: Space,
+        aims: Goals,
+        constraints: Mapping[str, str],
+        beyond: Sequence[Setting],
+        alone: bool,
+    ) -> dict[str, Surrogate]:
+        """How observations of each response become a model.
+
+        Old data that is here and new is learnt from and kept with the study. What is kept already, or of old data that
+        is not here, is taken from there.
+
+        Args:
+            study: The study.
+            space: The parameters of the group.
+            aims: What the study is after.
+            constraints: What the response of each constraint is called.
+            beyond: Settings that were told and lie outside of the space, as its ranges changed.
+            alone: Whether these are all the parameters there are.
+        """
+        name = f"{_LEARNT}{_hash_parameters(space, aims)}"
+        stored = blobs.get_blob_description(study, name)
+        try:
+            old = self._read_old_data(study, space, aims, constraints, alone)
+        except OldDataNotFoundError as error:
+            if stored is None:
+                raise
+            _log.info(f"{error} Going on with what the study learnt from it.")
+            old = None
+        if old is None and stored is not None:
+            return self._load_surrogates(study, name, space, aims) or self._fit_surrogates({}, space, aims, beyond)
+        if not old:
+            return self._fit_surrogates({}, space, aims, beyond)
+        sets, read = old
+        about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
+        turned = {one.name: find_reversed_sources(read[one.name], one.direction) for one in aims.responses}
+        if any(turned.values()):
+            about["turned"] = {name: list(sets) for name, sets in turned.items()}
+        if stored == about and not beyond:
+            found = self._load_surrogates(study, name, space, aims)
+            if found is not None:
+                return found
+        found = self._fit_surrogates(read, space, aims, beyond, sets)
+        blobs.save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
+        return found
+
+    def _read_old_data(
+        self, study: Study, space: Space, aims: Goals, constraints: Mapping[str, str], alone: bool
+    ) -> tuple[dict[str, Any], dict[str, dict[str, LoadedSource]]] | None:
+        """Old data sets by name, and as they were read for each response; None if none was given for these."""
+        given = {name: find_old_data(one, study) for name, one in name_sources(self.old_data).items()}
+        sets = {name: select_for_group(one, space.names, aims, constraints) for name, one in given.items()}
+        # With other groups of parameters there may be some that old data has nothing of; without, that is a mistake.
+        sets = {name: given[name] if one is None and alone else one for name, one in sets.items()}
+        sets = {name: one for name, one in sets.items() if one is not None}
+        return (sets, read_sources(sets, space, aims)) if sets else None
+
+    def _fit_surrogates(
+        self,
+        read: Mapping[str, Mapping[str, LoadedSource]],
+        space: Space,
+        aims: Goals,
+        beyond: Sequence[Setting],
+        sets: Mapping[str, Any] | None = None,
+    ) -> dict[str, Surrogate]:
+        by_response = {one.name: read.get(one.name, {}) for one in aims.responses}
+        known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
+        relations = {name: one for name, one in known.items() if name in (sets or {})}
+        within = _make_wider_box(space, by_response, beyond)
+        return make_surrogates(aims, self.prior, by_response, space, seed=self.seed, relations=relations, within=within)
+
+    def _load_surrogates(self, study: Study, name: str, space: Space, aims: Goals) -> dict[str, Surrogate] | None:
+        """What the study keeps, as far as it can be used for this space."""
+        try:
+            data = blobs.load_blob(study, name, self.artifact_store)
+            found = None if data is None else decode_surrogates(data)
+        except (FileFormatError, InputError) as error:
+            _log.warning(f"What was learnt from old data cannot be read from the study, and is left aside: {error}")
+            return None
+        if found is not None and are_compatible(found, space, aims):
+            return found
+        _log.warning("What the study learnt from old data is of another search space, and is left aside.")
+        return None
+
+
+def _hash_parameters(space: Space, aims: Goals) -> str:
+    """The parameters and the responses, in few characters."""
+    responses = [(one.name, str(one.direction)) for one in aims.responses]
+    return hashlib.sha256(json.dumps([space.names, responses]).encode()).hexdigest()[:16]
+
+
+def _list_fingerprints(sets: Mapping[str, Any], read: Mapping[str, Mapping[str, LoadedSource]]) -> dict[str, str]:
+    return {one.name: one.fingerprint for one in make_sources(sets, read)}
+
+
+def _make_wider_box(
+    space: Space, old: Mapping[str, Mapping[str, LoadedSource]], beyond: Sequence[Setting]
+) -> Box | None:
+    """The box around everything, where results lie outside of the space; None for that of the space and old data."""
+    if not beyond:
+        return None
+    tables = [one.settings for sets in old.values() for one in sets.values() if isinstance(one, OldTable) and len(one)]
+    return Box.enclose(space, pd.concat([*tables, pd.DataFrame(list(beyond))], ignore_index=True))

@@ -1,1 +1,0 @@
-"""Explicit features of free kernels: the selection of those that matter, and sums over them."""

@@ -1,1 +1,0 @@
-"""What a function says that was learnt from old data: inputs, directions, interactions, features, rows."""

@@ -1,0 +1,231 @@
+"""What an average learnt from old data, as bytes: plain arrays and a JSON header. No pickle, and no table of old data.
+
+It is what a worker needs that has never seen the old files. Fits with an α for each row hold the settings of up to 500
+old rows, as their anchors, with the lines where they stand; their responses are not in it as such, but follow from
+α and λ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Meta, Struct
+from torch import Tensor
+
+from tunedprior.errors import FileFormatError, InputError
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.feature_ridge import FeatureFit
+from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.source_fits import SourceData
+from tunedprior.numerics.stationary import Axes
+from tunedprior.space.encoding import Box
+from tunedprior.weight_prior.prior_archive import (
+    ARGUMENTS,
+    AxisEntry,
+    check_arrays,
+    get_kernel_arguments,
+    make_axis,
+    make_kernel,
+    pack_arrays,
+    unpack_arrays,
+)
+
+FORMAT, VERSION = "tunedprior average", 1
+
+_Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]
+_Positive = Annotated[float, Meta(gt=0, le=1e300)]
+_Sign = Annotated[int, Meta(ge=-1, le=1)]
+
+
+class _StrictSaved(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exactly these fields."""
+
+
+class SavedFit(_StrictSaved, frozen=True):
+    """A `Fit`, without its arrays."""
+
+    kernel: str
+    arguments: dict[str, Any]
+    lam: _Positive
+    bias: _Finite
+
+
+class SavedSourceData(_StrictSaved, frozen=True):
+    """An `SourceData`, without its arrays."""
+
+    name: str
+    readings: Annotated[list[SavedFit], Meta(min_length=1, max_length=100)]
+    units: list[_Positive]
+    middle: _Finite
+    likely: list[_Positive]
+    sign: _Sign
+    hoped: _Sign
+    span: Annotated[list[_Finite], Meta(max_length=2)] = []
+
+
+class SavedAverage(_StrictSaved, frozen=True):
+    """An `Average`, without its arrays."""
+
+    format: str
+    version: int
+    axes: Annotated[list[AxisEntry], Meta(min_length=1)]
+    beliefs: list[str]
+    alone: bool
+    sets: list[SavedSourceData]
+
+
+def encode_average(average: Average) -> bytes:
+    """The average as bytes, for `decoded`; an `InputError` if something in it cannot be stored."""
+    axes = Axes.make_numeric(average.box.num_inputs) if average.axes is None else average.axes
+    tensors = {"of_input": axes.of_input, "unit": axes.unit}
+    for position, one in enumerate(average.sources):
+        if one.some is not None:
+            tensors[f"{position} some"] = one.some
+        if one.places:  # as bytes: what reads no places finds the same header as before
+            tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
+        for number, reading in enumerate(one.fits):
+            tensors |= {f"{position} {number} {name}": each for name, each in _collect_tensors(reading).items()}
+    header = SavedAverage(
+        FORMAT,
+        VERSION,
+        [AxisEntry(**_encode_axis(asdict(axis))) for axis in average.box.axes],
+        list(average.beliefs),
+        average.alone,
+        [_encode_source(one) for one in average.sources],
+    )
+    arrays = {name: (one.double() if one.is_floating_point() else one).cpu().numpy() for name, one in tensors.items()}
+    try:
+        text = msgspec.json.encode(header)
+        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        decode_average(data)  # whatever is written can be read again
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "What was learnt from old data cannot be stored. Categories must be text, numbers, True, False or None "
+            f"({str(error).rstrip('.')})."
+        ) from error
+    return data
+
+
+def decode_average(data: bytes) -> Average:
+    """The average that `encoded` wrote; a `FileFormatError` if it is not that, or damaged."""
+    arrays = unpack_arrays(data)
+    text = arrays.pop("header", None)
+    if text is None or text.dtype != np.uint8 or text.ndim != 1:
+        raise FileFormatError("What is stored of old data is damaged: it has no header.")
+    try:
+        header = msgspec.json.decode(text.tobytes(), type=SavedAverage)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"What is stored of old data is damaged (its header: {error}).") from error
+    if header.format != FORMAT or header.version > VERSION:
+        raise FileFormatError(
+            f"What is stored of old data is {header.format[:40]!r}, version {header.version}; this tunedprior reads "
+            f"{FORMAT!r} up to version {VERSION}. Update it."
+        )
+    box = Box(tuple(map(make_axis, header.axes)))
+    axes = Axes(_get_tensor(arrays, "of_input", np.int64), _get_tensor(arrays, "unit", np.float64))
+    if not len(axes.of_input) == len(axes.unit) == box.num_inputs or not (axes.unit > 0).all():
+        raise FileFormatError("What is stored of old data is damaged: its axes do not belong to its box.")
+    try:
+        known = tuple(_decode_source(one, position, arrays, box) for position, one in enumerate(header.sets))
+        return Average(box, known, tuple(header.beliefs), header.alone, axes)
+    except InputError as error:
+        raise FileFormatError(f"What is stored of old data is damaged: {error}") from error
+
+
+def _encode_source(one: SourceData) -> SavedSourceData:
+    readings = [_encode_fit(reading) for reading in one.fits]
+    return SavedSourceData(
+        one.name,
+        readings,
+        list(one.units),
+        one.middle,
+        list(one.fit_probabilities),
+        one.sign,
+        one.presumed_sign,
+        list(one.span or ()),
+    )
+
+
+def _encode_fit(reading: Fit) -> SavedFit:
+    kernel = reading.kernel
+    if not isinstance(kernel, FreeKernel):
+        raise InputError(f"Only fits with a free kernel can be stored; got one with {type(kernel).__name__}.")
+    bias = reading.bias if isinstance(reading, AlphaFit) else 0.0
+    return SavedFit(type(kernel).__name__, get_kernel_arguments(kernel), reading.lam, bias)
+
+
+def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
+    """Choices as a list of plain values, as JSON has them."""
+    choices = fields["choices"]
+    return fields | {"choices": None if choices is None else list(choices)}
+
+
+def _collect_tensors(reading: Fit) -> dict[str, Tensor]:
+    if isinstance(reading, AlphaFit):
+        return {"anchors": reading.anchors, "alpha": reading.alpha}
+    if isinstance(reading, FeatureFit):
+        return reading.to_arrays()
+    raise InputError(f"A {type(reading).__name__} cannot be stored.")
+
+
+def _decode_source(saved: SavedSourceData, position: int, arrays: Mapping[str, np.ndarray], box: Box) -> SourceData:
+    some = f"{position} some"
+    readings = tuple(_decode_fit(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.readings))
+    if len(saved.units) != len(readings) or (saved.likely and len(saved.likely) != len(readings)):
+        raise FileFormatError("What is stored of old data is damaged: a reading lacks its unit or probability.")
+    return SourceData(
+        saved.name,
+        readings,
+        tuple(saved.units),
+        saved.middle,
+        tuple(saved.likely),
+        saved.sign,
+        saved.hoped or 1,
+        _get_tensor(arrays, some, np.float64) if some in arrays else None,
+        _decode_places(arrays.get(f"{position} places"), readings),
+        (saved.span[0], saved.span[1]) if len(saved.span) == 2 else None,
+    )
+
+
+def _decode_places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ...]:
+    """Where old rows stand, one place for each anchor of the last reading; empty where none were stored."""
+    if text is None:
+        return ()
+    try:
+        found = tuple(msgspec.json.decode(text.tobytes(), type=list[str]))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"What is stored of old data is damaged (its rows: {error}).") from error
+    anchors = readings[-1].anchors if isinstance(readings[-1], AlphaFit) else ()
+    if len(found) != len(anchors):
+        raise FileFormatError("What is stored of old data is damaged: its rows are not those of its settings.")
+    return found
+
+
+def _decode_fit(saved: SavedFit, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:
+    own = {name.removeprefix(prefix): one for name, one in arrays.items() if name.startswith(prefix)}
+    kind = ARGUMENTS.get(saved.kernel)
+    if kind is None:
+        raise FileFormatError(f"What is stored of old data names a kernel {saved.kernel[:40]!r}. Update tunedprior.")
+    try:
+        arguments = msgspec.structs.asdict(msgspec.convert(saved.arguments, type=kind))
+        # A fit by features has no anchors; those of a single point in the middle stand for them.
+        stand_in = {"anchors": np.zeros((1, box.num_inputs)), "alpha": np.zeros(0)}
+        check_arrays({"header": np.zeros(0), **stand_in, **own}, box.num_inputs)
+    except (msgspec.MsgspecError, FileFormatError) as error:
+        raise FileFormatError(f"What is stored of old data {error}.") from error
+    kernel = make_kernel(saved.kernel, arguments).requires_grad_(False)
+    tensors = {name: torch.as_tensor(one) for name, one in own.items()}
+    if "alpha" in tensors:
+        return AlphaFit(kernel, tensors["anchors"], tensors["alpha"], saved.lam, saved.bias)
+    return FeatureFit.from_arrays(kernel, saved.lam, tensors)
+
+
+def _get_tensor(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.generic]) -> Tensor:
+    found = arrays.get(name)
+    if found is None or found.dtype != kind or not np.isfinite(found).all():
+        raise FileFormatError(f"What is stored of old data is damaged: {name!r} is missing or of another type.")
+    return torch.as_tensor(found)

@@ -1,0 +1,351 @@
+"""Many Gaussian processes that share their kernels, evaluated together.
+
+Hypotheses: the Gaussian processes that the average is over, with their prior probabilities.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf, log, sqrt
+from typing import Any
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tunedprior.beliefs.registry import Belief, PriorCovariance
+from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, make_plain_prior
+from tunedprior.kernels.sections import KernelStack
+from tunedprior.model_averaging.source_fits import SourceData
+from tunedprior.numerics.hyperparameters import draw_hyperparameters
+from tunedprior.numerics.stationary import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Processes:
+    """f_s ~ GP(0, a_s (c + Σ_r h_sr K_r)), observed with noise of variance a_s η_s, for every process s.
+
+    Attributes:
+        kernels: K_1, …, K_r.
+        shares: h, the share of each kernel in each process.
+        noise: η, the noise variance relative to the amplitude.
+        constant: c, the prior variance of the constant mean, relative to the amplitude.
+    """
+
+    kernels: KernelStack
+    shares: Float[Tensor, "s r"]
+    noise: Float[Tensor, " s"]
+    constant: float
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def select(self, which: Int[Tensor, " k"] | Bool[Tensor, " s"]) -> "Processes":
+        """The subset `which` of the processes, with all kernels."""
+        return replace(self, shares=self.shares[which], noise=self.noise[which])
+
+    def take(self, which: Int[Tensor, " k"]) -> "Processes":
+        """The subset `which` of the processes, with only the kernels that they have a share in."""
+        some = self.select(which)
+        used = (some.shares != 0).any(0).nonzero().flatten()
+        return replace(some, kernels=self.kernels.take(used), shares=some.shares[:, used])
+
+    def compute_covariance(
+        self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]
+    ) -> Float[Tensor, "*batch s n k"]:
+        """cov(f_s(x1), f_s(x2))/a_s."""
+        return self.mix_kernels(self.kernels.evaluate_matrices(x1, x2), dims=2)
+
+    def compute_variance(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch s n"]:
+        """var(f_s(x))/a_s."""
+        return self.mix_kernels(self.kernels.evaluate_variances(x), dims=1)
+
+    def add_noise(self, covariance: Float[Tensor, "*batch s n n"]) -> Float[Tensor, "*batch s n n"]:
+        """cov(y)/a_s, the covariance of noisy observations, from cov(f_s)/a_s."""
+        noisy = covariance.clone()
+        noisy.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
+        return noisy
+
+    def compute_noisy_covariance(
+        self, gram: Float[Tensor, "r n n"], relative_noise: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, "s n n"]:
+        """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points.
+
+        The noise of an observation may be some multiple of η.
+        """
+        covariance: Tensor = torch.tensordot(self.shares, gram, dims=1).add_(self.constant)
+        noise = self.noise[:, None]
+        covariance.diagonal(dim1=-2, dim2=-1).add_(noise if relative_noise is None else noise * relative_noise)
+        return covariance
+
+    def mix_kernels(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
+        """c + Σ_r h_sr K_r, from the kernels' matrices (`dims` 2) or diagonals (1)."""
+        mixed: Tensor = self.constant + torch.tensordot(self.shares, parts, dims=1)
+        return mixed.movedim(0, -1 - dims)
+
+
+# -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
+_PURE = 0.5  # the part of a belief's probability that has no remainder
+_SHARES = (0.5, 0.9, 0.99)  # of the variance, for the belief, where there is a remainder
+# Length-scales of remainders, for two parameters; for g of them they grow with √g, as distances in the box do.
+_REMAINDERS = (0.25, 0.6, 1.7)
+_NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
+# Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
+_DRAWS_NEAR, _WIDENED = 48, 1.3
+
+Place = tuple[bool, int]  # whether the kernel is not a Matérn kernel, and its number among those of its kind
+
+
+@dataclass(frozen=True)
+class Label:
+    """The names of a hypothesis' belief and of its old data set, if any."""
+
+    belief: str
+    old: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses:
+    """Gaussian processes with a prior probability each.
+
+    Attributes:
+        processes: One process for each hypothesis.
+        log_prior: The logarithms of their prior probabilities (up to a constant).
+        labels: The belief and the old data set of each.
+        slopes: The prior variance of ρ over the amplitude, for each, where the objective is ρ·ĝ + …; 0 without ρ.
+        readings: The number of the reading (fit of old data) that is ĝ, for each; -1 for none.
+        certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.compute_log_evidence`).
+        from_prior: Whether a hypothesis is a draw of the plain process from its prior.
+        near_top: Whether it is a draw near the most probable one, which only observations tell.
+        near_rows: The numbers of the kernels of these.
+        top_row: The number of the kernel with the most probable length-scales, one of the remainders.
+        axes: The parameters, and the units of length-scales that do not come from old data.
+    """
+
+    processes: Processes
+    log_prior: Float[Tensor, " c"]
+    labels: tuple[Label, ...]
+    slopes: Float[Tensor, " c"]
+    fit_indices: tuple[int, ...]
+    certainty: Float[Tensor, " c"]
+    from_prior: Bool[Tensor, " c"]
+    near_top: Bool[Tensor, " c"]
+    near_rows: Int[Tensor, " r"]
+    top_row: int
+    axes: Axes
+
+    def __len__(self) -> int:
+        return len(self.log_prior)
+
+    @property
+    def fitted_rows(self) -> Int[Tensor, " r"]:
+        """The numbers of the kernels whose length-scales depend on the observations."""
+        return torch.cat([self.near_rows, torch.tensor([self.top_row])])
+
+    @property
+    def uses_fitted(self) -> Bool[Tensor, " c"]:
+        """Whether a hypothesis has a share in a kernel whose length-scales depend on the observations."""
+        return (self.processes.shares[:, self.fitted_rows] != 0).any(-1)
+
+    def select(self, which: Int[Tensor, " k"]) -> "Hypotheses":
+        """The subset `which` of the hypotheses."""
+        rows = which.tolist()
+        return replace(
+            self,
+            processes=self.processes.select(which),
+            log_prior=self.log_prior[which],
+            labels=tuple(self.labels[row] for row in rows),
+            slopes=self.slopes[which],
+            fit_indices=tuple(self.fit_indices[row] for row in rows),
+            certainty=self.certainty[which],
+            from_prior=self.from_prior[which],
+            near_top=self.near_top[which],
+        )
+
+    def replace_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
+        """The hypotheses with other noise variances, relative to the amplitudes."""
+        return replace(self, processes=replace(self.processes, noise=noise))
+
+    def drop_noise_variants(self) -> "Hypotheses":
+        """The hypotheses once each, instead of at every noise variance: for one that is set afterwards."""
+        once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
+        return self.select(once.nonzero().flatten())
+
+    def fit_lengthscales(
+        self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None
+    ) -> "Hypotheses":
+        """The hypotheses with draws of the plain process near its most probable length-scales and noise, given y at x.
+
+        The prior probabilities of all its draws become importance weights (see `hyperparameters.draws`), so that their
+        evidence is that of a plain process with unknown length-scales: fitting is no advantage over other hypotheses.
+        """
+        prior = make_plain_prior(len(self.axes))
+        drawn = prior.sample(int(self.from_prior.sum()))
+        if noise_variance is not None:
+            prior = prior.fix_noise(noise_variance)
+            drawn[:, -1] = prior.mean[-1]
+        found = draw_hyperparameters(
+            prior, drawn, self.axes.compute_squared_distances(x, x), y, int(self.near_top.sum()), _WIDENED
+        )
+        near = found.theta[len(drawn) :]
+        lengths = torch.cat([near, found.most_probable[None]])[:, :-1].exp()
+        kernels = self.processes.kernels.replace_lengthscales(self.fitted_rows, self.axes.expand_lengthscales(lengths))
+        noise = self.processes.noise.masked_scatter(self.near_top, near[:, -1].exp())
+        weights = found.log_weight + log(UninformedBelief.mass)
+        log_prior = self.log_prior.masked_scatter(self.from_prior | self.near_top, weights)
+        return replace(self, processes=replace(self.processes, kernels=kernels, noise=noise), log_prior=log_prior)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One hypothesis: its shares of the kernels by their place in a `_Stack`, and its entries of `Hypotheses`."""
+
+    shares: dict[Place, float]
+    noise: float
+    log_prior: float
+    label: Label
+    certainty: float
+    slope: float = 0.0
+    reading: int = -1
+    from_prior: bool = False
+    near_top: bool = False
+
+
+class _Stack:
+    """A `KernelStack` in the making: Matérn kernels will come first, then all others."""
+
+    def __init__(self) -> None:
+        self.lengthscales: list[Float[Tensor, " d"]] = []
+        self.kernels: list[tuple[Kernel, float]] = []
+
+    def add_version(self, version: PriorCovariance) -> Place:
+        """Add the covariance of this version to the stack; its place is returned."""
+        if isinstance(version.covariance, Kernel):
+            self.kernels.append((version.covariance, version.mean_variance))
+            return True, len(self.kernels) - 1
+        self.lengthscales.append(version.covariance)
+        return False, len(self.lengthscales) - 1
+
+    def get_row(self, place: Place) -> int:
+        """The row of this place in the finished `KernelStack`."""
+        other, number = place
+        return len(self.lengthscales) + number if other else number
+
+    def build(self) -> KernelStack:
+        """The finished `KernelStack`."""
+        kernels, sizes = zip(*self.kernels, strict=True) if self.kernels else ((), ())
+        return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
+
+
+def build_hypotheses(
+    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], alone: bool = False
+) -> Hypotheses:
+    """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
+
+    Args:
+        known: The old data sets.
+        axes: The parameters, and the units of length-scales that do not come from old data.
+        held: The beliefs to average over, besides uninformed.
+        alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
+    """
+    stack, plain, believed = _Stack(), [], []
+    uninformed = UninformedBelief()
+    for version in uninformed.make_prior_covariances((), axes):
+        plain.append(_make_plain_row(stack.add_version(version), version.noise, version.log_prior, from_prior=True))
+    lengths = torch.ones(len(axes), dtype=torch.float64)
+    unknown = PriorCovariance(axes.expand_lengthscales(lengths), -inf)  # until there are observations
+    near = [stack.add_version(unknown) for _ in range(_DRAWS_NEAR)]
+    plain += [_make_plain_row(place, 1.0, -inf, near_top=True) for place in near]
+    for one in held:
+        if not one.uses_old_data and one.name != uninformed.name:
+            for version in one.make_prior_covariances((), axes):
+                plain += _make_noise_variants(
+                    {stack.add_version(version): 1.0}, version.log_prior, Label(one.name), one.certainty
+                )
+    top = stack.add_version(unknown)
+    spread = sqrt(len(axes) / 2)
+    common = [
+        stack.add_version(PriorCovariance(axes.expand_lengthscales(spread * length * lengths), 0.0))
+        for length in _REMAINDERS
+    ]
+    remainders = {old.name: [*common, top] for old in known}
+    for one, old, version in _list_versions(known, axes, [one for one in held if not one.has_remainder], alone):
+        place = stack.add_version(version)
+        if version.is_remainder:
+            remainders[old.name].append(place)
+        prior = version.log_prior - log(len(known))
+        believed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
+    with_remainder = [one for one in held if one.has_remainder and one.uses_old_data]
+    every = list(_list_versions(known, axes, with_remainder, alone))
+    for one, old, version in every:
+        among = [other for belief, set_, other in every if belief is one and set_ is old]
+        likely = old.get_fit_weight(version.fit_index) / sum(old.get_fit_weight(other.fit_index) for other in among)
+        prior = version.log_prior + log(likely / (len(known) * len(with_remainder)))
+        label = Label(one.name, old.name) if version.is_informative else Label(uninformed.name)
+        rest = [] if alone else remainders[old.name]
+        for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
+            slope = part * version.slope_variance
+            believed += _make_noise_variants(
+                shares, log_prior, label, one.certainty, slope=slope, reading=version.fit_index
+            )
+    rows = believed if alone else plain + believed
+    return _collect_rows(rows, stack, torch.tensor([stack.get_row(place) for place in near]), stack.get_row(top), axes)
+
+
+def _make_plain_row(place: Place, noise: float | None, log_prior: float, **kind: bool) -> _Row:
+    assert noise is not None  # every draw of the plain process has its own
+    belief = UninformedBelief
+    return _Row({place: 1.0}, noise, log_prior, Label(belief.name), belief.certainty, **kind)
+
+
+def _list_versions(
+    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
+) -> Iterator[tuple[Belief, SourceData, PriorCovariance]]:
+    """All versions of the beliefs that depend on old data, for each old data set."""
+    for old in known:
+        for one in held:
+            if one.uses_old_data:
+                for version in one.make_prior_covariances(old.fits, axes, whatever_the_cost):
+                    yield one, old, version
+
+
+def _mix_with_remainders(
+    place: Place, log_prior: float, remainders: Sequence[Place]
+) -> Iterator[tuple[dict[Place, float], float, float]]:
+    """A belief without and with each remainder: shares of kernels, log prior probability, the belief's own share."""
+    yield {place: 1.0}, log_prior + log(_PURE), 1.0
+    rest = log_prior + log((1 - _PURE) / (len(_SHARES) * max(1, len(remainders))))
+    for share in _SHARES:
+        for remainder in remainders:
+            yield {place: share, remainder: 1 - share}, rest, share
+
+
+def _make_noise_variants(
+    shares: dict[Place, float], log_prior: float, label: Label, certainty: float, **more: Any
+) -> list[_Row]:
+    """One hypothesis at every noise variance, among which its prior probability is divided."""
+    return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
+
+
+def _collect_rows(
+    rows: Sequence[_Row], stack: _Stack, near_rows: Int[Tensor, " r"], top_row: int, axes: Axes
+) -> Hypotheses:
+    kernels = stack.build()
+    shares = torch.zeros(len(rows), len(kernels), dtype=torch.float64)
+    for position, row in enumerate(rows):
+        for place, share in row.shares.items():
+            shares[position, stack.get_row(place)] = share
+    noise = torch.tensor([row.noise for row in rows], dtype=torch.float64)
+    return Hypotheses(
+        Processes(kernels, shares, noise, CONSTANT),
+        torch.tensor([row.log_prior for row in rows], dtype=torch.float64),
+        tuple(row.label for row in rows),
+        torch.tensor([row.slope for row in rows], dtype=torch.float64),
+        tuple(row.reading for row in rows),
+        torch.tensor([row.certainty for row in rows], dtype=torch.float64),
+        torch.tensor([row.from_prior for row in rows]),
+        torch.tensor([row.near_top for row in rows]),
+        near_rows,
+        top_row,
+        axes,
+    )

@@ -1,0 +1,456 @@
+"""A weighted mixture of Gaussian processes, as an ensemble model of BoTorch.
+
+Expected improvement and confidence bounds of a mixture of processes, with their gradients by hand.
+
+The values are BoTorch's on the same model, but each distinct process is evaluated once, however many members share it,
+and no autograd graph is kept: an evaluation is a few products of precomputed matrices.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import torch
+from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement, UpperConfidenceBound
+from botorch.acquisition.objective import PosteriorTransform
+from botorch.models.model import FantasizeMixin, Model
+from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.settings import min_variance
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.kernels.sections import KernelStack, StackSection
+from tunedprior.model_averaging.hypotheses import Processes
+from tunedprior.numerics.chunking import broadcast_shape
+from tunedprior.numerics.linalg import cholesky, compute_cholesky_corner
+from tunedprior.numerics.log_improvements import compute_log_improvement
+from tunedprior.space.encoding import Box
+
+#: The size of the ensemble. BoTorch weighs its members equally, so a weight becomes a number of equal members.
+MEMBERS = 64
+#: Lower bound on the posterior variance, relative to the amplitude.
+LEAST_VARIANCE = 1e-10
+
+
+def assign_members(weights: Float[Tensor, " s"], count: int = MEMBERS) -> Int[Tensor, " m"]:
+    """The process of each of `count` equal members, such that each process has its weight's share of them (rounded).
+
+    Members stand at equal distances along the cumulative weights: adjacent processes too light for a member of their
+    own share one, and no weight is off by more than one member.
+    """
+    ends = weights.cumsum(0) / weights.sum()
+    positions = (torch.arange(count).to(weights) + 0.5) / count
+    return torch.searchsorted(ends, positions).clamp(max=len(weights) - 1)
+
+
+class MixtureOfProcesses(Model, FantasizeMixin):
+    """p(f | D) = (1/m) Σ_s GP_s(f | D): m equally weighted members, several of which may be the same process.
+
+    Acquisition functions average over the members, the posterior is BoTorch's Gaussian mixture. Inputs are codes (see
+    `Box`), the response has mean 0 and is maximised. All tensors are buffers, so that `to` and `state_dict` include
+    them.
+
+    Args:
+        processes: The distinct processes.
+        amplitude: a, one for each distinct process.
+        members: The number of the process that each member is.
+        box: The map from codes to kernel inputs in [-1, 1].
+        codes: The observed settings.
+        y: The observations there.
+        factor: L, the Cholesky factor of the observations' covariance over a; computed, when left out.
+    """
+
+    num_outputs = 1
+    _is_ensemble = True
+
+    lengthscales: Tensor
+    shares: Tensor
+    noise: Tensor
+    amplitude: Tensor
+    members: Tensor
+    codes: Tensor
+    targets: Tensor
+    x: Tensor
+    factor: Tensor
+    whitened: Tensor
+
+    def __init__(
+        self,
+        processes: Processes,
+        amplitude: Float[Tensor, " s"],
+        members: Int[Tensor, " m"],
+        box: Box,
+        codes: Float[Tensor, "n k"],
+        y: Float[Tensor, "n 1"],
+        factor: Float[Tensor, "s n n"] | None = None,
+    ) -> None:
+        super().__init__()
+        x = box.to_kernel_inputs(codes)
+        if factor is None:
+            factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
+        # L⁻¹y, from which every prediction is one product away.
+        whitened = torch.linalg.solve_triangular(factor, y.expand(len(processes), *y.shape), upper=False)
+        self._set_processes(processes, amplitude, members, box)
+        self._set_data(codes, y.squeeze(-1), x, factor, whitened)
+
+    def _set_processes(
+        self, processes: Processes, amplitude: Float[Tensor, " s"], members: Int[Tensor, " m"], box: Box
+    ) -> None:
+        kernels = processes.kernels
+        self.box, self.constant, self.sizes = box, processes.constant, kernels.sizes
+        self.kernels = torch.nn.ModuleList(kernels.others)
+        self.register_buffer("lengthscales", kernels.lengthscales)
+        self.register_buffer("shares", processes.shares)
+        self.register_buffer("noise", processes.noise)
+        self.register_buffer("amplitude", amplitude)
+        self.register_buffer("members", members)
+        likelihood = GaussianLikelihood(batch_shape=torch.Size([len(members)])).to(amplitude)
+        # BoTorch reads the noise from here, in units of the response; 1e-4 is GPyTorch's own bound.
+        likelihood.noise = (amplitude * processes.noise)[members, None].clamp_min(1.01e-4)
+        self.likelihood = likelihood.requires_grad_(False)
+
+    def _set_data(
+        self,
+        codes: Float[Tensor, "*fantasies n k"],
+        targets: Float[Tensor, "..."],
+        x: Float[Tensor, "*fantasies n d"],
+        factor: Float[Tensor, "*fantasies s n n"],
+        whitened: Float[Tensor, "*fantasies s n 1"],
+    ) -> None:
+        self.register_buffer("codes", codes)
+        self.register_buffer("targets", targets)
+        self.register_buffer("x", x)
+        self.register_buffer("factor", factor)
+        self.register_buffer("whitened", whitened)
+
+    @property
+    def processes(self) -> Processes:
+        """The distinct processes."""
+        kernels = KernelStack(self.lengthscales, tuple(self.kernels), self.sizes)
+        return Processes(kernels, self.shares, self.noise, self.constant)
+
+    @property
+    def weights(self) -> Float[Tensor, " s"]:
+        """The share of the members that each distinct process has."""
+        return torch.bincount(self.members, minlength=len(self.processes)).to(self.x) / len(self.members)
+
+    @property
+    def train_inputs(self) -> tuple[Float[Tensor, "*fantasies n k"]]:
+        """The observed codes, from which BoTorch starts searches."""
+        return (self.codes,)
+
+    @property
+    def train_targets(self) -> Float[Tensor, "..."]:
+        """The observations; one row for each member, where members were conditioned on different ones."""
+        return self.targets
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The batch shape of fantasies, if any, then the number of members."""
+        return torch.Size([*self.factor.shape[:-3], len(self.members)])
+
+    def posterior(  # type: ignore[override]  # BoTorch's Model and its FantasizeMixin differ; this is the Model's
+        self,
+        X: Float[Tensor, "*batch q k"],
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> GaussianMixturePosterior:
+        """The posterior of all members at the codes X, joint over the q points of each member of the batch."""
+        if output_indices not in (None, [0]):
+            raise InputError(f"The model has one output, number 0; got {output_indices}.")
+        x, processes = self.box.to_kernel_inputs(X), self.processes
+        explained = self.whiten_cross_covariance(x)
+        mean = (explained.mT @ self.whitened).squeeze(-1)
+        if x.shape[-2] == 1:  # the case of most acquisition functions
+            left = processes.compute_variance(x) - explained.square().sum(-2)
+            covariance = left.clamp_min(LEAST_VARIANCE)[..., None]
+        else:
+            covariance = processes.compute_covariance(x, x) - explained.mT @ explained
+            covariance = covariance + LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
+        if observation_noise is True:
+            covariance = processes.add_noise(covariance)
+        mean = mean.index_select(-2, self.members)
+        covariance = (covariance * self.amplitude[:, None, None]).index_select(-3, self.members)
+        if isinstance(observation_noise, Tensor):  # `q 1` for all members, or `... m q 1`
+            noise = self._add_member_axis(observation_noise, X).squeeze(-1)
+            covariance = covariance + torch.diag_embed(noise.expand(mean.shape))
+        posterior = GaussianMixturePosterior(MultivariateNormal(mean, covariance))
+        if posterior_transform is None:
+            return posterior
+        transformed: Any = posterior_transform(posterior=posterior, X=X)  # to an ordinary posterior, of a batch
+        return GaussianMixturePosterior(transformed.distribution)
+
+    def predict_means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
+        """The posterior mean of each member at the codes X, without the covariance."""
+        explained = self.whiten_cross_covariance(self.box.to_kernel_inputs(X))
+        return (explained.mT @ self.whitened).squeeze(-1).index_select(-2, self.members)
+
+    def subset_output(self, idcs: list[int]) -> "MixtureOfProcesses":
+        """The model itself, which has one output: number 0."""
+        if list(idcs) not in ([0], [-1]):
+            raise InputError(f"The model has one output, number 0; got {idcs}.")
+        return self
+
+    def condition_on_observations(
+        self,
+        X: Float[Tensor, "*batch p k"],
+        Y: Float[Tensor, "*batch2 p 1"],
+        noise: Float[Tensor, "..."] | None = None,
+        **unknown: Any,
+    ) -> "MixtureOfProcesses":
+        """The model with more observations: Y is the same for all members, or has a row for each (`... m p 1`).
+
+        The weights of the members are kept: fantasies are no evidence.
+
+        Args:
+            X: The codes of the new observations.
+            Y: The new observations.
+            noise: The variance of each observation's noise, shaped like Y; each process's own, when left out.
+            **unknown: Raises an `InputError`.
+        """
+        if unknown:
+            raise InputError(f"condition_on_observations takes X, Y and noise; got {', '.join(unknown)} too.")
+        conditioned = self._split_into_members()
+        y = self._add_member_axis(Y, X)
+        variances = None
+        if noise is not None:
+            variances = self._add_member_axis(noise, X).squeeze(-1) / conditioned.amplitude[:, None]
+        shape = broadcast_shape(X.shape[:-2], self.factor.shape[:-3], y.shape[:-3])
+        conditioned._extend(X.expand(*shape, *X.shape[-2:]), lambda expected: y - expected, variances)
+        conditioned.targets = self._append_targets(y, shape)
+        return conditioned
+
+    def condition_on_means(self, X: Float[Tensor, "p k"]) -> "MixtureOfProcesses":
+        """Each process conditioned on its own posterior mean at X: no expected gain there, and no uncertainty.
+
+        Equal to `condition_on_observations(X, posterior(X).mean)`, on the distinct processes instead of all members.
+        """
+        copied = self._copy(self.processes, self.amplitude, self.members, slice(None))
+        copied._extend(X, torch.zeros_like)
+        copied.targets = torch.cat([self.targets, self.predict_means(X).mean(-2)], dim=-1)
+        return copied
+
+    def _add_member_axis(self, values: Float[Tensor, "*batch q 1"], X: Float[Tensor, "*b p k"]) -> Float[Tensor, "..."]:
+        """`... m q 1`, or `... 1 q 1` where `values` at X has no axis for the members.
+
+        The last batch axis is that of the members if it is as long as there are members (or 1), and is not the
+        settings' own batch.
+        """
+        if values.ndim < 3 or values.shape[-3] not in (1, len(self.members)):
+            return values.unsqueeze(-3)
+        is_batch = values.ndim == X.ndim and values.shape[-3] == X.shape[-3]
+        return values.unsqueeze(-3) if is_batch else values
+
+    def _append_targets(self, y: Float[Tensor, "*batch m p 1"], shape: torch.Size) -> Float[Tensor, "..."]:
+        """The targets with y appended, for fantasies of this shape; one row for each member, if members differ."""
+        has_rows = self.targets.ndim == self.factor.ndim - 1
+        if not has_rows and y.shape[-3] == 1:
+            both = self.targets, y[..., 0, :, 0]
+        else:
+            shape = torch.Size([*shape, len(self.members)])
+            both = self.targets if has_rows else self.targets.unsqueeze(-2), y.squeeze(-1)
+        return torch.cat([part.expand(*shape, part.shape[-1]) for part in both], dim=-1)
+
+    def _extend(
+        self,
+        X: Float[Tensor, "*fantasies p k"],
+        residual: Callable[[Float[Tensor, "..."]], Float[Tensor, "..."]],
+        noise: Float[Tensor, "..."] | None = None,
+    ) -> None:
+        """Append observations at X to the factors, in place; the targets stay as they are.
+
+        Args:
+            X: The codes of the new observations.
+            residual: From each process's posterior mean at X to the observation less that mean.
+            noise: The variance of each observation's noise over the amplitude; the process's own, when left out.
+        """
+        x, processes, shape = self.box.to_kernel_inputs(X), self.processes, X.shape[:-2]
+        prior = processes.compute_covariance(x, x)
+        if noise is None:
+            prior = processes.add_noise(prior)
+        else:
+            prior = prior + torch.diag_embed(noise.expand(prior.shape[:-1]))
+        explained = self.whiten_cross_covariance(x)
+        corner = compute_cholesky_corner(explained, prior)
+        assert corner is not None  # `cholesky` raises instead
+        n, p = self.factor.shape[-1], x.shape[-2]
+        old = self.factor.expand(*shape, len(processes), n, n)
+        factor = torch.zeros(*old.shape[:-2], n + p, n + p).to(old)
+        factor[..., :n, :n], factor[..., n:, :n], factor[..., n:, n:] = old, explained.mT, corner
+        news = torch.linalg.solve_triangular(corner, residual(explained.mT @ self.whitened), upper=False)
+        before = self.whitened.expand(*shape, len(processes), n, 1)
+        self.factor, self.whitened = factor, torch.cat([before, news.expand(*before.shape[:-2], p, 1)], dim=-2)
+        self.x = torch.cat([self.x.expand(*shape, *self.x.shape[-2:]), x], dim=-2)
+        self.codes = torch.cat([self.codes.expand(*shape, *self.codes.shape[-2:]), X], dim=-2)
+
+    def whiten_cross_covariance(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
+        """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
+        if self.factor.ndim > 3:  # fantasies have factors of their own
+            covariance = self.processes.compute_covariance(self.x, x)
+            each: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
+            return each
+        # One triangular system for the whole batch, instead of one for each of its members.
+        covariance = self.processes.compute_covariance(self.x, x.reshape(-1, x.shape[-1]))
+        solved: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
+        shaped: Tensor = solved.unflatten(-1, x.shape[:-1])
+        return shaped.movedim((0, 1), (-3, -2))
+
+    def _split_into_members(self) -> "MixtureOfProcesses":
+        members = torch.arange(len(self.members), device=self.members.device)
+        return self._copy(self.processes.take(self.members), self.amplitude[self.members], members, self.members)
+
+    def _copy(
+        self,
+        processes: Processes,
+        amplitude: Float[Tensor, " s"],
+        members: Int[Tensor, " m"],
+        which: Int[Tensor, " s"] | slice,
+    ) -> "MixtureOfProcesses":
+        """A copy with these processes, on the factors of the subset `which` of the present ones."""
+        copied = MixtureOfProcesses.__new__(MixtureOfProcesses)
+        Model.__init__(copied)
+        copied._set_processes(processes, amplitude, members, self.box)
+        copied._set_data(
+            self.codes, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :]
+        )
+        return copied
+
+
+# GPyTorch's own floor for variances.
+_FLOOR = min_variance.value(torch.float64)
+#: The means and the standard deviations of the distinct processes of a mixture.
+Moments = tuple[Float[Tensor, "s b"], Float[Tensor, "s b"]]
+#: The acquisition value from the moments of one or several mixtures, and its derivatives by each of them.
+Score = Callable[..., tuple[Float[Tensor, "..."], ...]]
+
+
+class _MixtureMoments:
+    """m_s(x) and σ_s(x) of the distinct processes of a mixture, with what their gradients take."""
+
+    def __init__(self, model: MixtureOfProcesses) -> None:
+        self._box, self._processes = model.box, model.processes
+        self._amplitude, self._whitened = model.amplitude[:, None], model.whitened
+        with torch.no_grad():
+            self._section = StackSection.from_stack(model.processes.kernels, model.x)
+            identity = torch.eye(len(model.x)).to(model.x)
+            self._inverse = torch.linalg.solve_triangular(model.factor, identity, upper=False)  # L⁻¹
+
+    def evaluate(self, codes: Float[Tensor, "b k"]) -> tuple[Moments, Callable[..., Float[Tensor, "b k"]]]:
+        """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the chain rule back to codes."""
+        kernels = self._section.evaluate(self._box.to_kernel_inputs(codes))
+        explained = self._processes.mix_kernels(kernels.cross, dims=2) @ self._inverse.mT
+        mean = (explained @ self._whitened).squeeze(-1)
+        left = self._processes.mix_kernels(kernels.variance, dims=1) - explained.square().sum(-1)
+        variance = left.clamp_min(LEAST_VARIANCE) * self._amplitude
+        sigma = variance.clamp_min(_FLOOR).sqrt()
+
+        def pull_back_gradient(by_mean: Float[Tensor, "s b"], by_sigma: Float[Tensor, "s b"]) -> Float[Tensor, "b k"]:
+            uncertain = (left >= LEAST_VARIANCE) & (variance >= _FLOOR)
+            by_left = torch.where(uncertain, by_sigma * self._amplitude / (2 * sigma), 0.0)
+            by_explained = by_mean[..., None] * self._whitened.mT - 2 * by_left[..., None] * explained
+            by_cross = torch.tensordot(self._processes.shares.mT, by_explained @ self._inverse, dims=1)
+            by_inputs = kernels.pull_back_gradient(by_cross, self._processes.shares.mT @ by_left)
+            return self._box.pull_back_gradient(by_inputs)
+
+        return (mean, sigma), pull_back_gradient
+
+
+class MixtureAcquisition(AcquisitionFunction):
+    """a(x) = score(m_1(x), σ_1(x), …, m_s(x), σ_s(x)), over the distinct processes of one mixture, or of several.
+
+    Args:
+        models: The mixture, or one for each response.
+        score: The acquisition value from their means and standard deviations, with its derivatives.
+    """
+
+    def __init__(self, models: MixtureOfProcesses | Sequence[MixtureOfProcesses], score: Score) -> None:
+        each = [models] if isinstance(models, MixtureOfProcesses) else list(models)
+        super().__init__(each[0])
+        self._score, self._each = score, [_MixtureMoments(one) for one in each]
+
+    @classmethod
+    def from_botorch(cls, acquisition: AcquisitionFunction) -> "MixtureAcquisition | None":
+        """The equivalent of a BoTorch acquisition function; None if there is none."""
+        if isinstance(acquisition, cls):
+            return acquisition
+        model = getattr(acquisition, "model", None)
+        if not isinstance(model, MixtureOfProcesses) or model.factor.ndim > 3:
+            return None
+        if type(acquisition) not in (LogExpectedImprovement, UpperConfidenceBound):
+            return None
+        if acquisition.posterior_transform is not None or not acquisition.maximize:
+            return None
+        weights = model.weights
+        if isinstance(acquisition, LogExpectedImprovement):
+            best = acquisition.best_f.to(model.x)
+            if best.ndim:  # `m 1`, the same for all members that are the same process
+                best = best.new_zeros(len(model.processes), 1).index_put((model.members,), best)
+            return cls(model, partial(compute_log_expected_improvement, weights, best))
+        return cls(model, partial(compute_upper_confidence_bound, weights, acquisition.beta.to(model.x).sqrt()))
+
+    def forward(self, X: Float[Tensor, "*b 1 k"]) -> Float[Tensor, "*b"]:
+        """a(x) at a batch of codes; autograd takes the gradient by hand."""
+        codes = X.flatten(0, -2)
+        if X.requires_grad and torch.is_grad_enabled():
+            values: Tensor = _AnalyticGradient.apply(codes, self)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+        else:
+            with torch.no_grad():
+                values, _ = self._evaluate(codes, gradient=False)
+        return values.reshape(X.shape[:-2])
+
+    @torch.no_grad()
+    def evaluate_with_gradients(self, codes: Float[Tensor, "b k"]) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
+        """a and ∂a/∂x at every row of codes."""
+        return self._evaluate(codes, gradient=True)
+
+    def _evaluate(
+        self, codes: Float[Tensor, "b k"], gradient: bool
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
+        """The score; the second result is its gradient, by the chain rule, or without `gradient` a placeholder."""
+        found = [one.evaluate(codes) for one in self._each]
+        value, *slopes = self._score(*chain.from_iterable(moments for moments, _ in found))
+        if not gradient:
+            return value, codes
+        by_codes = [back(*slopes[2 * k : 2 * k + 2]) for k, (_, back) in enumerate(found)]
+        return value, by_codes[0] if len(by_codes) == 1 else torch.stack(by_codes).sum(0)
+
+
+class _AnalyticGradient(torch.autograd.Function):
+    """a(x) for PyTorch's automatic differentiation, with ∂a/∂x by hand."""
+
+    @staticmethod
+    def forward(ctx: Any, codes: Float[Tensor, "b k"], acquisition: MixtureAcquisition) -> Float[Tensor, " b"]:
+        """a(x) at every row of codes."""
+        values, gradients = acquisition.evaluate_with_gradients(codes.detach())
+        ctx.save_for_backward(gradients)
+        return values
+
+    @staticmethod
+    def backward(ctx: Any, slope: Float[Tensor, " b"]) -> tuple[Float[Tensor, "b k"], None]:
+        """The gradient by x, from that by a(x)."""
+        (gradients,) = ctx.saved_tensors
+        return slope[:, None] * gradients, None
+
+
+def compute_log_expected_improvement(
+    weights: Float[Tensor, " s"], best: Float[Tensor, "*s1"], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
+) -> tuple[Float[Tensor, " b"], Float[Tensor, "s b"], Float[Tensor, "s b"]]:
+    """log Σ_s w_s σ_s h(u_s) with u_s = (m_s - best_s)/σ_s, and its derivatives by m and σ."""
+    log_h, slope, rest = compute_log_improvement((mean - best) / sigma)
+    each = weights.log()[:, None] + log_h + sigma.log()
+    value = each.logsumexp(0)
+    share = (each - value).exp() / sigma
+    return value, share * slope, share * rest
+
+
+def compute_upper_confidence_bound(
+    weights: Float[Tensor, " s"], width: Float[Tensor, ""], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
+) -> tuple[Float[Tensor, " b"], Float[Tensor, "s b"], Float[Tensor, "s b"]]:
+    """Σ_s w_s (m_s + √β σ_s), and its derivatives by m and σ."""
+    by_mean = weights[:, None].expand_as(mean)
+    return weights @ (mean + width * sigma), by_mean, width * by_mean

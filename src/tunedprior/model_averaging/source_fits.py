@@ -1,0 +1,405 @@
+"""Readings of old data: least-squares fits at its most probable length-scales, and at several fixed ones.
+
+Old data before the first experiment: any number of data sets, each with several readings (fits).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import log, sqrt
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import format_list, format_value, warn
+from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import Goal, Target
+from tunedprior.goals.objective import Objective
+from tunedprior.kernels import SquaredExponential
+from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
+from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.numerics.hyperparameters import HyperPrior
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.numerics.stationary import Axes
+from tunedprior.source_data.matching import UNNAMED, OldTable, read_old_data
+from tunedprior.source_data.rows import OldDataReport, OldSetReport
+from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, draw_row_numbers
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
+from tunedprior.tables.reading import read_table
+from tunedprior.weight_prior.pretraining import check_weight_prior
+from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.prior_archive import is_weight_prior
+
+_STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
+_ITERATIONS = 50
+_ROWS_FOR_LENGTHSCALES = 300
+# Shorter length-scales do not interpolate between old settings.
+_LEAST_LENGTHSCALE = 0.1
+# Upper bound on explicit features: a prediction then costs about as much as with the most rows that have an α.
+_MOST_FEATURES = 512
+_MOST_MISSING = 0.25  # of the kernel's variance at old settings; a short length-scale in many inputs has more features
+#: Fixed length-scales for two parameters; for g of them they grow with √g, as distances in the box do.
+FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
+#: The prior probabilities of the readings: the most probable one, then each at a fixed length-scale.
+LIKELY = (0.7, 0.1, 0.1, 0.1)
+# A length-scale along which nothing changes.
+_WITHOUT_END = 1e3
+
+
+def fit_training_set(
+    training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()
+) -> list[Fit]:
+    """The most probable fit with a length-scale for each parameter, and one at each of the fixed length-scales.
+
+    Length-scales chosen on old data alone are brittle: they may smooth everything away, or fit what the objective does
+    not share. So there are several fits, and the evidence of the observations weighs them. The most probable
+    length-scales are those of a subset of the rows.
+
+    Args:
+        training: Old data as points and standardised responses.
+        seed: Of the choice of rows.
+        axes: The parameters, and the units of fixed length-scales: of the search space, however far old data reaches
+            beyond it. Each input is a parameter, when left out.
+        absent: The numbers of parameters that old data knows nothing of: the fits do not depend on them.
+    """
+    points, y = training.points, training.response
+    axes = Axes.make_numeric(points.shape[1]) if axes is None else axes
+    some, count = draw_row_numbers(len(y), _ROWS_FOR_LENGTHSCALES, seed), len(axes)
+    spread = sqrt(count / 2)
+    # A smooth response with some noise and a rough one without are told apart by the likelihood, not by the prior.
+    prior = HyperPrior.from_axis_count(
+        count,
+        median=2.0,
+        shared=1.0,
+        own=1.3,
+        noise=(-4.0, 3.0),
+        constant=0.0,
+        certainty=1.0,
+        smooth=True,
+    )
+    starts = [
+        torch.tensor([log(spread * length)] * count + [log(noise)], dtype=torch.float64) for length, noise in _STARTS
+    ]
+    squares = axes.compute_squared_distances(points[some], points[some])
+    found = prior.find_most_probable(squares, y[some], starts, _ITERATIONS, _LEAST_LENGTHSCALE)[:-1].exp()
+    matters = torch.tensor([number not in absent for number in range(count)])
+    tried = [found, *(torch.full_like(found, spread * length) for length in FIXED_LENGTHSCALES)]
+    return [
+        _fit_at_lengthscale(training, axes.expand_lengthscales(lengths.where(matters, _WITHOUT_END)), seed)
+        for lengths in tried
+    ]
+
+
+def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:
+    """A fit with an α for each row; with too many rows, in features; if these miss too much, with α for a subset."""
+    points, y = training.points, training.response
+    if len(y) <= MOST_ROWS_WITH_ALPHA:
+        return AlphaFit.fit_by_evidence(points, y, lengthscale)
+    kernel = SquaredExponential(lengthscale.double()).requires_grad_(False)
+    features = FeatureMap.from_largest_features(kernel, points, _MOST_FEATURES)
+    if features.missing <= _MOST_MISSING:
+        return FeatureFit.fit_by_evidence(features, points, y)
+    # Standardised responses are numbers, whatever the old ones were: repeated settings are averaged.
+    some = draw_row_numbers(len(y), MOST_ROWS_WITH_ALPHA, seed)
+    return AlphaFit.fit_by_evidence(*average_replicates(points[some], y[some]), lengthscale)
+
+
+#: What users may give as one old data set: whatever `files.read_table` reads, a `WeightPrior`, or its file's path.
+OldData = Any
+#: An old data set that was read.
+LoadedSource = OldTable | WeightPrior
+#: What the user may know of an old response: nothing, that it rises with the new one, or that it falls.
+UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
+#: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
+_LEAST_SHARE = 1 / 3
+_SOME = 64  # settings that stand for all
+_COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceData:
+    """One old data set and its readings.
+
+    Attributes:
+        name: What the user calls it; "old data" if there is one and it has no name.
+        readings: Its fits, the most probable first.
+        units: For each reading, the standard deviation of the responses, by which they were divided for it.
+        middle: The mean of the responses, which was subtracted for the first of them.
+        likely: The prior probability of each reading; all the same, when left out.
+        sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
+        hoped: +1 or -1: the sign of that relation if what was better in the old one is better in the new one.
+        some: Some of its settings, as kernel inputs; None if they are not at hand.
+        places: Where the rows of each setting of the last reading stand in their source; empty if that is not known.
+        span: The least and the largest response, doubtful ones aside; None for labels, or if that is not known.
+    """
+
+    name: str
+    fits: tuple[Fit, ...]
+    units: tuple[float, ...]
+    middle: float = 0.0
+    fit_probabilities: tuple[float, ...] = ()
+    sign: int = 0
+    presumed_sign: int = 1
+    some: Float[Tensor, "m d"] | None = None
+    places: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+
+    def get_fit_weight(self, reading: int) -> float:
+        """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
+        return (
+            self.fit_probabilities[reading] if self.fit_probabilities and reading >= 0 else 1 / max(1, len(self.fits))
+        )
+
+    def predict(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        """ĝ at kernel inputs, in standard deviations of the old response: the average of all readings."""
+        weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
+        return weights @ torch.stack([reading(x) for reading in self.fits]) / weights.sum()
+
+
+def name_sources(old_data: Any) -> dict[str, OldData]:
+    """Old data sets by name, from a single one, a list of them, or a dict.
+
+    A list of dicts is one table, row by row, and a dict of columns is one too.
+    """
+    if old_data is None:
+        return {}
+    if isinstance(old_data, Mapping):
+        if not all(isinstance(name, str) and name for name in old_data):
+            raise InputError(
+                "Old data sets need names, as text, to tell them apart; got "
+                f"{format_list(map(format_value, old_data))}."
+            )
+        if any(map(_is_number, old_data.values())):  # no data set is a number: it is one row of a table
+            return {UNNAMED: [old_data]}
+        if old_data and all(
+            isinstance(one, Mapping) and not any(map(_is_column, one.values())) for one in old_data.values()
+        ):
+            raise InputError(
+                "Old data must be a dict of lists; got one of dicts, as table.to_dict() gives. Pass the table itself, "
+                "or table.to_dict('list')."
+            )
+        columns = [_is_column(one) for one in old_data.values()]
+        if old_data and all(columns):
+            return {UNNAMED: old_data}
+        if any(columns):
+            raise InputError(
+                "A dict is either the columns of one table or old data sets by name; got both "
+                f"({format_list(f'{name}: {type(one).__name__}' for name, one in old_data.items())})."
+            )
+        return dict(old_data)
+    if not isinstance(old_data, list | tuple) or _are_records(old_data):
+        return {UNNAMED: old_data}
+    if any(isinstance(one, int | float) for one in old_data):
+        raise InputError(
+            "Old data must be a table, or several of them; got a list with a number "
+            f"({format_list(map(format_value, old_data))})."
+        )
+    return {f"{UNNAMED} {position}": one for position, one in enumerate(old_data, start=1)}
+
+
+def _is_number(one: Any) -> bool:
+    return isinstance(one, int | float | np.number)
+
+
+def _is_column(one: Any) -> bool:
+    return isinstance(one, _COLUMNS) and not _are_records(one)
+
+
+def _are_records(data: Any) -> bool:
+    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
+
+
+def read_sources(old_data: Mapping[str, OldData], space: Space, aims: Goals) -> dict[str, dict[str, LoadedSource]]:
+    """For each response, every old data set that has it, matched to the space.
+
+    What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
+    one; of a single response, each must have that.
+    """
+    found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in aims.responses}
+    for name, data in old_data.items():
+        for response in _find_responses(data, space, aims, name):
+            others = [one for one in found if one != response.name]
+            found[response.name][name] = _read_source(data, space, response, name, others)
+    return found
+
+
+def _find_responses(data: OldData, space: Space, aims: Goals, name: str) -> list[Objective]:
+    """Those that an old data set has; the only one, if there is only one."""
+    if len(aims.responses) == 1:
+        return [aims.main]
+    names = [one.name for one in aims.responses]
+    if isinstance(data, WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
+        raise InputError(f"A WeightPrior is of one response; there are {format_list(names)}. Give the table instead.")
+    columns = list(read_table(data, [*space.names, *names], f"Old data {name!r}").table.columns)
+    there = [one for one in aims.responses if one.name in columns]
+    if not there:
+        raise InputError(
+            f"Old data {name!r} must have one of the responses {format_list(names)} as a column; there are "
+            f"{format_list(map(format_value, columns))}. Rename it."
+        )
+    return there
+
+
+def _read_source(one: OldData, space: Space, response: Objective, name: str, others: Collection[str]) -> LoadedSource:
+    if isinstance(one, WeightPrior):
+        return one
+    if isinstance(one, str | PathLike) and is_weight_prior(one):
+        return WeightPrior.load(one)
+    return read_old_data(one, space, response.name, response.direction, name, others=others, log=response.log)
+
+
+def make_common_box(old_data: Iterable[Mapping[str, LoadedSource]], space: Space) -> Box:
+    """The box around the space and the settings of all old data, whichever response it is of."""
+    tables = [one for sets in old_data for one in sets.values() if isinstance(one, OldTable) and len(one)]
+    return Box.enclose(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
+
+
+def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport:
+    """What was found when they were read, for each response."""
+    return OldDataReport(
+        tuple(
+            one.report
+            if isinstance(one, OldTable)
+            else OldSetReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
+            for sets in old_data
+            for name, one in sets.items()
+        )
+    )
+
+
+def parse_relations(relation: Any, names: Collection[str]) -> dict[str, str]:
+    """What the user knows of each old data set, from one word for all of them or a dict by name."""
+    by_name = dict(relation) if isinstance(relation, Mapping) else dict.fromkeys(names, relation)
+    unknown = [name for name in by_name if name not in names]
+    if unknown:
+        there = format_list(map(repr, names)) if names else "none"
+        raise InputError(
+            f"relation names {format_list(map(format_value, unknown))}, and the old data sets are {there}."
+        )
+    wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
+    if wrong and not isinstance(relation, Mapping):
+        raise InputError(
+            f"relation must be one of {format_list(RELATIONS)}, or a dict of these by the names of old data sets; got "
+            f"{format_value(relation)}."
+        )
+    if wrong:
+        raise InputError(
+            f"A relation must be one of {format_list(RELATIONS)}; got {format_list(map(format_value, wrong))}."
+        )
+    if not names and relation != UNKNOWN and not isinstance(relation, Mapping):
+        raise InputError(
+            f"relation={format_value(relation)} says how the response goes with old data, and there is none. "
+            "Give old_data, "
+            "or leave relation out."
+        )
+    return {name: by_name.get(name, UNKNOWN) for name in names}
+
+
+def fit_sources(
+    old_data: Mapping[str, LoadedSource],
+    space: Space,
+    seed: int,
+    relations: Mapping[str, str] | None = None,
+    direction: Goal = "maximize",
+    within: Box | None = None,
+    turned: Collection[str] = (),
+) -> tuple[Box, tuple[SourceData, ...]]:
+    """A box around the space and all old settings (or the one given), and the old data sets with their readings.
+
+    Sets without anything to learn from are left out, with a warning.
+
+    A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
+
+    Those whose names are in `turned` had the opposite direction (see `find_reversed_sources`).
+    """
+    relations = relations or {}
+    if any(isinstance(one, WeightPrior) for one in old_data.values()):
+        its_box, learnt = _convert_weight_prior(old_data, space)
+        return its_box, tuple(_apply_relation(one, relations, direction, False, one.name in turned) for one in learnt)
+    tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
+    useful: dict[str, tuple[Box, TrainingSet]] = {}
+    for name, table in tables.items():
+        own = Box.enclose(space, table.settings if len(table) else None)
+        try:
+            useful[name] = own, TrainingSet.from_old_table(table, own).standardise()
+        except NothingToLearnError as error:  # before it can stretch the box that all share
+            warn(f"{error} Going on without {name}.", OldDataWarning)
+    if not useful:
+        return within or Box.enclose(space), ()
+    box = within or Box.enclose(space, pd.concat([tables[name].settings for name in useful], ignore_index=True))
+    # However far old data reaches beyond the space, a length-scale is not to be shorter than it resolves.
+    axes = box.make_kernel_axes(space).clamp_units(_LEAST_SHARE)
+    known = []
+    with isolate_computation():
+        for name, (own, ready) in useful.items():
+            sets = [ready if own == box else TrainingSet.from_old_table(tables[name], box).standardise()]
+            sets = _drop_doubtful(tables[name], box) + sets
+            absent = _get_input_numbers(tables[name].absent, box)
+            fits = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
+            units = tuple(unit for _, unit in fits)
+            some = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
+            readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
+            found = SourceData(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
+            found = replace(found, span=tables[name].span)
+            known.append(_apply_relation(found, relations, direction, tables[name].labels, name in turned))
+    return box, tuple(known)
+
+
+def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
+    """The numbers of these parameters among those that have kernel inputs."""
+    varying = [axis.name for axis in box.axes if axis.width]
+    return [number for number, name in enumerate(varying) if name in names]
+
+
+def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal) -> tuple[str, ...]:
+    """The sets of which less was better where more is wanted now, or the other way round; labels say which is good."""
+    tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
+    if isinstance(direction, Target):
+        return ()
+    return tuple(name for name, one in tables.items() if one.better not in ("", direction))
+
+
+def _apply_relation(
+    one: SourceData, relations: Mapping[str, str], direction: Goal, labels: bool, turned: bool
+) -> SourceData:
+    """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
+    rises = -1 if direction == "minimize" and not labels else 1
+    sign = {SAME: rises, OPPOSITE: -rises}.get(relations.get(one.name, UNKNOWN), 0)
+    return replace(one, sign=sign, presumed_sign=-rises if turned else rises)
+
+
+def _drop_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
+    """The rows whose response is not doubtful, where some are, and the others have something to teach."""
+    if not table.doubtful.any():
+        return []
+    try:
+        return [TrainingSet.from_old_table(table.drop_doubtful(), box).standardise()]
+    except NothingToLearnError:
+        return []
+
+
+def _convert_weight_prior(old_data: Mapping[str, LoadedSource], space: Space) -> tuple[Box, tuple[SourceData, ...]]:
+    if len(old_data) > 1:
+        raise InputError(
+            f"A WeightPrior brings its own box, so it must be the only old data; got {len(old_data)} sets. "
+            "Give the tables they were learnt from instead."
+        )
+    ((name, prior),) = old_data.items()
+    assert isinstance(prior, WeightPrior)
+    usable = check_weight_prior(prior, space)
+    if usable is None:
+        return Box.enclose(space), ()
+    if usable.reach != 1:
+        raise InputError(
+            f"The average needs a kernel that is defined on all of [-1, 1]; {type(usable.base).__name__} is not. "
+            "Use prior='reweighted', or another kernel."
+        )
+    return usable.box, (
+        SourceData(name, (usable.fit,), (usable.response_scale,), usable.response_shift, places=usable.row_places),
+    )

@@ -1,0 +1,414 @@
+"""What the model expects along each input.
+
+Which pairs of inputs act together, and what the model expects over the strongest of them.
+
+What old data taught: how the old response goes along each input, and which inputs it depends on.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.errors import InputError
+from tunedprior.explain.sensitivity import Domain, compute_sensitivity
+from tunedprior.goals.objective import Objective, encode_run_settings
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.source_fits import SourceData
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.plots.pictures import (
+    BLACK,
+    BLUE,
+    GREY,
+    PURPLE,
+    SKY,
+    STAR,
+    Band,
+    Bars,
+    Curve,
+    Dots,
+    Layer,
+    Level,
+    Panel,
+    Picture,
+    Scale,
+    Shades,
+    abbreviate_setting,
+    compute_axis_range,
+    has_few_values,
+    list_axis_values,
+    list_hover_notes,
+    locate_on_axis,
+    make_axis_scale,
+    vary_input,
+)
+from tunedprior.plots.snapshot import PredictedInterval, Snapshot, make_goal_lines
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Categorical, Parameter
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.suggestion.suggester import Suggester
+from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.tuned_prior import TunedPrior
+
+_FINE = 61  # values along a continuous input
+_WIDE = 4  # panels side by side
+_NOTED = 600  # points of all panels that say more than their trial's number
+_DRAWN = 500  # results that are drawn: the latest
+
+
+def build_effects_picture(standing: Snapshot) -> Picture:
+    """For each response a row: what is expected along each input, all others held at the recommended setting."""
+    standing.refuse_if_nothing_told("A picture of effects")
+    panels: list[Panel] = []
+    broken = False
+    for response in standing.modelled:
+        drawn = [_build_layers(standing, response, one) for one in standing.varying]
+        broken = broken or any(interrupted for _, interrupted, _ in drawn)
+        seen = [one for _, _, values in drawn for one in values]
+        y = Scale(response.name, response.log, ends=compute_axis_range(seen, response.log))
+        for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
+            panels.append(Panel(make_axis_scale(parameter), y, tuple(layers)))
+    held = f"{standing.centre_description} ({abbreviate_setting(standing.centre, standing.space)})"
+    said = [f"The star is {held}."]
+    if len(standing.varying) > 1:
+        said = [
+            f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
+            "they need not lie on the curves."
+        ]
+    left = max(len(one.select_measured(standing.history.told)) for one in standing.modelled) - _DRAWN
+    if left > 0:
+        said.append(f"Of the results, the latest {_DRAWN} are drawn; {left} earlier ones are left out.")
+    said.append("Intervals are those of the response itself, without the noise of a measurement.")
+    if broken:
+        said.append("Where a curve is dashed or a point hollow, the constraints do not allow the setting.")
+    columns = len(standing.varying) if len(standing.varying) <= _WIDE else 3
+    return Picture("What the model expects along each input", tuple(panels), columns, tuple(said))
+
+
+def _build_layers(
+    standing: Snapshot, response: Objective, parameter: Parameter
+) -> tuple[list[Layer], bool, list[float]]:
+    """What is in one panel, whether a curve of it is interrupted, and all heights in it."""
+    name, centre = parameter.name, standing.centre
+    values = list_axis_values(parameter, _FINE)
+    settings = vary_input(centre, name, values)
+    expected, at = standing.predict_interval(response, settings), locate_on_axis(parameter, values)
+    trials = response.select_measured(standing.history.told)[-_DRAWN:]
+    told = tuple(response.get_value(one) for one in trials)
+    layers: list[Layer] = [
+        *make_goal_lines(standing.goals, response),
+        Dots(
+            "results",
+            locate_on_axis(parameter, [one.setting[name] for one in trials]),
+            told,
+            GREY,
+            small=True,
+            notes=list_hover_notes(trials, standing.space, _NOTED // len(standing.varying)),
+        ),
+    ]
+    allowed = standing.are_feasible(settings)
+    if has_few_values(parameter):
+        layers += _make_points(at, expected, allowed, make_axis_scale(parameter))
+    else:
+        layers += _make_curves(at, expected, allowed)
+    here = standing.predict_interval(response, [centre])
+    layers.append(Dots("held here", locate_on_axis(parameter, [centre[name]]), here.mean, BLACK, STAR))
+    heights = [*expected.low, *expected.high, *told, *(one.at for one in layers if isinstance(one, Level))]
+    return layers, not allowed.all(), heights
+
+
+def _make_points(at: tuple[float, ...], expected: PredictedInterval, allowed: np.ndarray, scale: Scale) -> list[Layer]:
+    found: list[Layer] = []
+    for name, which, hollow in (
+        ("expected, with 95 % interval", allowed, False),
+        ("not allowed by the constraints", ~allowed, True),
+    ):
+        rows = np.flatnonzero(which).tolist()
+        if rows:
+            x, y, low, high = (tuple(one[k] for k in rows) for one in (at, expected.mean, expected.low, expected.high))
+            notes = tuple(f"{scale.title} {scale.choices[int(one)]}" for one in x) if scale.choices else ()
+            found.append(Dots(name, x, y, BLUE, hollow=hollow, low=low, high=high, notes=notes))
+    return found
+
+
+def _make_curves(at: tuple[float, ...], expected: PredictedInterval, allowed: np.ndarray) -> list[Layer]:
+    found: list[Layer] = [Band("95 % interval", at, expected.low, expected.high)]
+    if not allowed.all():
+        found.append(Curve("not allowed by the constraints", at, expected.mean, BLUE, dashed=True))
+    inside = tuple(y if ok else float("nan") for y, ok in zip(expected.mean, allowed.tolist(), strict=True))
+    return [*found, Curve("expected", at, inside, BLUE)]
+
+
+_STRONGEST = 2  # pairs that are shown of each objective
+_COARSE, _PAIR_POINTS = 7, 25  # values along an input: to compare pairs, and to show them
+_COMPARED = 8  # inputs of which all pairs are compared: of more, those along which most changes
+_LEAST_ALLOWED = 0.05  # share of a map that must satisfy the constraints for the rest to be left blank
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two inputs and how strongly they act together.
+
+    Attributes:
+        one: The first.
+        other: The second.
+        strength: The standard deviation, over the two at the present centre, of what is not a sum of one term for each.
+        share: Its share of all variance over the two.
+    """
+
+    one: Parameter
+    other: Parameter
+    strength: float
+    share: float
+
+
+def rank_interacting_pairs(standing: Snapshot, response: Objective, most: int = _STRONGEST) -> list[Pair]:
+    """Pairs of inputs by how strongly they act together on a response, the strongest first."""
+    inputs = _select_active_inputs(standing, response)
+    found = [_compute_interaction(standing, response, *pair) for pair in combinations(inputs, 2)]
+    return sorted(found, key=lambda pair: -pair.strength)[:most]
+
+
+def build_interactions_picture(standing: Snapshot) -> Picture:
+    """For each objective the strongest pairs of inputs, as maps of what the model expects."""
+    if len(standing.varying) < 2:
+        raise InputError("An interaction is one of two inputs, and only one can change here. Draw its effects instead.")
+    standing.refuse_if_nothing_told("A picture of interactions")
+    panels, said = [], []
+    for response in standing.modelled:
+        if response not in standing.goals.objectives:
+            continue
+        pairs = rank_interacting_pairs(standing, response)
+        maps = [_predict_map(standing, response, pair) for pair in pairs]
+        seen = np.concatenate([z[np.isfinite(z)] for _, _, z in maps])
+        ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+        for pair, (x, y, z) in zip(pairs, maps, strict=True):
+            panels.append(
+                _build_pair_panel(standing, response, pair, Shades(response.name, x, y, _convert_to_rows(z), ends))
+            )
+            said.append(_describe_interaction(response, pair))
+    if not panels:
+        raise InputError("A picture of interactions needs a result of an objective; none was measured yet.")
+    blank = " Blank settings are not allowed by the constraints." if standing.space.constraints else ""
+    held = abbreviate_setting(standing.centre, standing.space)
+    said.append(f"All other inputs are held at {standing.centre_description} ({held}; the star).{blank}")
+    return Picture("The strongest interactions", tuple(panels), _STRONGEST, tuple(said))
+
+
+def _describe_interaction(response: Objective, pair: Pair) -> str:
+    pairs = f"{pair.one.name} and {pair.other.name}"
+    if pair.strength == 0:
+        return f"{response.name}: {pairs} do not act together."
+    share = f"{100 * pair.share:.0f} %" if pair.share >= 0.005 else "less than 1 %"
+    return (
+        f"{response.name}: of what changes with {pairs}, {share} is their acting together, and not the sum of what "
+        "each does alone."
+    )
+
+
+def _build_pair_panel(standing: Snapshot, response: Objective, pair: Pair, shades: Shades) -> Panel:
+    trials = response.select_measured(standing.history.told)
+    at = [locate_on_axis(one, [trial.setting[one.name] for trial in trials]) for one in (pair.one, pair.other)]
+    here = [locate_on_axis(one, [standing.centre[one.name]]) for one in (pair.one, pair.other)]
+    notes = tuple(f"trial {one.id}: {response.name} {response.get_value(one):.6g}" for one in trials)
+    return Panel(
+        make_axis_scale(pair.one),
+        make_axis_scale(pair.other),
+        (
+            shades,
+            Dots("results", at[0], at[1], BLACK, hollow=True, small=True, notes=notes),
+            Dots("held here", here[0], here[1], BLACK, STAR),
+        ),
+        response.name,
+    )
+
+
+def _predict_map(standing: Snapshot, response: Objective, pair: Pair) -> tuple[Any, Any, Any]:
+    """The places of columns and rows, and what is expected there; NaN where constraints forbid it."""
+    across, up = (list_axis_values(one, _PAIR_POINTS) for one in (pair.one, pair.other))
+    settings = _make_grid(standing.centre, pair.one, across, pair.other, up)
+    z = np.array(standing.predict_interval(response, settings).mean)
+    allowed = standing.are_feasible(settings)
+    if allowed.mean() >= _LEAST_ALLOWED:
+        z = np.where(allowed, z, np.nan)
+    return locate_on_axis(pair.one, across), locate_on_axis(pair.other, up), z.reshape(len(up), len(across))
+
+
+def _convert_to_rows(z: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(cell) for cell in row) for row in z)
+
+
+def _make_grid(centre: Setting, one: Parameter, across: list[Any], other: Parameter, up: list[Any]) -> list[Setting]:
+    """A row for each value of the other, in it each value of the first."""
+    return [setting for row in vary_input(centre, other.name, up) for setting in vary_input(row, one.name, across)]
+
+
+def _compute_interaction(standing: Snapshot, response: Objective, one: Parameter, other: Parameter) -> Pair:
+    """F_ij - F_i. - F_.j + F_.. over a coarse grid, on the scale of the model."""
+    across, up = list_axis_values(one, _COARSE), list_axis_values(other, _COARSE)
+    mean = np.array(standing.predict_interval(response, _make_grid(standing.centre, one, across, other, up)).mean)
+    z = (np.log(mean) if response.log else mean).reshape(len(up), len(across))
+    together = z - z.mean(0) - z.mean(1, keepdims=True) + z.mean()
+    strength, total = float(together.std()), float(z.std())
+    negligible = strength <= 1e-9 * max(total, float(np.abs(z).max()))
+    # A map with numbers across and categories up is the easier one to read.
+    first, second = (
+        (other, one) if isinstance(one, Categorical) and not isinstance(other, Categorical) else (one, other)
+    )
+    return Pair(first, second, 0.0 if negligible else strength, 0.0 if negligible else (strength / total) ** 2)
+
+
+def _select_active_inputs(standing: Snapshot, response: Objective) -> list[Parameter]:
+    """The inputs along which most changes, in their order."""
+    inputs = standing.varying
+    if len(inputs) <= _COMPARED:
+        return inputs
+    moved = []
+    for one in inputs:
+        settings = vary_input(standing.centre, one.name, list_axis_values(one, _COARSE))
+        moved.append(float(np.std(standing.predict_interval(response, settings).mean)))
+    most = sorted(np.argsort(moved)[-_COMPARED:].tolist())
+    return [inputs[number] for number in most]
+
+
+_AVERAGED = 48  # settings all over the space, for curves
+_OLD_POINTS = 31  # values along a continuous input
+_MOST = (0.1, 0.9)  # quantiles between which most settings lie
+_SEED = 0
+_NAME = 24  # letters of an input's name
+_READING = (
+    "Shares are those of the old response's variance that is lost if an input is not known; with interactions they may "
+    "add up to more than 1.",
+    "Curves are averages over all other inputs; the stripe holds the old response of 80 % of settings.",
+)
+#: How many of the picture's sentences, the last ones, say how to read it.
+HOW_TO_READ = len(_READING)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceResponse:
+    """What one old data set taught of a response.
+
+    Attributes:
+        name: The old data set's.
+        response: The response's.
+        log: Whether the response is modelled by its logarithm.
+        box: How settings become codes.
+        learnt: g at codes, in units of the old response (or of its logarithm).
+    """
+
+    name: str
+    response: str
+    log: bool
+    box: Box
+    response_function: Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]
+
+    def evaluate(self, settings: Sequence[Setting]) -> Any:
+        """g at settings."""
+        with isolate_computation(), torch.no_grad():
+            return self.response_function(encode_run_settings(settings, self.box)).numpy()
+
+
+def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
+    """Everything that old data taught, by response and old data set."""
+    found = []
+    for response in suggester.goals.responses:
+        model = suggester.other_surrogates.get(response.name, suggester.surrogate)
+        if response.is_main:
+            model = suggester.surrogate
+        if isinstance(model, Average):
+            found += [_make_from_set(one, response, model.box) for one in model.sources]
+        elif isinstance(model, TunedPrior):
+            found.append(_make_from_prior(model.prior, response))
+    return found
+
+
+def _make_from_set(old: SourceData, response: Objective, box: Box) -> SourceResponse:
+    def evaluate_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return old.middle + old.units[0] * old.predict(box.to_kernel_inputs(codes))
+
+    return SourceResponse(old.name, response.name, response.log, box, evaluate_mean)
+
+
+def _make_from_prior(prior: WeightPrior, response: Objective) -> SourceResponse:
+    def evaluate_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return prior.response_shift + prior.response_scale * prior.fit(prior.to_kernel_inputs(codes))
+
+    return SourceResponse("old data", response.name, response.log, prior.box, evaluate_mean)
+
+
+def compute_importance(lesson: SourceResponse, space: Space) -> dict[str, float]:
+    """For each input, the share of g's variance over the space that is lost if the input is not known.
+
+    Total Sobol indices, as `opt.explain()` has them: with its part in interactions, so shares may add up to more than
+    1. They are those of the box, as an input that constraints bind to others could not be left out by itself.
+    """
+    free = Space(space.parameters)
+    with isolate_computation():
+        found = compute_sensitivity(lesson.response_function, Domain.from_space(free, lesson.box))
+    shares = dict(zip((side.name for side in found.domain.sides), found.total.tolist(), strict=True))
+    return {one.name: shares.get(one.name, 0.0) for one in space.parameters}
+
+
+def build_old_data_picture(standing: Snapshot) -> Picture:
+    """For each old data set: how much each input matters, then the old response along each of them."""
+    lessons = list_source_responses(standing.suggester)
+    if not lessons:
+        raise InputError("This campaign has no old data that is used, so there is nothing that it taught.")
+    panels, said = [], []
+    for lesson in lessons:
+        shares = {
+            name: one
+            for name, one in compute_importance(lesson, standing.space).items()
+            if name in _list_varying_names(standing)
+        }
+        panels.append(_build_importance_panel(lesson, shares))
+        drawn = [_build_input_layers(lesson, standing.space, one) for one in standing.varying]
+        seen = [height for _, heights in drawn for height in heights]
+        y = Scale(f"old {lesson.response}", lesson.log, ends=compute_axis_range(seen, lesson.log))
+        for parameter, (layers, _) in zip(standing.varying, drawn, strict=True):
+            panels.append(Panel(make_axis_scale(parameter), y, tuple(layers), lesson.name))
+        most = sorted(shares, key=lambda name: -shares[name])
+        said.append(_describe_importance(lesson, [(name, shares[name]) for name in most]))
+    said += _READING
+    columns = 1 + len(standing.varying) if len(standing.varying) <= 3 else 3
+    return Picture("What the old data taught", tuple(panels), columns, tuple(said))
+
+
+def _list_varying_names(standing: Snapshot) -> set[str]:
+    return {one.name for one in standing.varying}
+
+
+def _describe_importance(lesson: SourceResponse, shares: list[tuple[str, float]]) -> str:
+    about = f"{lesson.name}, {lesson.response}"
+    if all(share == 0 for _, share in shares):
+        return f"{about}: the old response is the same everywhere."
+    first = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in shares[:3] if share >= 0.005)
+    return f"{about}: the old response depends most on {first}."
+
+
+def _build_importance_panel(lesson: SourceResponse, shares: dict[str, float]) -> Panel:
+    names = tuple(reversed(shares))  # the first on top
+    x = Scale("share of variance", ends=(0.0, 1.05 * max(1.0, *shares.values())))
+    y = Scale("", choices=names, ends=(-0.6, len(names) - 0.4), room=_NAME)
+    return Panel(x, y, (Bars("importance", tuple(shares[name] for name in names), PURPLE),), lesson.name)
+
+
+def _build_input_layers(lesson: SourceResponse, space: Space, parameter: Parameter) -> tuple[list[Layer], list[float]]:
+    """What is in the panel of one input, and all heights in it."""
+    values = list_axis_values(parameter, _OLD_POINTS)
+    others = space.sobol(_AVERAGED, _SEED)
+    g = lesson.evaluate([{**one, parameter.name: value} for value in values for one in others])
+    g = (np.exp(g) if lesson.log else g).reshape(len(values), len(others))
+    at, mean = locate_on_axis(parameter, values), tuple(g.mean(1).tolist())
+    low, high = (tuple(np.quantile(g, one, axis=1).tolist()) for one in _MOST)
+    if has_few_values(parameter):
+        layers: list[Layer] = [Dots("average, with 80 % of settings", at, mean, BLUE, low=low, high=high)]
+    else:
+        layers = [Band("80 % of settings", at, low, high, SKY), Curve("average", at, mean, BLUE)]
+    return layers, [*mean, *low, *high]

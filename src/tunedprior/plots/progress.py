@@ -1,0 +1,338 @@
+"""The shadow over a campaign: what plain optimisation would have suggested in place of each suggestion.
+
+What came of each trial, the best so far, and the shadow of plain optimisation.
+
+Trust in old data, after each result.
+
+The front of trade-offs between objectives.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from math import isnan, nan
+
+from tunedprior.errors import InputError
+from tunedprior.explain.trust import Trust
+from tunedprior.goals.objective import Objective
+from tunedprior.history.trials import Trial
+from tunedprior.numerics.isolation import silence_warnings
+from tunedprior.plots.pictures import (
+    BLACK,
+    BLUE,
+    CROSS,
+    DIAMOND,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    SERIES,
+    SQUARE,
+    Curve,
+    Dots,
+    Layer,
+    Level,
+    Panel,
+    Picture,
+    Scale,
+    Zone,
+    compute_axis_range,
+    format_rounded_setting,
+    list_hover_notes,
+)
+from tunedprior.plots.snapshot import PredictedInterval, Snapshot, format_goal, make_goal_lines
+from tunedprior.space.search_space import Setting
+from tunedprior.suggestion.response_models import FittedModels
+
+_TITLE = "what plain optimisation would have suggested"
+
+
+def has_baseline(standing: Snapshot) -> bool:
+    """Whether old data makes a difference to suggestions: without any, they are the plain ones."""
+    suggester = standing.suggester
+    models = (suggester.surrogate, *suggester.other_surrogates.values())
+    return any(getattr(one, "sources", True) for one in models)
+
+
+def replay_baselines(standing: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
+    """For the latest suggestions, by their position among the results, what plain optimisation would have suggested.
+
+    It sees the results that were told before, as the real campaign did; of its own suggestions none was ever run.
+
+    Args:
+        standing: The campaign.
+        most: Of how many suggestions, the latest ones.
+        progress: Whether to show a progress bar.
+    """
+    told, known = standing.history.told, standing.baseline_suggestions
+    asked = [position for position, trial in enumerate(told) if trial.is_suggestion][-most:] if most else []
+    missing = [one for one in asked if one not in known or known[one][0] != told[:one]]
+    plain = standing.suggester.drop_old_data()
+    fitted: FittedModels | None = None
+    for position in _show_progress(missing, progress):
+        history = standing.history.keep_first(position)
+        with silence_warnings(""):  # that nothing is left to suggest was said when the real one was made
+            if not plain.is_designing(history, []):
+                fitted = plain.fit(history, standing.seed, fitted)
+            setting = plain.suggest(history, [], standing.seed, None, fitted)
+        known[position] = told[:position], setting
+    return {position: known[position][1] for position in asked}
+
+
+def _show_progress(positions: list[int], progress: bool) -> Iterable[int]:
+    from tqdm import tqdm
+
+    found: Iterable[int] = tqdm(positions, desc=_TITLE, disable=not progress, leave=False)
+    return found
+
+
+_WORDS = ("fail", "pass")
+
+
+def build_progress_picture(standing: Snapshot, shadow: int, progress: bool = False) -> Picture:
+    """Results in the order they were told, for each response a panel.
+
+    Args:
+        standing: The campaign.
+        shadow: For how many of the latest suggestions the shadow is worked out.
+        progress: Whether to show a progress bar meanwhile.
+    """
+    if not len(standing.history):
+        raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
+    instead: dict[int, Setting] = {}
+    said = []
+    modelled = [one.name for one in standing.modelled] if _has_any_value(standing) else []
+    if modelled and shadow and has_baseline(standing):
+        try:
+            instead = replay_baselines(standing, shadow, progress)
+        except InputError as error:  # of an acquisition function that plain optimisation cannot do
+            said.append(f"There is no shadow: {error}")
+    panels = [
+        _build_response_panel(standing, one, instead if one.name in modelled else {})
+        for one in standing.goals.responses
+    ]
+    if instead:
+        said.append(
+            "The shadow: what plain optimisation, with the same results before it but without old data, would have "
+            "suggested instead. It was never run: shown is what the present model expects there, with its 95 % "
+            "interval."
+        )
+        left = sum(trial.is_suggestion for trial in standing.history.told) - len(instead)
+        if left > 0:
+            said.append(f"It is shown for the latest {len(instead)} suggestions.")
+    return Picture("Progress", tuple(panels), columns=2 if len(panels) > 1 else 1, sentences=tuple(said))
+
+
+def _has_any_value(standing: Snapshot) -> bool:
+    return any(one.select_measured(standing.history.told) for one in standing.goals.responses)
+
+
+def _build_response_panel(standing: Snapshot, response: Objective, instead: Mapping[int, Setting]) -> Panel:
+    told, pending = standing.history.told, standing.history.pending
+    if response.labels:
+        return _build_labels_panel(standing, response)
+    layers: list[Layer] = make_goal_lines(standing.goals, response)
+    if instead:
+        expected = standing.predict_interval(response, list(instead.values()))
+        notes: Sequence[str] = [format_rounded_setting(one, standing.space) for one in instead.values()]
+        numbers = [one + 1 for one in instead]
+        layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
+    if pending and _has_any_value(standing) and response.name in standing.fitted.parts:
+        settings = [one.setting for one in pending]
+        coming = [len(told) + 1 + number for number in range(len(pending))]
+        notes = list_hover_notes(pending, standing.space)
+        expected = standing.predict_interval(response, settings)
+        layers.append(_make_prediction_dots("under way: expected", coming, expected, notes, BLUE, SQUARE))
+    best = _compute_best_so_far(standing, response)
+    if not all(map(isnan, best)):
+        layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
+    for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
+        rows = [(number, one) for number, one in enumerate(told, start=1) if one.is_suggestion == asked]
+        layers += _make_result_dots(name, rows, response, standing, colour)
+    heights = _collect_heights(layers)
+    ends = compute_axis_range(heights, response.log) or (0.0, 1.0)
+    failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.get_value(one))]
+    if failed:
+        where = tuple(float(number) for number, _ in failed)
+        why = list_hover_notes([one for _, one in failed], standing.space)
+        layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
+        ends = compute_axis_range([*ends], response.log) or ends
+    title = f"{response.name} ({format_goal(standing.goals, response)})"
+    return Panel(
+        Scale("result", ends=(0.4, len(told) + len(pending) + 0.6), whole=True),
+        Scale(response.name, response.log, ends=ends),
+        tuple(layers),
+        title,
+    )
+
+
+def _build_labels_panel(standing: Snapshot, response: Objective) -> Panel:
+    told = standing.history.told
+    rows = [(number, one) for number, one in enumerate(told, start=1)]
+    layers = [
+        layer
+        for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE))
+        for layer in _make_result_dots(
+            name, [row for row in rows if row[1].is_suggestion == asked], response, standing, colour
+        )
+    ]
+    x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
+    y = Scale(response.name, choices=_WORDS, ends=(-0.5, 1.5))
+    return Panel(x, y, tuple(layers), f"{response.name} (required)")
+
+
+def _make_result_dots(
+    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, standing: Snapshot, colour: str
+) -> list[Layer]:
+    """Results, those that do not meet what is required hollow."""
+    found: list[Layer] = []
+    for met in (True, False):
+        some = [
+            (number, one, response.get_value(one))
+            for number, one in rows
+            if not isnan(response.get_value(one)) and standing.goals.is_met(one) == met
+        ]
+        if not some:
+            continue
+        numbers, trials, values = zip(*some, strict=True)
+        heights = tuple((one + 1) / 2 if response.labels else float(one) for one in values)
+        found.append(
+            Dots(
+                name if met else f"{name}, not as required",
+                tuple(float(one) for one in numbers),
+                heights,
+                colour,
+                hollow=not met,
+                notes=list_hover_notes(trials, standing.space),
+            )
+        )
+    return found
+
+
+def _make_prediction_dots(
+    name: str,
+    numbers: Sequence[int],
+    expected: PredictedInterval,
+    notes: Sequence[str],
+    colour: str,
+    shape: str = DIAMOND,
+) -> Dots:
+    where, ends = tuple(float(one) for one in numbers), (expected.low, expected.high)
+    return Dots(name, where, expected.mean, colour, shape, True, False, *ends, tuple(notes))
+
+
+def _compute_best_so_far(standing: Snapshot, response: Objective) -> tuple[float, ...]:
+    """The value of the best trial after each result; where there is a front, the best of this response alone."""
+    aims = standing.goals
+    if response not in aims.objectives:
+        return (nan,) * len(standing.history)
+    best: Trial | None = None
+    found = []
+    for trial in standing.history.told:
+        some = [trial] if best is None else [best, trial]
+        best = response.find_best(aims.select_feasible(some)) if aims.has_front else aims.find_best(some)
+        found.append(nan if best is None else response.get_value(best))
+    return tuple(found)
+
+
+def _collect_heights(layers: Sequence[Layer]) -> list[float]:
+    found: list[float] = []
+    for one in layers:
+        if isinstance(one, Dots):
+            found += [*one.y, *one.low, *one.high]
+        elif isinstance(one, Level):
+            found.append(one.at)
+        elif isinstance(one, Zone):
+            found += [one.low, one.high]
+    return found
+
+
+def build_trust_picture(found: Trust | dict[str, Trust]) -> Picture:
+    """For each response a panel, in it a line for each old data set; what the figures come to, in words."""
+    by_response = found if isinstance(found, dict) else {"": found}
+    if not by_response:
+        raise InputError("A picture of trust needs old data; this campaign has none that is used.")
+    if all(len(one.history) < 2 for one in by_response.values()):
+        raise InputError("A picture of trust needs a result, and nothing was told yet that worked. Tell at least one.")
+    names = list(dict.fromkeys(name for one in by_response.values() for name in one.relations["old data"]))
+    colours = {name: SERIES[number % len(SERIES)] for number, name in enumerate(names)}
+    panels = tuple(_build_trust_panel(one, response, colours) for response, one in by_response.items())
+    said = tuple(
+        f"{response}: {sentence}" if response else sentence
+        for response, one in by_response.items()
+        for sentence in one.sentences
+    )
+    return Picture("Trust in old data", panels, columns=2 if len(panels) > 1 else 1, sentences=said)
+
+
+def _build_trust_panel(trust: Trust, response: str, colours: dict[str, str]) -> Panel:
+    names = list(trust.relations["old data"])
+    counts = tuple(float(one) for one in trust.history.index)
+    layers = tuple(Curve(name, counts, _get_trust_column(trust, name, len(names) > 1), colours[name]) for name in names)
+    x = Scale("results", ends=(-0.3, max(counts) + 0.3), whole=True)
+    return Panel(x, Scale("trust (share explained)", ends=(-0.03, 1.03)), layers, response)
+
+
+def _get_trust_column(trust: Trust, name: str, several: bool) -> tuple[float, ...]:
+    column = trust.history[f"{name}: trust" if several else "trust"]
+    return tuple(float(one) for one in column)
+
+
+def build_front_picture(standing: Snapshot) -> Picture:
+    """Every pair of objectives: the best trade-offs, all that is worse, and what does not meet the requirements."""
+    objectives = standing.goals.objectives
+    if len(objectives) == 1:
+        raise InputError(
+            f"A front is one of several objectives, and this campaign has one, {objectives[0].name!r}. Draw its "
+            "progress instead."
+        )
+    standing.refuse_if_nothing_told("A picture of the front")
+    measured = [one for one in standing.history.told if not any(map(isnan, standing.goals.compute_utilities(one)))]
+    if not measured:
+        raise InputError("A picture of the front needs a trial in which every objective was measured; there is none.")
+    front = standing.goals.find_front(measured)
+    best = {one.id for one in front}
+    rest = [one for one in measured if one.id not in best]
+    groups = {
+        "best trade-offs": front,
+        "another is better in all": [one for one in rest if standing.goals.is_met(one)],
+        "not as required": [one for one in rest if not standing.goals.is_met(one)],
+    }
+    panels = tuple(_build_front_panel(standing, pair, groups) for pair in combinations(objectives, 2))
+    said = f"{len(front)} of {len(measured)} trials are among the best trade-offs."
+    if not front:
+        said = "No trial meets what is required yet."
+    return Picture("The front of trade-offs", panels, columns=min(3, len(panels)), sentences=(said,))
+
+
+def _build_front_panel(standing: Snapshot, pair: tuple[Objective, Objective], groups: dict[str, list[Trial]]) -> Panel:
+    layers: list[Layer] = []
+    if len(standing.goals.objectives) == 2 and groups["best trade-offs"]:
+        first, second = pair
+        line = sorted((first.get_value(trial), second.get_value(trial)) for trial in groups["best trade-offs"])
+        layers.append(Curve("", tuple(x for x, _ in line), tuple(y for _, y in line), GREEN, dashed=True))
+    for (name, trials), colour, hollow in zip(
+        reversed(groups.items()), (GREY, GREY, GREEN), (True, False, False), strict=True
+    ):
+        if trials:
+            layers.append(_make_dots(name, trials, pair, standing, colour, hollow))
+    x, y = (_make_objective_scale(standing, one, [trial for some in groups.values() for trial in some]) for one in pair)
+    return Panel(x, y, tuple(layers))
+
+
+def _make_dots(
+    name: str,
+    trials: Sequence[Trial],
+    pair: tuple[Objective, Objective],
+    standing: Snapshot,
+    colour: str,
+    hollow: bool,
+) -> Dots:
+    x, y = (tuple(one.get_value(trial) for trial in trials) for one in pair)
+    notes = list_hover_notes(trials, standing.space)
+    return Dots(name, x, y, colour, hollow=hollow, notes=notes)
+
+
+def _make_objective_scale(standing: Snapshot, response: Objective, trials: Sequence[Trial]) -> Scale:
+    values = [response.get_value(one) for one in trials]
+    title = f"{response.name} ({format_goal(standing.goals, response)})"
+    return Scale(title, response.log, ends=compute_axis_range(values, response.log))

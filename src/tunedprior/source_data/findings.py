@@ -1,0 +1,230 @@
+"""What an audit blames: a fault, where it is, and what to do about it.
+
+Old data beside the search space: its cells as numbers and categories, whatever is wrong with some of them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64, Int64
+from numpy import ndarray
+
+from tunedprior.errors import InputError
+from tunedprior.history.cells import NOT_PASSED, PASSED
+from tunedprior.source_data.number_checks import find_sentinels
+from tunedprior.space.parameters import Categorical, Numeric, Parameter, find_choice_index
+from tunedprior.space.search_space import Space
+from tunedprior.tables.cells import is_unmeasured, parse_numbers
+from tunedprior.tables.content import ReadTable
+
+#: Every kind of fault, in the order in which they are to be mended: the first hide the others.
+KINDS = (
+    "no header",
+    "no rows",
+    "decimal commas among commas",
+    "mixed encodings",
+    "uneven lines",
+    "cut-off line",
+    "repeated header",
+    "mixed decimal signs",
+    "thousands separators",
+    "shifted cells",
+    "swapped columns",
+    "swapped cells",
+    "not a number",
+    "other units",
+    "part in other units",
+    "no overlap",
+    "sentinel",
+    "far off",
+    "row numbers",
+    "spelling",
+    "shifted rows",
+    "copied rows",
+    "contradictory repeats",
+    "sign of the response",
+    "units of the response",
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something in old data that is most likely a mistake.
+
+    Attributes:
+        kind: One of `KINDS`.
+        columns: The columns it is in; none if it is about whole lines.
+        rows: Where, as the file or table has it ("line 7"); none if it is about whole columns.
+        text: A sentence.
+        remedy: What to do about it, as a sentence.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    text: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The same for JSON."""
+        return {
+            "kind": self.kind,
+            "columns": list(self.columns),
+            "rows": list(self.rows),
+            "text": self.text,
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A row that is not used.
+
+    Attributes:
+        row: Where it is ("line 7").
+        reason: Why, in a few words.
+    """
+
+    row: str
+    reason: str
+
+
+def sort_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """The faults in the order in which they are to be mended."""
+    return tuple(sorted(faults, key=lambda one: KINDS.index(one.kind)))
+
+
+def join_places(rows: Sequence[str], most: int = 6) -> str:
+    """Where, in short: "lines 3, 4 and 17", or "line 3 and 12 others".
+
+    >>> join_places(["line 3", "line 4", "line 17"])
+    'lines 3, 4 and 17'
+    >>> join_places([f"line {k}" for k in range(2, 30)], most=3)
+    'lines 2, 3, 4 and 25 more'
+    """
+    if len(rows) <= 1:
+        return "".join(rows)
+    unit = rows[0].split(" ", 1)[0]
+    labels = [row.removeprefix(f"{unit} ") for row in rows]
+    shown = labels[:most] if len(labels) > most + 1 else labels[:-1]
+    last = labels[-1] if len(labels) == len(shown) + 1 else f"{len(labels) - len(shown):,} more"
+    return f"{unit}s {', '.join(shown)} and {last}"
+
+
+# A column of text whose words are numbers in so many of its cells is a column of numbers.
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A table that was read, and what its columns ought to be.
+
+    Attributes:
+        read: The table.
+        space: The search space.
+        target: The column of the response.
+    """
+
+    read: ReadTable
+    space: Space
+    target: str
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The cells as they were read."""
+        return self.read.table
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those that the table has a column for."""
+        return tuple(one for one in self.space.parameters if one.name in self.table.columns)
+
+    @property
+    def numeric(self) -> tuple[Numeric, ...]:
+        """Those of them that are numbers."""
+        return tuple(one for one in self.parameters if isinstance(one, Numeric))
+
+    @property
+    def categorical(self) -> tuple[Categorical, ...]:
+        """Those of them that are categories."""
+        return tuple(one for one in self.parameters if isinstance(one, Categorical))
+
+    @cached_property
+    def _numbers(self) -> dict[str, tuple[Float64[ndarray, " n"], list[int]]]:
+        return {name: parse_numbers(self.table[name]) for name in map(str, self.table.columns)}
+
+    def get_values(self, name: str) -> Float64[ndarray, " n"]:
+        """A column as numbers, NaN where there is none."""
+        return self._numbers[name][0]
+
+    def get_measured_values(self, name: str) -> Float64[ndarray, " n"]:
+        """The same, with NaN too where a number stands for "not measured"."""
+        values = self.get_values(name)
+        return np.where(find_sentinels(values), np.nan, values)
+
+    def list_unreadable_rows(self, name: str) -> list[int]:
+        """The rows whose cells are neither numbers nor blank."""
+        return self._numbers[name][1]
+
+    @cached_property
+    def labels(self) -> bool:
+        """Whether the response says pass or fail (or takes two values that do)."""
+        words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
+        told = ~self.table[self.target].map(is_unmeasured).to_numpy(dtype=bool)
+        verdicts = words.isin(PASSED | NOT_PASSED).to_numpy()
+        values = self.get_measured_values(self.target)
+        distinct = set(values[np.isfinite(values)])
+        return bool(verdicts[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
+
+    @cached_property
+    def verdict_rows(self) -> Bool[ndarray, " n"]:
+        """Rows whose response says in words that the run passed or failed."""
+        words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
+        found: Bool[ndarray, " n"] = words.isin(PASSED | NOT_PASSED).to_numpy()
+        return found
+
+    @cached_property
+    def setting_numbers(self) -> Int64[ndarray, " n"]:
+        """The same number for rows with the same cells in all columns of the space."""
+        names = [one.name for one in self.parameters]
+        cells = pd.DataFrame(
+            {name: self.get_values(name) if self.is_numeric(name) else self.table[name].map(str) for name in names}
+        )
+        found: Int64[ndarray, " n"] = cells.groupby(names, sort=False, dropna=False).ngroup().to_numpy(dtype=np.int64)
+        return found
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether most cells of the column that are not blank are numbers."""
+        values, wrong = self._numbers[name]
+        count = int(np.isfinite(values).sum())
+        return count > _MOSTLY * (count + len(wrong))
+
+    def format_places(self, rows: Sequence[int] | Int64[ndarray, " k"] | Bool[ndarray, " n"]) -> tuple[str, ...]:
+        """Where these rows stand in the file or table."""
+        chosen = np.flatnonzero(rows) if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
+        return tuple(self.read.format_place(int(row)) for row in chosen)
+
+    def drop_rows(self, rows: Sequence[int] | Int64[ndarray, " k"]) -> "Sheet":
+        """The same without some of the rows."""
+        if not len(rows):
+            return self
+        left = np.setdiff1d(np.arange(len(self)), rows)
+        read = self.read
+        labels: Any = [read.labels[int(row)] for row in left]
+        table = read.table.iloc[left].reset_index(drop=True)
+        return Sheet(replace(read, table=table, labels=labels), self.space, self.target)
+
+
+def is_choice(cell: Any, parameter: Categorical) -> bool:
+    """Whether a cell is one of a category's choices; what may be several of them is one."""
+    try:
+        return find_choice_index(cell, parameter.choices) is not None
+    except InputError:
+        return True

@@ -1,0 +1,1 @@
+"""The search space: parameters, constraints, settings that satisfy them, and their encoding."""

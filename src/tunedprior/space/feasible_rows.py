@@ -1,0 +1,416 @@
+"""Settings as rows of numbers: those that satisfy constraints, listed where there are not too many, or drawn.
+
+A row has a number's value, and a category's position among its choices.
+
+Rows that satisfy constraints, drawn at random all over what they leave.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float64
+from numpy import ndarray
+
+from tunedprior.numerics.polytope import Polytope
+from tunedprior.space.constraints import LinearConstraint, OnlyWhen, compute_slack
+from tunedprior.space.parameters import Categorical, Parameter, find_choice_index
+
+_MOST_ROWS = 400_000  # at any time while listing
+#: Settings of a finite space are listed up to so many.
+MOST_LISTED = 100_000
+_MOST_VALUES = 10_000  # of a parameter; a finer grid has no list, and what was drawn is rounded to it
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleRows:
+    """The rows that satisfy linear constraints and conditions.
+
+    Attributes:
+        parameters: What may be set.
+        linear: The linear constraints.
+        conditions: What may differ from a value only when others have theirs.
+    """
+
+    parameters: tuple[Parameter, ...]
+    linear: tuple[LinearConstraint, ...]
+    conditions: tuple[OnlyWhen, ...]
+
+    # -- what is known of the columns ------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The columns."""
+        return [parameter.name for parameter in self.parameters]
+
+    @cached_property
+    def matrix(self) -> Float64[ndarray, "j k"]:
+        """The coefficients of the linear constraints."""
+        rows = [[one.coefficients.get(name, 0.0) for name in self.names] for one in self.linear]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names))
+
+    @cached_property
+    def edges(self) -> Float64[ndarray, "2 j"]:
+        """The least and most of each sum."""
+        return np.array([[one.low for one in self.linear], [one.high for one in self.linear]], dtype=np.float64)
+
+    @cached_property
+    def slacks(self) -> Float64[ndarray, " j"]:
+        """By how much each sum may miss them."""
+        return np.array([one.slack for one in self.linear], dtype=np.float64)
+
+    @cached_property
+    def tolerances(self) -> list[float]:
+        """By how much numbers of each column may differ that are the same."""
+        return [compute_slack(parameter) for parameter in self.parameters]
+
+    @cached_property
+    def bounds(self) -> Float64[ndarray, "2 k"]:
+        """The ends of each column."""
+        ends = [(0, p.count - 1) if isinstance(p, Categorical) else (p.low, p.high) for p in self.parameters]
+        return np.array(ends, dtype=np.float64).T
+
+    @cached_property
+    def values(self) -> list[Float64[ndarray, " v"] | None]:
+        """The values of each column that has a list of them."""
+        return [
+            np.arange(p.count, dtype=np.float64)
+            if isinstance(p, Categorical)
+            else None
+            if p.count is None or p.count > _MOST_VALUES
+            else np.array(p.list_values(), dtype=np.float64)
+            for p in self.parameters
+        ]
+
+    @cached_property
+    def continuous(self) -> list[int]:
+        """The columns that are continuous and take part in a linear constraint."""
+        return [k for k, p in enumerate(self.parameters) if p.count is None and (self.matrix[:, k] != 0).any()]
+
+    @cached_property
+    def pins(self) -> list[tuple[int, float, list[tuple[int, Float64[ndarray, " v"]]]]]:
+        """For each condition: the column, the number it has otherwise, and the columns and numbers it depends on."""
+        return [
+            (
+                self._get_column(one.parameter),
+                self._encode_value(one.parameter, one.otherwise),
+                [(self._get_column(n), np.array([self._encode_value(n, v) for v in vs])) for n, vs in one.when.items()],
+            )
+            for one in self.conditions
+        ]
+
+    def _get_column(self, name: str) -> int:
+        return self.names.index(name)
+
+    def _encode_value(self, name: str, value: Any) -> float:
+        parameter = self.parameters[self._get_column(name)]
+        if isinstance(parameter, Categorical):
+            return float(find_choice_index(value, parameter.choices) or 0)
+        return float(value)
+
+    @cached_property
+    def middle_cache(self) -> dict[bytes, Float64[ndarray, " k"] | None]:
+        """What was found in the middle of what some rows leave to their continuous columns, to be looked up again."""
+        return {}
+
+    # -- settings and rows -----------------------------------------------------------------------------
+
+    def encode_setting(self, setting: dict[str, Any]) -> Float64[ndarray, " k"]:
+        """A setting's numbers."""
+        return np.array([self._encode_value(name, setting[name]) for name in self.names], dtype=np.float64)
+
+    def decode_row(self, row: Float[ndarray, " k"]) -> dict[str, Any]:
+        """The setting that a row stands for, each number as the parameter has it."""
+        return {
+            p.name: p.choices[round(number)] if isinstance(p, Categorical) else p.find_nearest_value(number)
+            for p, number in zip(self.parameters, row.tolist(), strict=True)
+        }
+
+    def are_feasible(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, " n"]:
+        """Which rows, of values that the parameters have, satisfy everything."""
+        sums = rows @ self.matrix.T
+        low, high = self.edges
+        good = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
+        for column, otherwise, _ in self.pins:
+            good &= (np.abs(rows[:, column] - otherwise) <= self.tolerances[column]) | ~self.are_pinned(rows, column)
+        result: Bool[ndarray, " n"] = good
+        return result
+
+    def are_pinned(self, rows: Float64[ndarray, "n k"], column: int) -> Bool[ndarray, " n"]:
+        """In which rows a column must have the value it has otherwise."""
+        unmet = np.zeros(len(rows), dtype=bool)
+        for target, _, needed in self.pins:
+            if target == column:
+                for other, numbers in needed:
+                    unmet |= (np.abs(rows[:, other, None] - numbers) > self.tolerances[other]).all(1)
+        return unmet
+
+    # -- all of them -----------------------------------------------------------------------------------
+
+    def list_rows(self) -> Float64[ndarray, "n k"] | None:
+        """All rows of a finite space, in order; None if there is a continuum, or too many."""
+        if any(values is None for values in self.values):
+            return None
+        rows = np.zeros((1, 0))
+        for column, values in enumerate(self.values):
+            assert values is not None
+            if len(rows) * len(values) > 10 * _MOST_ROWS:
+                return None
+            rows = np.hstack([np.repeat(rows, len(values), axis=0), np.tile(values, len(rows))[:, None]])
+            rows = rows[self._can_be_completed(rows, column)]
+            if len(rows) > _MOST_ROWS:
+                return None
+        return rows if len(rows) <= MOST_LISTED else None
+
+    def _can_be_completed(self, rows: Float64[ndarray, "n c"], column: int) -> Bool[ndarray, " n"]:
+        """Which rows up to this column no constraint rules out yet, whatever the other columns will be."""
+        least, most = self.compute_sum_range(np.arange(len(self.names)) > column)
+        sums = rows @ self.matrix[:, : column + 1].T
+        low, high = self.edges
+        good = ((sums + most >= low - self.slacks) & (sums + least <= high + self.slacks)).all(1)
+        for target, otherwise, needed in self.pins:
+            if max(target, *(other for other, _ in needed)) == column:
+                at_otherwise = np.abs(rows[:, target] - otherwise) <= self.tolerances[target]
+                good &= at_otherwise | ~self.are_pinned(rows, target)
+        result: Bool[ndarray, " n"] = good
+        return result
+
+    def compute_sum_range(self, columns: Bool[ndarray, " k"]) -> tuple[Float64[ndarray, " j"], Float64[ndarray, " j"]]:
+        """The least and the most that these columns may add to each sum."""
+        ends = self.matrix[:, columns, None] * self.bounds[:, columns].T
+        return ends.min(2, initial=np.inf).sum(1), ends.max(2, initial=-np.inf).sum(1)
+
+    def are_free(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, "n k"]:
+        """In which rows which continuous columns are free to move."""
+        free = np.zeros(rows.shape, dtype=bool)
+        for column in self.continuous:
+            free[:, column] = ~self.are_pinned(rows, column)
+        return free
+
+    def make_polytope(
+        self, rows: Float64[ndarray, "n k"], columns: Sequence[int]
+    ) -> tuple[Polytope, Float64[ndarray, "n p"], Float64[ndarray, "n m"]]:
+        """What the columns must satisfy, each from 0 to 1, with the right sides that belong to the other columns."""
+        low, high = self.bounds[:, columns]
+        others = np.setdiff1d(np.arange(len(self.names)), columns)
+        sums = rows[:, others] @ self.matrix[:, others].T + self.matrix[:, columns] @ low
+        matrix = self.matrix[:, columns] * (high - low)
+        touched = (matrix != 0).any(1)
+        size = np.linalg.norm(matrix, axis=1)
+        size[~touched] = 1.0
+        matrix, left = matrix / size[:, None], (self.edges[:, None] - sums) / size
+        equal = touched & (self.edges[0] == self.edges[1])
+        up, down = (touched & ~equal & np.isfinite(edge) for edge in self.edges[::-1])
+        unit = np.eye(len(columns))
+        polytope = Polytope(matrix[equal], np.concatenate([matrix[up], -matrix[down], unit, -unit]))
+        ones = np.ones((len(rows), len(columns)))
+        return polytope, left[0][:, equal], np.hstack([left[1][:, up], -left[0][:, down], ones, 0 * ones])
+
+    # -- next to a given one ---------------------------------------------------------------------------
+
+    def repair_row(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
+        """The row, rounded to values that the parameters have, its continuous columns moved until everything holds."""
+        row = row.clip(*self.bounds)
+        row = self.encode_setting(self.decode_row(row))
+        for target, otherwise, _ in self.pins:
+            if self.are_pinned(row[None], target)[0]:
+                row[target] = otherwise
+        if not self.are_feasible(row[None])[0]:
+            columns = np.flatnonzero(self.are_free(row[None])[0]).tolist()
+            if not columns:
+                return None
+            polytope, equal, below = self.make_polytope(row[None], columns)
+            low, high = self.bounds[:, columns]
+            exact = polytope.find_nearby_point((row[columns] - low) / (high - low), equal[0], below[0])
+            if exact is None:
+                return None
+            row[columns] = (low + (high - low) * exact).clip(low, high)
+        return row if self.are_feasible(row[None])[0] else None
+
+
+_ORDERS = 8  # in which parameters are drawn one after another
+_MOST_MIDDLES = 64  # that are looked for in one draw
+_STEPS = 50  # of hit and run, and as many more for each five parameters
+
+
+@dataclass(frozen=True, eq=False)
+class RowSampler:
+    """Draws rows.
+
+    Attributes:
+        rows: Which there are.
+    """
+
+    rows: FeasibleRows
+
+    def draw_rows(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
+        """A row for each row of shares in [0, 1), how far along each parameter is among the values that are left to it.
+
+        Parameters are chosen one after another in several orders, so that each sum can still be met. Continuous ones
+        that take part in sums are then mixed by hit and run. Rows that lead nowhere are left out.
+        """
+        parts = [self._fill_rows(part, random) for part in np.array_split(shares, _ORDERS) if len(part)]
+        rows = np.concatenate(parts)
+        for pattern in np.unique(self.rows.are_free(rows), axis=0):
+            some = (self.rows.are_free(rows) == pattern).all(1)
+            rows[some] = self._mix_rows(rows[some], pattern, random)
+        rows = rows.clip(*self.rows.bounds)
+        kept: Float64[ndarray, "m k"] = rows[self.rows.are_feasible(rows)]
+        return kept
+
+    def _fill_rows(self, shares: Float64[ndarray, "n k"], random: np.random.Generator) -> Float64[ndarray, "m k"]:
+        order = self._draw_column_order(random)
+        rows, known = np.zeros_like(shares), np.zeros(len(self.rows.names), dtype=bool)
+        for column in [one for one in order if one not in self.rows.continuous]:
+            low, high = self._compute_interval(rows, known, column)
+            rows[:, column], good = self._choose_values(
+                column, low, high, self._skew_shares(shares[:, column], known, column)
+            )
+            pin = self.rows.are_pinned(rows, column)
+            near = self.rows.tolerances[column]
+            for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
+                rows[pin, column] = otherwise
+                good = np.where(pin, (low <= otherwise + near) & (otherwise - near <= high), good)
+            rows, shares = rows[good], shares[good]
+            known[column] = True
+        started, good, partly = rows.copy(), np.ones(len(rows), dtype=bool), known.copy()
+        for column in [one for one in order if one in self.rows.continuous]:
+            low, high = self._compute_interval(started, partly, column)
+            started[:, column], possible = self._choose_values(
+                column, low, high, self._skew_shares(shares[:, column], partly, column)
+            )
+            pin = self.rows.are_pinned(started, column)
+            near = self.rows.tolerances[column]
+            for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
+                started[pin, column] = otherwise
+            good &= possible | pin
+            partly[column] = True
+        good &= self.rows.are_feasible(np.clip(started, *self.rows.bounds))
+        return np.concatenate([started[good], self._fill_from_middles(rows[~good])])
+
+    def _draw_column_order(self, random: np.random.Generator) -> list[int]:
+        """Columns at random, but lists before what is continuous, and what others depend on before these."""
+        depth = np.zeros(len(self.rows.names), dtype=int)
+        for _ in range(min(len(self.rows.pins), len(self.rows.names))):
+            for target, _, needed in self.rows.pins:
+                after = max(depth[other] + 1 for other, _ in needed)
+                depth[target] = min(len(self.rows.names), max(depth[target], after))
+        lot = random.permutation(len(self.rows.names))
+        return sorted(range(len(self.rows.names)), key=lambda k: (self.rows.values[k] is None, depth[k], lot[k]))
+
+    def _compute_interval(
+        self, rows: Float64[ndarray, "n k"], known: Bool[ndarray, " k"], column: int
+    ) -> tuple[Float64[ndarray, " n"], Float64[ndarray, " n"]]:
+        """Between which numbers a column must lie for each sum to be met by some values of those not known yet."""
+        left = ~known
+        left[column] = False
+        least, most = self.rows.compute_sum_range(left)
+        low, high = (np.full(len(rows), edge) for edge in self.rows.bounds[:, column])
+        sums = rows[:, known] @ self.rows.matrix[:, known].T
+        for j, coefficient in enumerate(self.rows.matrix[:, column]):
+            if coefficient != 0:
+                least_sum, most_sum = self.rows.edges[:, j]
+                ends = np.stack([least_sum - sums[:, j] - most[j], most_sum - sums[:, j] - least[j]])
+                ends = (ends if coefficient > 0 else ends[::-1]) / coefficient
+                low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+        return low, high
+
+    def _skew_shares(
+        self, share: Float64[ndarray, " n"], known: Bool[ndarray, " k"], column: int
+    ) -> Float64[ndarray, " n"]:
+        """Shares for a part of a mixture: the more parts are still to come, the less is left for each.
+
+        For parts from 0 to the total this makes all mixtures equally probable: the first of r + 1 parts has the
+        distribution function 1 - (1 - x)^r.
+        """
+        left = ~known
+        left[column] = False
+        for coefficients, (low, high) in zip(self.rows.matrix, self.rows.edges.T, strict=True):
+            parts = coefficients[coefficients != 0]
+            if low != high or coefficients[column] == 0 or not (parts > 0).all():
+                continue
+            others = int((coefficients[left] != 0).sum())
+            least, most = coefficients @ self.rows.bounds[0], coefficients @ self.rows.bounds[1]
+            if others > 1:
+                fewer = low - least <= most - low
+                return 1 - (1 - share) ** (1 / others) if fewer else share ** (1 / others)
+        return share
+
+    def _choose_values(
+        self, column: int, low: Float64[ndarray, " n"], high: Float64[ndarray, " n"], share: Float64[ndarray, " n"]
+    ) -> tuple[Float64[ndarray, " n"], Bool[ndarray, " n"]]:
+        """The number a share of the way along what is left of a column, and whether anything is."""
+        values, parameter = self.rows.values[column], self.rows.parameters[column]
+        slack = max(1e-300, self.rows.tolerances[column])
+        first = last = np.zeros(len(share), dtype=int)
+        if values is not None:
+            first, last = np.searchsorted(values, low - slack), np.searchsorted(values, high + slack, side="right")
+            if isinstance(parameter, Categorical) or not parameter.log:
+                at = first + np.floor(share * (last - first)).astype(int)
+                return values[at.clip(0, len(values) - 1)], last > first
+        good = low <= high + slack
+        middle = (low + high) / 2
+        low, high = np.where(good, np.minimum(low, middle), 1.0), np.where(good, np.maximum(high, middle), 1.0)
+        if isinstance(parameter, Categorical) or not parameter.log:
+            found = low + share * (high - low)
+        else:
+            ends = [np.log(end.clip(*self.rows.bounds[:, column])) for end in (low, high)]
+            found = np.exp(ends[0] + share * (ends[1] - ends[0]))
+        if values is not None:
+            at = np.minimum(np.searchsorted(values, found), last - 1)
+            return values[np.maximum(at, first).clip(0, len(values) - 1)], last > first
+        if not isinstance(parameter, Categorical) and parameter.count is not None:
+            found = np.array([parameter.find_nearest_value(one) for one in found.tolist()], dtype=np.float64)
+        return found, good
+
+    def _mix_rows(
+        self, rows: Float64[ndarray, "n k"], free: Bool[ndarray, " k"], random: np.random.Generator
+    ) -> Float64[ndarray, "n k"]:
+        """Rows after hit and run along the free columns, except logarithmic ones, whose density is another."""
+        columns = [k for k in np.flatnonzero(free).tolist() if not getattr(self.rows.parameters[k], "log", False)]
+        if not columns:
+            return rows
+        polytope, _, below = self.rows.make_polytope(rows, columns)
+        low, high = self.rows.bounds[:, columns]
+        units = (rows[:, columns] - low) / (high - low)
+        steps = _STEPS * (1 + len(columns) // 5)
+        rows = rows.copy()
+        rows[:, columns] = low + (high - low) * polytope.sample_hit_and_run(units, below, steps, random)
+        return rows
+
+    def _fill_from_middles(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
+        """Rows whose continuous columns could not be chosen one by one, with the middle of what is left for them."""
+        if not self.rows.continuous or len(rows) == 0:
+            return rows[:0]
+        rows, good = rows.copy(), np.zeros(len(rows), dtype=bool)
+        matter = (self.rows.matrix != 0).any(0)
+        matter[[other for _, _, needed in self.rows.pins for other, _ in needed]] = True
+        matter[self.rows.continuous] = False
+        _, first, which = np.unique(rows[:, matter], axis=0, return_index=True, return_inverse=True)
+        for k, one in enumerate(first[:_MOST_MIDDLES]):
+            key, some = rows[one, matter].tobytes(), which.ravel() == k
+            if key not in self.rows.middle_cache:
+                self.rows.middle_cache[key] = self._fill_with_middle(rows[one])
+            row = self.rows.middle_cache[key]
+            if row is not None:
+                rows[np.ix_(some, self.rows.continuous)] = row[self.rows.continuous]
+                good |= some
+        return rows[good]
+
+    def _fill_with_middle(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
+        row = row.copy()
+        for target, otherwise, _ in self.rows.pins:
+            if target in self.rows.continuous and self.rows.are_pinned(row[None], target)[0]:
+                row[target] = otherwise
+        columns = np.flatnonzero(self.rows.are_free(row[None])[0]).tolist()
+        if columns:
+            polytope, equal, below = self.rows.make_polytope(row[None], columns)
+            middle = polytope.find_centre(equal[0], below[0])
+            exact = None if middle is None else polytope.find_nearby_point(middle, equal[0], below[0])
+            if exact is None:
+                return None
+            low, high = self.rows.bounds[:, columns]
+            row[columns] = low + (high - low) * exact
+        return row

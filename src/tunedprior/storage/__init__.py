@@ -1,0 +1,1 @@
+"""Where campaigns are kept: files, databases, the journal, and what guards them."""

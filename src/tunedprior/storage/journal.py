@@ -1,0 +1,371 @@
+"""The journal of a campaign: who recorded, corrected or took back what, and when. The history follows from it.
+
+An entry says which fields of one trial changed. Entries are appended and never changed, in the order of their sequence
+numbers, whatever clocks say. Each has a checksum over its fields and the checksum of the entry before it, so that a
+changed byte, and an entry that was taken out or put elsewhere, is noticed.
+
+Where a history is kept: in memory, or anywhere else that can be read and written entry by entry.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import isnan
+from os import PathLike
+from secrets import token_hex
+from typing import Any, Protocol
+
+import msgspec
+import pandas as pd
+
+from tunedprior.checks import format_value
+from tunedprior.errors import FileFormatError, InputError
+from tunedprior.goals.aims import Goals
+from tunedprior.history.trials import COMPLETE, FAILED, History, Trial, is_same_setting
+from tunedprior.space.search_space import Space
+from tunedprior.storage.loading import decode_history, decode_space, decode_trial
+from tunedprior.storage.saved_campaign import SavedCampaign, SavedEntry, SavedTrial, encode_trial
+
+#: What may happen to a trial.
+SUGGEST, RECORD, AMEND, WITHDRAW, UNDO, CANCEL = "suggest", "record", "amend", "withdraw", "undo", "cancel"
+#: A trial that is known from before there was a journal, from another program, or from a table of a history.
+ADOPT = "adopt"
+_TOLD = (COMPLETE, FAILED)
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One change of one trial.
+
+    Attributes:
+        sequence: Its number in the journal, from 1.
+        time: When it was written; None if that is not known.
+        who: Who said so; empty if that is not known.
+        action: `"suggest"`, `"record"`, `"amend"`, `"withdraw"`, `"undo"`, `"cancel"` or `"adopt"`.
+        before: The trial as it was; None if there was none.
+        after: The trial as it is then.
+        act: The same for entries that were written together, such as those of one table of results.
+    """
+
+    sequence: int
+    time: datetime | None
+    who: str
+    action: str
+    before: Trial | None
+    after: Trial
+    act: str = ""
+
+
+def get_utc_now() -> datetime:
+    """The time of an entry; the zone in which somebody sits has no part in it."""
+    return datetime.now(UTC)
+
+
+def list_changed_trials(before: History, after: History) -> list[tuple[Trial | None, Trial]]:
+    """Each trial of `after` that is not as it was, with what it was; those that were told come in that order."""
+    known = {trial.id: trial for trial in before.trials}
+    return [
+        (old, trial)
+        for trial in after.trials
+        if (old := known.get(trial.id)) is not trial and (old is None or old != trial)
+    ]
+
+
+def encode_trial_fields(trial: Trial, space: Space) -> dict[str, Any]:
+    """The fields of a trial but its number, as JSON has them."""
+    fields: dict[str, Any] = json.loads(msgspec.json.encode(encode_trial(trial, space)))
+    del fields["id"]
+    return fields
+
+
+def refuse_text(trials: Iterable[Trial], who: str) -> None:
+    """An `InputError` for text that no file or database can hold: half of a character, as of a damaged file."""
+    for trial in trials:
+        for text in (who, trial.note, *trial.extra, *map(str, trial.extra.values())):
+            try:
+                text.encode()
+            except UnicodeError as error:
+                raise InputError(f"{format_value(text)} cannot be kept, as it is no Unicode text: {error}.") from error
+
+
+def decode_entry(text: str, where: str) -> SavedEntry:
+    """The entry that was encoded as this JSON; a `FileFormatError` if it is damaged."""
+    try:
+        return msgspec.json.decode(text, type=SavedEntry)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"The journal of {where} is damaged: {error}.") from error
+
+
+def _add_checksum(entry: SavedEntry, previous: str) -> SavedEntry:
+    """The entry with its checksum, after the one with the checksum `previous`."""
+    entry = msgspec.structs.replace(entry, previous=previous)
+    return msgspec.structs.replace(entry, checksum=_compute_checksum(entry))
+
+
+def _compute_checksum(entry: SavedEntry) -> str:
+    fields = msgspec.to_builtins(msgspec.structs.replace(entry, checksum=""))
+    # Python's own JSON writes a number in one way, whatever library reads it.
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def describe_missing_entries(where: str, first: int, last: int) -> str:
+    """What to say of a journal that lacks entries at its end."""
+    which = f"entry {first} is" if first == last else f"entries {first} to {last} are"
+    return (
+        f"The journal of {where} is damaged: {which} missing at its end, though written once. Go on from a copy of "
+        "before."
+    )
+
+
+def list_standing_changes(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
+    """What people told, corrected, withdrew or cancelled and nobody took back since, in that order."""
+    standing: list[JournalEntry] = []
+    for entry in journal:
+        if entry.action in (RECORD, AMEND, WITHDRAW, CANCEL) or (entry.action == ADOPT and entry.after.state in _TOLD):
+            standing.append(entry)
+        while entry.action == UNDO and (own := [one for one in standing if one.after.id == entry.after.id]):
+            standing.remove(own[-1])
+            if own[-1].before == entry.after:  # of a correction; a result is taken back with all its corrections
+                break
+    return standing
+
+
+class Ledger:
+    """The trials that follow from the entries of a journal, as they are read one after the other.
+
+    Args:
+        space: What may be set.
+        where: What the journal is that of, for messages.
+        may_tie: Whether two programs may have given the same number to an entry each, as nothing kept them from it. The
+            first one counts then; the other one does not, nor the rest of what was written with it.
+    """
+
+    def __init__(self, space: Space, where: str, may_tie: bool = False) -> None:
+        self._space, self._where, self._may_tie = space, where, may_tie
+        self.entries: list[JournalEntry] = []
+        self._fields: dict[int, dict[str, Any]] = {}
+        self._trials: dict[int, Trial] = {}
+        self._place: dict[int, int] = {}
+        self._last_action: dict[int, str] = {}
+        self._refused: set[str] = set()
+        self._checksums: set[str] = set()
+        self._previous = ""
+        #: The number of the last entry that was read, whether it counts or not; 0 if there is none.
+        self.sequence = 0
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._trials
+
+    def get_trial(self, number: int) -> Trial | None:
+        """The trial with this number, as it is by now."""
+        return self._trials.get(number)
+
+    def is_only_suggested(self, number: int) -> bool:
+        """Whether nothing is known of a trial but that it was suggested."""
+        return self._last_action.get(number) == SUGGEST
+
+    def has_act(self, act: str) -> bool:
+        """Whether entries of this act were appended."""
+        return any(one.act == act for one in reversed(self.entries))
+
+    def has_refused(self, act: str) -> bool:
+        """Whether an entry of this act came too late to count."""
+        return act in self._refused
+
+    def encode_entries(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
+        """More entries in the form in which they are kept; a trial that has no entry yet is written in full."""
+        found, known, previous = [], dict[int, dict[str, Any]](), self._previous
+        for one in journal:
+            number, fields = one.after.id, encode_trial_fields(one.after, self._space)
+            before = known.get(number, self._fields.get(number, {}))
+            changes = {name: cell for name, cell in fields.items() if name not in before or before[name] != cell}
+            entry = SavedEntry(one.sequence, _format_time(one.time), one.who, one.action, number, changes, one.act, "")
+            found.append(_add_checksum(entry, previous))
+            known[number], previous = fields, found[-1].checksum
+        return found
+
+    def apply(self, entry: SavedEntry) -> None:
+        """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
+        if _compute_checksum(entry) != entry.checksum:
+            raise self._make_damage_error(
+                entry.sequence, "its checksum is wrong, so it was changed since it was written"
+            )
+        self.sequence = number = self.sequence + 1
+        if entry.sequence > number or (entry.sequence < number and not self._may_tie):
+            raise self._make_damage_error(number, "it is missing")
+        if entry.previous and entry.previous not in (self._checksums if self._may_tie else (self._previous,)):
+            raise self._make_damage_error(number - 1, f"it is not the one that entry {number} was written after")
+        self._checksums.add(entry.checksum)
+        before = self._trials.get(entry.trial)
+        is_late = entry.sequence < number and entry.previous not in ("", self._previous)
+        if is_late or (entry.action == RECORD and before is not None and not before.is_awaited):
+            # Only where a storage cannot refuse one of two who write at the same moment: the first one counts.
+            self._refused.add(entry.act)
+            return
+        self._previous = entry.checksum
+        entry = msgspec.structs.replace(entry, sequence=len(self.entries) + 1)
+        fields = {**self._fields.get(entry.trial, {}), **entry.changes}
+        try:
+            saved = msgspec.convert({**fields, "id": entry.trial}, SavedTrial)
+            after = decode_trial(saved, self._space)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise self._make_damage_error(entry.sequence, str(error)) from error
+        if before is None or _classify_state(before) != _classify_state(after):
+            self._place[entry.trial] = entry.sequence
+        self._fields[entry.trial], self._trials[entry.trial] = fields, after
+        self._last_action[entry.trial] = entry.action
+        self.entries.append(self._make_journal_entry(entry, before, after))
+
+    def _make_journal_entry(self, entry: SavedEntry, before: Trial | None, after: Trial) -> JournalEntry:
+        try:
+            time = datetime.fromisoformat(entry.time) if entry.time else None
+        except ValueError as error:
+            raise self._make_damage_error(entry.sequence, str(error)) from error
+        return JournalEntry(entry.sequence, time, entry.who, entry.action, before, after, entry.act)
+
+    def _make_damage_error(self, sequence: int, what: str) -> FileFormatError:
+        return FileFormatError(
+            f"The journal of {self._where} is damaged at entry {sequence}: {what}. Go on from a copy of before."
+        )
+
+    def build_history(self, others: Iterable[Trial] = ()) -> History:
+        """The trials, each where it belongs; those that have no entry come after all that have one."""
+        others = list(others)
+        aside = {one.id for one in others}
+        own = [self._trials[number] for number in sorted(self._place, key=self._place.__getitem__)]
+        found = [*(one for one in own if one.id not in aside), *others]
+        return History(
+            tuple(one for one in found if not one.is_pending and not one.set_aside),
+            tuple(sorted((one for one in found if one.is_pending), key=lambda one: one.id)),
+            tuple(one for one in found if one.set_aside),
+        )
+
+
+def _classify_state(trial: Trial) -> str:
+    return "told" if trial.state in _TOLD else trial.state
+
+
+def load_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
+    """The history and the journal of a campaign's file; a `FileFormatError` if they are damaged, or contradict."""
+    history, space = decode_history(saved, path), decode_space(saved, path)
+    if saved.version == 1:  # before there was a journal
+        return history, [
+            JournalEntry(sequence, None, "", ADOPT, None, trial) for sequence, trial in enumerate(history.trials, 1)
+        ]
+    ledger = Ledger(space, repr(str(path)))
+    for entry in saved.journal:
+        ledger.apply(entry)
+    if saved.entries is not None and ledger.sequence < saved.entries:
+        raise FileFormatError(describe_missing_entries(repr(str(path)), ledger.sequence + 1, saved.entries))
+    if ledger.build_history() != history:
+        raise FileFormatError(
+            f"{str(path)!r} contradicts itself: its trials are not what its journal says. Undo the change, or load the "
+            "file as it was and tell, amend or withdraw the trial."
+        )
+    return history, ledger.entries
+
+
+def _format_time(time: datetime | None) -> str:
+    return "" if time is None else time.isoformat(timespec="milliseconds")
+
+
+def build_journal_table(journal: Iterable[JournalEntry], aims: Goals) -> pd.DataFrame:
+    """A row for each entry: its number, time, person and action, the trial, and what changed, before and after."""
+    rows = []
+    for entry in journal:
+        before = {} if entry.before is None else _collect_named_values(entry.before, aims)
+        after = _collect_named_values(entry.after, aims)
+        changed = [
+            name for name in {**before, **after} if not is_same_setting({"": before.get(name)}, {"": after.get(name)})
+        ]
+        rows.append(
+            {
+                "sequence": entry.sequence,
+                "time": entry.time,
+                "who": entry.who,
+                "action": entry.action,
+                "trial": entry.after.id,
+                "before": {name: before[name] for name in changed if name in before},
+                "after": {name: after[name] for name in changed if name in after},
+            }
+        )
+    names = ["sequence", "time", "who", "action", "trial", "before", "after"]
+    table = pd.DataFrame(rows, columns=names)
+    return table.assign(time=pd.to_datetime(table["time"], utc=True))
+
+
+def _collect_named_values(trial: Trial, aims: Goals) -> Mapping[str, Any]:
+    """What there is to say of a trial, by the names that people gave."""
+    values = {} if isnan(trial.value) else {aims.main.name: trial.value}
+    noise = {f"noise of {name}": one for name, one in trial.noise.items()}
+    cost = {} if isnan(trial.cost) else {"cost": trial.cost}
+    note = {"note": trial.note} if trial.note else {}
+    return {**trial.setting, **values, **trial.more, **noise, **cost, **trial.extra, **note, "state": trial.state}
+
+
+#: Numbers that trials were given, by those that they were to have.
+Numbers = dict[int, int]
+
+
+class Record(Protocol):
+    """Keeps a history and the journal that it follows from.
+
+    Attributes:
+        is_shared: Whether others may write it too.
+    """
+
+    is_shared: bool
+
+    @property
+    def history(self) -> History:
+        """What is known by now, by whomever it was told."""
+        ...
+
+    @property
+    def journal(self) -> Sequence[JournalEntry]:
+        """Every change of every trial, in the order in which they were written."""
+        ...
+
+    @property
+    def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
+        """The history, and a journal from which all of it follows, of the same moment."""
+        ...
+
+    def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
+        """Append what turns one history into another to the journal; all of it or nothing.
+
+        Returns the numbers that new trials were given, by those that they have in `after`. A `ConflictError` says that
+        somebody else wrote meanwhile, so that all is to be decided again on what `history` is now.
+
+        Args:
+            before: What `history` was when `after` was decided on.
+            after: What it is to be.
+            action: What is done, as the journal has it.
+            who: Who does it, where that is known.
+        """
+        ...
+
+
+@dataclass
+class InMemoryRecord:
+    """Keeps a history for as long as the program runs; nobody else can write it."""
+
+    history: History = field(default_factory=History)
+    journal: list[JournalEntry] = field(default_factory=list)
+    is_shared = False
+
+    @property
+    def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
+        """The history and its journal."""
+        return self.history, self.journal
+
+    def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
+        """Keep this history; no number has to be changed."""
+        now, act = get_utc_now(), token_hex(8)
+        for old, trial in list_changed_trials(before, after):
+            self.journal.append(JournalEntry(len(self.journal) + 1, now, who, action, old, trial, act))
+        self.history = after
+        return {}

@@ -1,1 +1,0 @@
-"""Optuna studies as a place to keep things: what was told, and what was learnt from old data."""

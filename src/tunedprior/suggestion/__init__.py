@@ -1,0 +1,1 @@
+"""Suggestions as pure functions: response models, first settings, the next setting, recommendation, stopping."""

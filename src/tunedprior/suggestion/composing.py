@@ -1,0 +1,231 @@
+"""The acquisition function for what a campaign is after, where that is more than one response to be made large."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tunedprior.acquisition.composed import (
+    ComposedAcquisition,
+    ScaledGoal,
+    Term,
+    make_cost_term,
+    make_hypervolume_term,
+    make_improvement_term,
+    make_probability_term,
+    make_weighted_improvement_term,
+)
+from tunedprior.acquisition.posterior import predict_moments
+from tunedprior.goals.aims import Goals, is_non_dominated
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.trials import Trial, collect_settings
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.suggestion.response_models import FittedModels, ResponseModel
+
+# What is not the name of any response: whether a run works at all, and what it costs.
+_WORKS, _COST = "\0works", "\0cost"
+# How far behind the worst of the front the reference point lies, as a share of the range of what was told.
+_BEHIND = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class AcquisitionBuilder:
+    """The models of a fitted history, with pending settings accounted for, and the terms that are made of them.
+
+    Attributes:
+        aims: What is wanted.
+        fitted: The models.
+        under_way: Codes of the pending settings, which count as what each process expects of them.
+    """
+
+    aims: Goals
+    fitted: FittedModels
+    under_way: Float[Tensor, "p k"]
+
+    def build_acquisition(self) -> ComposedAcquisition | None:
+        """Improvement times probability over cost, as a logarithm; what nothing was told of is left out.
+
+        None while there is nothing to go by: an objective was never measured, and nothing else is known to matter.
+        """
+        models = {name: self._condition_on_pending(part) for name, part in self._collect_models().items()}
+        terms = [*self._build_improvement_terms(models), *self._build_requirement_terms(models)]
+        if not terms:
+            return None
+        if _COST in models:
+            cost = models[_COST]
+            assert self.fitted.cost is not None
+            terms.append(make_cost_term(_COST, cost.weights, self.fitted.cost.observations.scale))
+        return ComposedAcquisition(models, terms)
+
+    def compute_feasibility_probability(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """That a run at each setting works and meets everything that is required."""
+        asked = {_WORKS, *(one.response for one in self.aims.requirements)}
+        models = {
+            name: self._condition_on_pending(part) for name, part in self._collect_models().items() if name in asked
+        }
+        terms = self._build_requirement_terms(models)
+        if not terms:
+            return torch.ones(len(codes), dtype=torch.float64)
+        logarithm: Tensor = ComposedAcquisition(models, terms)(codes[:, None])
+        return logarithm.exp()
+
+    def _collect_models(self) -> dict[str, ResponseModel]:
+        found = dict(self.fitted.parts)
+        if self.fitted.success_model is not None:
+            found[_WORKS] = self.fitted.success_model
+        if self.fitted.cost is not None:
+            found[_COST] = self.fitted.cost
+        return found
+
+    def _condition_on_pending(self, part: ResponseModel) -> MixtureOfProcesses:
+        model = part.model
+        assert isinstance(model, MixtureOfProcesses)  # the suggester takes no other for such aims
+        with torch.no_grad():
+            return model.condition_on_means(self.under_way) if len(self.under_way) else model
+
+    def _build_improvement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
+        """What a setting adds to the best so far; nothing, while there is none that meets what is required."""
+        each = [self.make_scaled_goal(one.name, models[one.name]) for one in self.aims.objectives if one.name in models]
+        if len(each) < len(self.aims.objectives):
+            return []
+        utilities = self._compute_utilities(models, each)
+        if len(utilities) == 0:
+            return []
+        if len(each) == 1:
+            return [make_improvement_term(each[0], utilities.max())]
+        if self.aims.weights:
+            worths = [
+                self.aims.weights.get(one.response, 0.0) * self.fitted.parts[one.response].observations.scale
+                for one in each
+            ]
+            best = float((utilities @ utilities.new_tensor(worths)).max())
+            return [make_weighted_improvement_term(each, worths, best)]
+        return [make_hypervolume_term(each, utilities, self._compute_reference_point(utilities))]
+
+    def make_scaled_goal(self, response: str, model: MixtureOfProcesses) -> ScaledGoal:
+        """What is wanted of a response, in the units of its observations."""
+        ends = self.aims.get_response(response).scale_target(self.fitted.parts[response].observations)
+        return ScaledGoal(response, model.weights, *ends)
+
+    def _compute_utilities(
+        self, models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal]
+    ) -> Float[Tensor, "n m"]:
+        """How good what was told and what is under way is, of those that meet what is required.
+
+        A single objective counts as it was measured. Of several, what the models expect counts, so that noise and a
+        response that was not measured do not distort the front.
+        """
+        useful = self._select_useful(models)
+        if len(each) == 1:
+            part = self.fitted.parts[each[0].response]
+            useful = self.aims.main.select_measured(useful)
+            told = [self._scale_value(each[0].response, self.aims.main.get_value(trial), part) for trial in useful]
+            found = each[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
+        else:
+            found = self._compute_expected_utilities(
+                models, each, encode_run_settings(collect_settings(useful), self.fitted.box)
+            )
+        if len(self.under_way):
+            here = self._compute_expected_utilities(models, each, self.under_way)
+            found = torch.cat([found, here[self._predict_feasibility(models, self.under_way)]])
+        return found
+
+    def _select_useful(self, models: Mapping[str, MixtureOfProcesses]) -> list[Trial]:
+        """Trials that meet what is required, as far as anything was ever measured of it.
+
+        Where a trial lacks a response that others have, what is expected of it counts.
+        """
+        told = [trial for trial in self.fitted.history.told if not trial.failed]
+        if not self.aims.requirements or not told:
+            return told
+        expected = self._predict_feasibility(
+            models, encode_run_settings(collect_settings(told), self.fitted.box)
+        ).tolist()
+        found = []
+        for trial, is_expected in zip(told, expected, strict=True):
+            values = [
+                (one, self.aims.get_response(one.response).get_value(trial))
+                for one in self.aims.requirements
+                if one.response in models
+            ]
+            measured = [one.is_met(value) for one, value in values if not isnan(value)]
+            if all(measured) and (is_expected or len(measured) == len(values)):
+                found.append(trial)
+        return found
+
+    def _scale_value(self, response: str, value: float, part: ResponseModel) -> float:
+        objective = self.aims.get_response(response)
+        return (objective.scale_value(value) - part.observations.shift) / part.observations.scale
+
+    @staticmethod
+    def _compute_expected_utilities(
+        models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal], codes: Float[Tensor, "n k"]
+    ) -> Float[Tensor, "n m"]:
+        if len(codes) == 0:
+            return codes.new_zeros(0, len(each))
+        with torch.no_grad():
+            return torch.stack(
+                [one.compute_utility(predict_moments(models[one.response], codes)[0]) for one in each], dim=-1
+            )
+
+    def _predict_feasibility(
+        self, models: Mapping[str, MixtureOfProcesses], codes: Float[Tensor, "n k"]
+    ) -> Bool[Tensor, " n"]:
+        """Which settings are expected to meet everything that is required."""
+        met = torch.ones(len(codes), dtype=torch.bool)
+        with torch.no_grad():
+            for requirement in self.aims.requirements:
+                if requirement.response in models:
+                    low, high = self._scale_bounds(requirement.response, requirement.low, requirement.high)
+                    mean = predict_moments(models[requirement.response], codes)[0]
+                    met &= (low <= mean) & (mean <= high)
+            if _WORKS in models:
+                met &= predict_moments(models[_WORKS], codes)[0] >= 0
+        return met
+
+    def _scale_bounds(self, response: str, low: float, high: float) -> tuple[float, float]:
+        """The ends of a requirement in the units of the observations."""
+        part = self.fitted.parts[response]
+        ends = [self._scale_bound(response, low, -torch.inf, part), self._scale_bound(response, high, torch.inf, part)]
+        return min(ends), max(ends)
+
+    def _scale_bound(self, response: str, end: float, open_end: float, part: ResponseModel) -> float:
+        objective = self.aims.get_response(response)
+        if end == open_end or (objective.log and end <= 0):
+            return objective.sign * open_end
+        return self._scale_value(response, end, part)
+
+    def _compute_reference_point(self, utilities: Float[Tensor, "n m"]) -> Float[Tensor, " m"]:
+        """The point that counts as no gain: the user's bounds, or a little behind the worst of the front."""
+        front = utilities[is_non_dominated(utilities)]
+        reach = (utilities.amax(0) - utilities.amin(0)).clamp_min(_BEHIND)
+        reference = front.amin(0) - _BEHIND * reach
+        for column, one in enumerate(self.aims.objectives):
+            if one.name in self.aims.bounds:
+                part = self.fitted.parts[one.name]
+                reference[column] = self._scale_value(one.name, one.sign * self.aims.bounds[one.name], part)
+        return reference
+
+    def _build_requirement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
+        terms = []
+        for one in self.aims.requirements:
+            if one.response in models:
+                model = models[one.response]
+                noise = model.amplitude * model.noise if one.labels else None
+                low, high = self._scale_bounds(one.response, one.low, one.high)
+                terms.append(make_probability_term(one.response, model.weights, low, high, noise))
+        if _WORKS in models:
+            model = models[_WORKS]
+            noise = model.amplitude * model.noise
+            terms.append(make_probability_term(_WORKS, model.weights, 0.0, torch.inf, noise))
+        return terms
+
+
+def compute_feasibility_probability(
+    fitted: FittedModels, aims: Goals, codes: Float[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """The probability that a run at each setting works and meets everything that is required."""
+    return AcquisitionBuilder(aims, fitted, codes[:0]).compute_feasibility_probability(codes)

@@ -1,0 +1,206 @@
+"""What a response may be at several settings at once: samples of a mixture, in its units.
+
+What a model expects at settings, in the response's units.
+
+What one setting may bring: its distribution under the models, against the best so far.
+"""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Float64
+from numpy import ndarray
+from torch import Tensor
+
+from tunedprior.acquisition.posterior import compute_miscalibration, predict_moments, predict_process_moments
+from tunedprior.errors import InputError
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import Target
+from tunedprior.goals.objective import Objective
+from tunedprior.history.trials import Trial
+from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.mixture import MEMBERS, MixtureOfProcesses
+from tunedprior.models.surrogate import Surrogate
+from tunedprior.numerics.isolation import LARGE, isolate_computation
+from tunedprior.numerics.linalg import cholesky
+from tunedprior.suggestion.composing import compute_feasibility_probability
+from tunedprior.suggestion.response_models import FittedModels, ResponseModel
+
+_OF_EACH = 8  # samples of each member of the mixture
+NUM_SAMPLES = _OF_EACH * MEMBERS
+_LEAST_VARIANCE = 1e-9  # relative to the amplitude: settings may be the same but for rounding
+
+
+def sample_posterior(model: MixtureOfProcesses, codes: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
+    """Samples of f at settings, jointly, each process as often as its weight says."""
+    x, processes = model.box.to_kernel_inputs(codes), model.processes
+    explained = model.whiten_cross_covariance(x)
+    means = (explained.mT @ model.whitened).squeeze(-1)
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for number, count in enumerate(torch.bincount(model.members, minlength=len(processes)).tolist()):
+        one = processes.take(torch.tensor([number]))  # one at a time: all of them together would fill the memory
+        covariance = one.compute_covariance(x, x)[0] - explained[number].mT @ explained[number]
+        covariance.diagonal().add_(_LEAST_VARIANCE)
+        factor = cholesky(covariance[None])[0] * model.amplitude[number].sqrt()
+        draws = torch.randn(len(x), count * _OF_EACH, generator=generator, dtype=x.dtype)
+        found.append(means[number] + (factor @ draws).mT)
+    return torch.cat(found)
+
+
+def convert_to_utilities(
+    response: Objective, part: ResponseModel, samples: Float[Tensor, "s n"]
+) -> Float64[ndarray, "s n"]:
+    """Utilities of samples, in units of the response."""
+    y = response.sign * (part.observations.shift + part.observations.scale * samples.numpy())
+    return _evaluate_utility(response, (np.exp(y) if response.log else y).clip(*part.limits))
+
+
+def _evaluate_utility(response: Objective, y: Float64[ndarray, "s n"]) -> Float64[ndarray, "s n"]:
+    wanted = response.direction
+    if isinstance(wanted, Target):
+        return -np.maximum(np.maximum(wanted.low - y, y - wanted.upper), 0.0)
+    return response.sign * y
+
+
+#: The standard deviations within which 95 of 100 lie.
+DEVIATIONS = 1.959963984540054
+
+
+def predict_responses(fitted: FittedModels, codes: Float[Tensor, "n k"], aims: Goals) -> pd.DataFrame:
+    """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
+
+    Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
+    """
+    if len(aims.responses) == 1 and fitted.main in fitted.parts:
+        table = predict_response(fitted.parts[fitted.main], aims.main, codes)
+        if aims.requirements or fitted.success_model is not None:
+            table["probability"] = compute_feasibility_probability(fitted, aims, codes).numpy()
+        return table
+    told = [one for one in aims.responses if one.name in fitted.parts]
+    found = {one.name: predict_response(fitted.parts[one.name], one, codes) for one in told}
+    if not found:
+        raise InputError("There is nothing to predict from yet: every run failed. Tell at least one result first.")
+    table = pd.concat(found, axis=1)
+    if aims.requirements or fitted.success_model is not None:
+        table["probability", ""] = compute_feasibility_probability(fitted, aims, codes).numpy()
+    return table
+
+
+def predict_interval(part: ResponseModel, response: Objective, codes: Float[Tensor, "n k"]) -> Float64[ndarray, "3 n"]:
+    """Mean, and the ends of a 95 % interval of the response at settings, in its units and within its limits."""
+    told = part.observations
+    with isolate_computation(len(told) >= LARGE), torch.no_grad():
+        mean, variance = predict_moments(part.model, codes)
+        spread = DEVIATIONS * compute_miscalibration(part.model) * variance.clamp_min(0.0).sqrt()
+    turned = torch.stack([mean, mean - response.sign * spread, mean + response.sign * spread]).numpy()
+    found = response.sign * (told.shift + told.scale * turned)
+    with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
+        return (np.exp(found) if response.log else found).clip(*part.limits)
+
+
+def predict_response(part: ResponseModel, response: Objective, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
+    """`mean`, `std` and `measured_std` of one response, in its units.
+
+    The last has the model's noise, and is larger where the model predicts its own observations worse than it says.
+    Of a response that is modelled by its logarithm they are those of a log-normal distribution.
+    """
+    told = part.observations
+    with isolate_computation(len(told) >= LARGE), torch.no_grad():
+        mean, variance = predict_moments(part.model, codes)
+        _, measured = predict_moments(part.model, codes, measured=True)
+        factor = compute_miscalibration(part.model)
+    middle = response.sign * (told.shift + told.scale * mean.numpy())
+    spread = told.scale * variance.sqrt().numpy()
+    measured_spread = factor * told.scale * measured.sqrt().numpy()
+    if response.log:
+        with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
+            wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
+            narrow = np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
+            middle, spread, measured_spread = np.exp(middle + spread**2 / 2), narrow, wide
+    return pd.DataFrame({"mean": middle.clip(*part.limits), "std": spread, "measured_std": measured_spread})
+
+
+def predict_from_old_data(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
+    """The same before the first result, from old data alone: its sign is open, so the mean is the same everywhere.
+
+    Nothing is known of the response's units yet: those of the (first) old response stand for them.
+    """
+    if not isinstance(surrogate, Average) or not surrogate.sources:
+        raise InputError("There is nothing to predict from yet. Tell at least one result first.")
+    old = surrogate.sources[0]
+    with isolate_computation(), torch.no_grad():
+        std = old.units[0] * surrogate.compute_prior_variance(codes).sqrt().numpy()
+    return pd.DataFrame({"mean": old.middle, "std": std, "measured_std": std})
+
+
+# Equally likely values of each member of a mixture.
+_QUANTILES = 511
+_NOTHING = float("nan")
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """Against the best so far.
+
+    Attributes:
+        best: The best trial so far; None if there is none, or if there are several best trade-offs.
+        gain: The expected gain on it, in units of the response or of the preference.
+        better: The probability of a gain; of several objectives, that of a new trade-off.
+    """
+
+    best: Trial | None = None
+    gain: float = _NOTHING
+    probability_better: float = _NOTHING
+
+
+def compute_improvement(
+    fitted: FittedModels, aims: Goals, useful: list[Trial], codes: Float[Tensor, "1 k"]
+) -> Improvement:
+    """The chances of a setting; of nothing, where an objective was never measured or nothing is of use yet."""
+    if any(one.name not in fitted.parts for one in aims.objectives):
+        return Improvement()
+    utilities = np.stack(
+        [
+            convert_to_utilities(
+                one, fitted.parts[one.name], _compute_quantiles(fitted.parts[one.name], codes, number)
+            )[:, 0]
+            for number, one in enumerate(aims.objectives)
+        ],
+        axis=1,
+    )
+    if aims.has_front:
+        return Improvement(probability_better=_compute_nondominated_probability(utilities, aims, useful))
+    best = aims.find_best(useful)
+    if best is None:
+        return Improvement()
+    weights = [aims.weights.get(one.name, 0.0) if aims.weights else 1.0 for one in aims.objectives]
+    gains = utilities @ np.array(weights) - aims.compute_worth(best)
+    return Improvement(best, float(gains.clip(min=0.0).mean()), float((gains > 0).mean()))
+
+
+def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], aims: Goals, useful: list[Trial]) -> float:
+    front = aims.find_front(useful)
+    if not front:
+        return _NOTHING
+    reached = np.array([aims.compute_utilities(one) for one in front])
+    return float((~(reached[:, None] >= utilities[None]).all(-1).any(0)).mean())
+
+
+def _compute_quantiles(part: ResponseModel, codes: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
+    """Equally likely values of a response, in an order of its own: responses are independent of each other."""
+    with torch.no_grad():
+        if isinstance(part.model, MixtureOfProcesses):
+            members = part.model.members
+            mean, variance = (one[0, members] for one in predict_process_moments(part.model, codes))
+        else:
+            mean, variance = predict_moments(part.model, codes)
+    count = MEMBERS * _QUANTILES // len(mean)
+    normal = NormalDist()
+    steps = torch.tensor([normal.inv_cdf((k + 0.5) / count) for k in range(count)], dtype=torch.float64)
+    values = (mean[:, None] + variance.clamp_min(0.0).sqrt()[:, None] * steps).flatten()
+    order = torch.randperm(len(values), generator=torch.Generator().manual_seed(number)) if number else slice(None)
+    return values[order][:, None]

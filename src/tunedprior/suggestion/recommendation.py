@@ -1,0 +1,229 @@
+"""What plain optimisation would have suggested instead.
+
+What to use: the setting that all results together speak for, and how noisy they are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.acquisition.composed import ComposedAcquisition, ScaledGoal
+from tunedprior.acquisition.optimisation import maximize
+from tunedprior.acquisition.posterior import predict_moments
+from tunedprior.checks import format_list
+from tunedprior.errors import InputError
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.trials import History, Trial, collect_settings, format_setting
+from tunedprior.model_averaging.mixture import (
+    MixtureAcquisition,
+    MixtureOfProcesses,
+    Moments,
+    compute_upper_confidence_bound,
+)
+from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
+from tunedprior.space.search_space import Setting
+from tunedprior.suggestion.candidates import Pool
+from tunedprior.suggestion.composing import AcquisitionBuilder, compute_feasibility_probability
+from tunedprior.suggestion.prediction import NUM_SAMPLES, convert_to_utilities, predict_interval, sample_posterior
+from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.suggester import Suggester
+
+
+@dataclass(frozen=True)
+class BaselineSuggestion:
+    """What plain optimisation would have suggested instead.
+
+    Attributes:
+        setting: Its suggestion.
+        distance: How far from it the real one is: 0 for the same, 1 from one corner of the space to the opposite one.
+    """
+
+    setting: Setting
+    distance: float
+
+
+def suggest_baseline(
+    suggester: Suggester,
+    history: History,
+    trial: Trial,
+    seed: int,
+    candidates: Any = None,
+) -> BaselineSuggestion:
+    """The shadow of a pending trial: with all that was told, and what was already pending when it was asked for."""
+    before = history.pending[: history.pending.index(trial)]
+    instead = suggester.drop_old_data().suggest(history, collect_settings(before), seed, candidates)
+    box = suggester.own_box
+    here, there = box.to_kernel_inputs(box.encode([trial.setting, instead]))
+    return BaselineSuggestion(instead, float((here - there).norm() / (2 * sqrt(len(here)))))
+
+
+# How sure it is to be that a setting is no worse than the one measured best, and what difference does not count.
+_SURE, _SLIGHT = 0.9, 1e-9
+_COMPARED = 64  # settings, with the one measured best
+#: The probability of meeting what is required, from which on a setting can be recommended.
+EVEN = 0.5
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The setting to use, by all results together and not by the luckiest one.
+
+    Attributes:
+        setting: It.
+        mean: What is expected of the (first) response there.
+        low: The lower end of a 95 % interval for the response itself, without the noise of a measurement.
+        high: The upper end of it.
+        probability: That of meeting what is required; 1 if nothing is.
+        responses: `mean`, `low` and `high` of every response.
+    """
+
+    setting: Setting
+    mean: float
+    low: float
+    high: float
+    probability: float
+    responses: pd.DataFrame
+
+    def __str__(self) -> str:
+        met = "" if self.probability == 1 else f", what is required is met with probability {self.probability:.2g}"
+        return f"{format_setting(self.setting)}: {self.mean:.6g} ({self.low:.6g} to {self.high:.6g}){met}"
+
+
+def estimate_noise(fitted: FittedModels, aims: Goals) -> dict[str, float]:
+    """The standard deviation of each response's noise, as the models have it; of a logarithm, as a share."""
+    found = {}
+    for one in aims.responses:
+        part = fitted.parts.get(one.name)
+        if part is not None and not one.labels:
+            with isolate_computation(), torch.no_grad():
+                codes = part.observations.X
+                extra = predict_moments(part.model, codes, measured=True)[1] - predict_moments(part.model, codes)[1]
+            variance = extra.clamp_min(0.0).mean()
+            if part.observations.relative_noise is not None:
+                variance = variance * part.observations.relative_noise.mean()
+            found[one.name] = float(part.observations.scale * variance.sqrt())
+    return found
+
+
+def recommend_setting(
+    suggester: Suggester, fitted: FittedModels, seed: int, pool: Pool | None = None
+) -> Recommendation:
+    """The setting of the largest expected utility, among those that are surely no worse than the one measured best.
+
+    Surely is with probability 0.9: by the models alone, a setting that was measured well is given up too easily where
+    they are too simple for the response. Candidates are the settings that were tried, and unless there is a pool,
+    whatever the models expect to be best; they are to meet what is required, as probably as any and at best evenly.
+    """
+    aims = suggester.goals
+    refuse_front(aims, "recommend")
+    usable = suggester.keep_usable(fitted.history.told)
+    best = aims.find_best(usable)
+    tried = collect_settings(usable)
+    settings = [dict(one) for one in (tried if pool is None else pool.settings)]
+    with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
+        if pool is None:
+            settings += _find_most_promising(suggester, fitted, seed)
+        codes = encode_run_settings(settings, fitted.box)
+        met = compute_feasibility_probability(fitted, aims, codes)
+        eligible = met >= min(EVEN, float(met.max()))
+        worth = compute_expected_utility(aims, fitted, codes)
+        if best is not None and (pool is None or best.setting in settings):
+            settings = [dict(best.setting), *settings]
+            codes = encode_run_settings(settings, fitted.box)
+            sure = _compute_no_worse_probability(aims, fitted, codes, worth, seed) >= _SURE
+            eligible = torch.cat([eligible.new_ones(1), eligible & sure])
+            worth = torch.cat([worth.new_tensor([-torch.inf]), worth])
+        chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
+        probability = float(compute_feasibility_probability(fitted, aims, codes[chosen : chosen + 1]))
+        rows = {
+            one.name: predict_interval(fitted.parts[one.name], one, codes[chosen : chosen + 1])[:, 0].tolist()
+            for one in aims.responses
+            if one.name in fitted.parts and not one.labels
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
+    mean, low, high = rows[fitted.main]
+    return Recommendation(settings[chosen], mean, low, high, probability, table)
+
+
+def _compute_no_worse_probability(
+    aims: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
+) -> Float[Tensor, " m"]:
+    """The probability that each setting but the first has at least the utility of the first; `worth` is theirs.
+
+    Of many settings it is worked out for those that are expected to be best; 0 for all others.
+    """
+    found = torch.zeros_like(worth)
+    if not all(isinstance(fitted.parts[one.name].model, MixtureOfProcesses) for one in aims.objectives):
+        return found + 1.0
+    some = worth.topk(min(len(found), _COMPARED)).indices
+    total = np.zeros((NUM_SAMPLES, len(some) + 1))
+    for one in aims.objectives:
+        part = fitted.parts[one.name]
+        assert isinstance(part.model, MixtureOfProcesses)
+        drawn = sample_posterior(
+            part.model, codes[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
+        )
+        weight = aims.weights.get(one.name, 0.0) if aims.weights else 1.0
+        total += weight * convert_to_utilities(one, part, drawn)
+    found[some] = torch.as_tensor((total[:, 1:] >= total[:, :1] - _SLIGHT * np.ptp(total)).mean(0))
+    return found
+
+
+def compute_expected_utility(aims: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    """E[u(f)] at settings; of several objectives that are weighed, the weighted sum."""
+    composing = AcquisitionBuilder(aims, fitted, codes[:0])
+    total = torch.zeros(len(codes), dtype=torch.float64)
+    for one in aims.objectives:
+        part = fitted.parts[one.name]
+        weight = aims.weights.get(one.name, 0.0) * part.observations.scale if aims.weights else 1.0
+        if not isinstance(part.model, MixtureOfProcesses):
+            total += weight * predict_moments(part.model, codes)[0]
+            continue
+        total += weight * _evaluate_expected_utility(
+            composing.make_scaled_goal(one.name, part.model), part.model, codes
+        )
+    return total
+
+
+def _evaluate_expected_utility(
+    wanted: ScaledGoal, model: MixtureOfProcesses, codes: Float[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
+        return wanted.compute_moments(at[wanted.response])[0]
+
+    found: Tensor = ComposedAcquisition({wanted.response: model}, [compute_term])(codes[:, None])
+    return found
+
+
+def _find_most_promising(suggester: Suggester, fitted: FittedModels, seed: int) -> list[Setting]:
+    """The setting that the model expects most of, for one response to be made large; else none."""
+    if (
+        not suggester.goals.is_plain
+        or not isinstance(fitted.model, MixtureOfProcesses)
+        or fitted.success_model is not None
+    ):
+        return []
+    model, nothing = fitted.model, fitted.observations.X[:0]
+    score = partial(compute_upper_confidence_bound, model.weights, torch.zeros((), dtype=torch.float64))
+    seed = derive_seed(seed, len(fitted.history), 5)
+    with torch.enable_grad():  # BoTorch's search of spaces with categories takes them
+        found = maximize(MixtureAcquisition(model, score), suggester.encoded_space, nothing, seed)
+    return [suggester.decode_setting(found)]
+
+
+def refuse_front(aims: Goals, what: str) -> None:
+    """An `InputError` where no single setting is best."""
+    if aims.has_front:
+        raise InputError(
+            f"{what} is for one objective, and there are {format_list(one.name for one in aims.objectives)}. Take a "
+            "setting of opt.front, or give a preference by weights."
+        )

@@ -1,0 +1,216 @@
+"""Which results models are fitted to, where there are too many for all of them.
+
+Models of everything that was told: one for each response, and where there is reason, of failures and of cost.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, log
+from typing import Any
+
+import numpy as np
+import torch
+from botorch.models.model import Model
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.checks import format_value
+from tunedprior.errors import InputError
+from tunedprior.goals.aims import Goals
+from tunedprior.goals.goal import NO_LIMITS
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.goals.observations import Observations
+from tunedprior.history.trials import History, Trial, collect_settings
+from tunedprior.model_averaging.average import Average
+from tunedprior.models.surrogate import CachingSurrogate, Surrogate
+from tunedprior.numerics.isolation import (
+    ENDED_EARLY,
+    LARGE,
+    OwnGenerator,
+    derive_seed,
+    isolate_computation,
+    silence_warnings,
+)
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Setting
+
+#: Models are fitted to fewer than three times this many results: the latest, and this many in place of all before them.
+BLOCK = 300
+# The part of these that are the best of all before them.
+_BEST = 0.25
+
+
+def thin_trials(trials: Sequence[Trial], aims: Goals, box: Box) -> Sequence[Trial]:
+    """The results that models are fitted to: all, as long as there are fewer than 3·`BLOCK`.
+
+    Of more, the latest and `BLOCK` of those before them: the best, and others spread over the space. Which these are
+    changes only once in `BLOCK` results, so that what was computed for a history helps with the next one.
+    """
+    if len(trials) < 3 * BLOCK:
+        return trials
+    early = BLOCK * ((len(trials) - BLOCK) // BLOCK)
+    return [*_choose_representatives(trials[:early], aims, box), *trials[early:]]
+
+
+def _choose_representatives(trials: Sequence[Trial], aims: Goals, box: Box) -> list[Trial]:
+    """`BLOCK` of these trials, in order: the best of them, then always the one furthest from all that were chosen."""
+    order = np.argsort([-_compute_worth(trial, aims) for trial in trials], kind="stable")
+    chosen = [int(position) for position in order[: int(_BEST * BLOCK)]]
+    codes = box.to_kernel_inputs(encode_run_settings(collect_settings(trials), box))
+    distances = torch.cdist(codes, codes[chosen]).amin(-1)
+    while len(chosen) < BLOCK:
+        chosen.append(_find_furthest(distances, chosen))
+        distances = torch.minimum(distances, (codes - codes[chosen[-1]]).norm(dim=-1))
+    return [trials[position] for position in sorted(chosen)]
+
+
+def _find_furthest(distances: Float[Tensor, " n"], chosen: Sequence[int]) -> int:
+    """Where the distance is largest, among those that were not chosen: settings may repeat."""
+    left = distances.clone()
+    left[list(chosen)] = -1.0
+    return int(left.argmax())
+
+
+def _compute_worth(trial: Trial, aims: Goals) -> float:
+    """The worth of a trial, or of several objectives their sum; -∞ where something is missing or not as required."""
+    worth = sum(aims.compute_utilities(trial)) if aims.has_front else aims.compute_worth(trial)
+    return -np.inf if isnan(worth) or not aims.is_met(trial) else worth
+
+
+#: What a setting costs, where it is known beforehand.
+Cost = Callable[[Setting], float]
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseModel:
+    """The model of one response.
+
+    Attributes:
+        observations: What it was fitted to.
+        model: The model.
+        cache: What makes the next model faster (see `CachingSurrogate`).
+        limits: What the response cannot be below and above (`Objective.infer_limits`).
+    """
+
+    observations: Observations
+    model: Model
+    cache: Any = None
+    limits: tuple[float, float] = NO_LIMITS
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModels:
+    """The models fitted to a history.
+
+    Attributes:
+        history: Which.
+        parts: By response, as far as there are results.
+        main: The name of the first response.
+        box: What the models' codes are of.
+        works: The model of whether a run gives a value, by +1 and -1; None if all did, or failures count otherwise.
+        cost: The model of the logarithm of the cost; None if it is not known to vary.
+    """
+
+    history: History
+    parts: Mapping[str, ResponseModel]
+    main: str
+    box: Box
+    success_model: ResponseModel | None = None
+    cost: ResponseModel | None = None
+
+    @property
+    def observations(self) -> Observations:
+        """Of the first response."""
+        return self.parts[self.main].observations
+
+    @property
+    def model(self) -> Model:
+        """Of the first response."""
+        return self.parts[self.main].model
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFitter:
+    """How a history becomes models.
+
+    Attributes:
+        aims: The responses.
+        surrogates: How the observations of each become a model.
+        plain: The process that knows no old data, for failures and cost.
+        composes: Whether an acquisition function can be composed of several models.
+        learns_failures: Whether a failed run is learnt as such, and not as a bad value.
+        cost: What settings cost, where it is known.
+    """
+
+    aims: Goals
+    surrogates: Mapping[str, Surrogate]
+    plain: Average
+    composes: bool
+    learns_failures: bool
+    cost: Cost | None = None
+
+    def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
+        """The models, of so many results as `kept` says; faster with those of the same history less some results."""
+        box, parts = self.plain.box, {}
+        told, failures = thin_trials(history.told, self.aims, box), not self.learns_failures
+        for one in self.aims.responses:
+            observations = self.aims.make_observations(one, told, box, failures and one.is_main)
+            if len(observations):
+                old = None if before is None else before.parts.get(one.name)
+                part = self._fit_model(self.surrogates[one.name], observations, seed, old)
+                parts[one.name] = replace(part, limits=one.infer_limits(history.told))
+        works, cost = None, None
+        if self.learns_failures and any(trial.failed for trial in told):
+            old = None if before is None else before.success_model
+            works = self._fit_model(self.plain, encode_failures(told, box), seed, old)
+        costs = _collect_costs(told) if self.composes and self.cost is None else []
+        if len({value for _, value in costs}) > 1:
+            old = None if before is None else before.cost
+            cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)
+        return FittedModels(history, parts, self.aims.main.name, box, works, cost)
+
+    def _fit_model(
+        self, surrogate: Surrogate, observations: Observations, seed: int, before: ResponseModel | None
+    ) -> ResponseModel:
+        count = len(observations)
+        with isolate_computation(count >= LARGE):
+            if isinstance(surrogate, CachingSurrogate):
+                model, cache = surrogate.fit(observations, None if before is None else before.cache)
+                return ResponseModel(observations, model, cache)
+            with silence_warnings(ENDED_EARLY), OwnGenerator(derive_seed(seed, count, 0)):
+                return ResponseModel(observations, surrogate(observations))
+
+
+def encode_failures(trials: Sequence[Trial], box: Box) -> Observations:
+    """+1 for each run that gave a value, -1 for each that failed."""
+    y = torch.tensor([[-1.0 if trial.failed else 1.0] for trial in trials], dtype=torch.float64)
+    return Observations(encode_run_settings(collect_settings(trials), box), y)
+
+
+def standardise_costs(costs: Sequence[tuple[Setting, float]], box: Box) -> Observations:
+    """The logarithms of costs, with mean 0 and variance 1."""
+    y = np.array([log(value) for _, value in costs])
+    shift, scale = float(y.mean()), float(y.std()) or 1.0
+    codes = encode_run_settings([setting for setting, _ in costs], box)
+    return Observations(codes, torch.as_tensor((y - shift) / scale)[:, None], shift=shift, scale=scale)
+
+
+def evaluate_cost(cost: Cost, setting: Setting) -> float:
+    """What the user's function says that a setting costs, or an `InputError`."""
+    try:
+        found = cost(dict(setting))
+    except Exception as error:  # whatever a function of somebody else's may raise
+        raise InputError(f"cost failed for {setting}: {type(error).__name__}: {error}.") from error
+    try:
+        value = float("nan" if isinstance(found, str) else found)
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise InputError(
+            f"cost must give a number above 0 for every setting; for {setting} it gave {format_value(found)}."
+        )
+    return value
+
+
+def _collect_costs(trials: Sequence[Trial]) -> list[tuple[Setting, float]]:
+    return [(trial.setting, trial.cost) for trial in trials if not isnan(trial.cost)]

@@ -1,0 +1,16 @@
+"""Files and tables as users have them: read in any usual dialect, and written without ever being half there."""
+
+from tunedprior.tables.atomic import check_file_name, lock_for_writing, write_atomically
+from tunedprior.tables.cells import is_unmeasured, parse_numbers
+from tunedprior.tables.content import ReadTable
+from tunedprior.tables.reading import read_table
+
+__all__ = [
+    "ReadTable",
+    "check_file_name",
+    "is_unmeasured",
+    "lock_for_writing",
+    "parse_numbers",
+    "read_table",
+    "write_atomically",
+]

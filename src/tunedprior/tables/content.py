@@ -1,0 +1,236 @@
+"""A table that was read, with what was assumed on the way and where each of its rows stands in the source.
+
+An Optuna study as a table: one row for each finished trial.
+
+Numbers as people write them: decimal commas, and the thousands separators that nobody can read for sure.
+"""
+
+import re
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+from optuna.study import Study, StudyDirection
+from optuna.trial import TrialState
+
+from tunedprior.errors import InputError
+from tunedprior.tables.cells import is_unmeasured
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table and where it comes from.
+
+    Attributes:
+        table: The rows, numbered from 0. Cells of text files are text, just as it stands there.
+        origin: The file's name without folders, or what else it was.
+        said: One sentence for every thing that was detected or assumed; empty for a plain table.
+        labels: For each row, its number or name in the source.
+        unit: What the labels count: lines of a file, rows of a table or sheet, trials of a study.
+        better: By column, "maximize" or "minimize" where the source says what was wanted of it, as a study does.
+        percentages: By column, the rows (from 0) with a number that the sheet shows as per cent: 0.1 as 10%.
+        units: By column, the unit that its header has and its name has not: "%" of "yield [%]", known as "yield".
+        unread: By sheet, for those that were not read: which of the hoped-for columns hold something there.
+    """
+
+    table: pd.DataFrame
+    origin: str
+    remarks: tuple[str, ...]
+    labels: Sequence[Any] | pd.Index
+    unit: str = "row"
+    directions: Mapping[str, str] = field(default_factory=dict)
+    percentages: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    unread_sheets: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def format_percentages(self, names: Collection[str]) -> "ReadTable":
+        """With the text 10% for the number 0.1 in these columns, wherever the sheet shows it so."""
+        table = self.table.copy()
+        for name in set(names) & set(self.percentages):
+            cells = table[name].tolist()
+            for row in self.percentages[name]:
+                cells[row] = f"{100 * cells[row]:.15g}%"
+            table[name] = pd.Series(cells, dtype=object)
+        return replace(self, table=table)
+
+    def format_place(self, row: int) -> str:
+        """Where the row (from 0) stands in the source, such as "line 7"."""
+        label = self.labels[row]
+        if isinstance(label, tuple):
+            return f"{self.unit} ({', '.join(map(str, label))})"
+        return f"{self.unit} {label!r}" if isinstance(label, str) else f"{self.unit} {label}"
+
+
+#: What stands for the value of a trial that failed.
+FAILED = "failed"
+
+
+def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
+    """Parameters as columns, and the value under the last of the names; trials without a result are left out."""
+    if len(study.directions) > 1:
+        raise InputError(
+            f"{what} must have one response; the study has {len(study.directions)} objectives. Choose one: "
+            "pass study.trials_dataframe() with its columns renamed."
+        )
+    response = names[-1]
+    rows, numbers, left_out = [], [], 0
+    for trial in study.get_trials(deepcopy=False):
+        failed = trial.state == TrialState.FAIL
+        if not (failed or trial.state == TrialState.COMPLETE) or not trial.params:
+            left_out += 1
+            continue
+        if response in trial.params:
+            raise InputError(
+                f"{what}: the study has a parameter {response!r}, so its values cannot have that name. "
+                "Name the response with target=."
+            )
+        rows.append({**trial.params, response: FAILED if failed else trial.value})
+        numbers.append(trial.number)
+    said = (
+        (f"Trials without settings or result (pruned, running, waiting) are left out: {left_out}.",) if left_out else ()
+    )
+    table = pd.DataFrame(rows, dtype=object) if rows else pd.DataFrame(columns=list(names), dtype=object)
+    return ReadTable(
+        table, f"the study {study.study_name!r}", said, numbers, "trial", get_directions(study, [response])
+    )
+
+
+def get_directions(study: Study, responses: Sequence[str]) -> dict[str, str]:
+    """For each of its values, by these names, whether the study was to maximise or to minimise it."""
+    words = {StudyDirection.MAXIMIZE: "maximize", StudyDirection.MINIMIZE: "minimize"}
+    return {name: words[one] for name, one in zip(responses, study.directions, strict=True) if one in words}
+
+
+#: What is said of a table whose numbers are written in that way.
+DECIMAL_COMMAS = "Numbers have decimal commas."
+
+_TAIL = r"(?:[eE][+-]?\d+)?\s*"
+_WITH_COMMA = re.compile(r"\s*[+\-−]?(?:\d+,\d*|,\d+)" + _TAIL)
+_WITH_POINT = re.compile(r"\s*[+\-−]?(?:\d+\.\d*|\.\d+)" + _TAIL)
+_WHOLE = re.compile(r"\s*[+\-−]?\d+" + _TAIL)
+_GROUPS = "|".join(
+    (
+        r"\d{1,3}(?:,\d{3})+\.\d*",  # 1,234.5
+        r"\d{1,3}(?:,\d{3}){2,}",  # 1,234,567
+        r"\d{1,3}(?:\.\d{3})+,\d*",  # 1.234,5
+        r"\d{1,3}(?:\.\d{3}){2,}",  # 1.234.567
+        r"\d{1,3}(?:[ '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?",  # 1 234.5 and 1'234.5
+    )
+)
+_WITH_THOUSANDS = re.compile(rf"\s*[+\-−]?(?:{_GROUPS})\s*")
+_MAYBE_THOUSANDS = re.compile(r"\s*[+\-−]?[1-9]\d{0,2},\d{3}\s*")
+_KINDS = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
+# What every such number holds; found fast, because it begins with a character.
+_SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
+
+
+def convert_decimal_commas(
+    read: ReadTable, names: Sequence[str], separator: str, what: str
+) -> tuple[pd.DataFrame, bool]:
+    """The table with 1.5 for 1,5 in the named columns of text, and whether there were any such cells.
+
+    In files whose separator is a comma, a number with a decimal comma stands between quotes, and only columns of
+    numbers are changed. There "1,234" may have a thousands separator as well: a column that has commas like that one
+    and no other is refused. So are thousands separators, and decimal commas beside decimal points.
+    """
+    return _replace_commas(
+        read, {name: read.table[name].tolist() for name in names if name in read.table}, separator, what
+    )
+
+
+def convert_sheet_commas(read: ReadTable, names: Sequence[str], what: str) -> ReadTable:
+    """A sheet with 1.5 for the text 1,5 in the named columns, and with a sentence that says so.
+
+    Cells that are numbers stay, as does text that may have thousands separators: 1,234 and nothing else.
+    """
+    columns = {}
+    for name in names:
+        cells = [cell if isinstance(cell, str) else "" for cell in read.table[name]] if name in read.table else []
+        filled = [cell for cell in cells if not is_unmeasured(cell)]
+        count = sum(any(kind.fullmatch(cell) for kind in _KINDS) for cell in filled)
+        if filled and 2 * count >= len(filled):
+            columns[name] = cells
+    commas = [cell for cells in columns.values() for cell in cells if _WITH_COMMA.fullmatch(cell)]
+    if all(_MAYBE_THOUSANDS.fullmatch(cell) for cell in commas):
+        return read
+    table, found = _replace_commas(read, columns, "", what)
+    for name, cells in columns.items() if found else ():  # numbers stand beside the text
+        mended = [new if old else was for new, old, was in zip(table[name], cells, read.table[name], strict=True)]
+        table = table.assign(**{name: pd.Series(mended, dtype=object)})
+    return replace(read, table=table, remarks=(*read.remarks, DECIMAL_COMMAS)) if found else read
+
+
+def _replace_commas(
+    read: ReadTable, columns: dict[str, list[str]], separator: str, what: str
+) -> tuple[pd.DataFrame, bool]:
+    columns = {name: list(cells) for name, cells in columns.items()}
+    commas: dict[str, list[int]] = {}
+    for name, cells in columns.items():
+        if _are_plain_numbers(cells):
+            continue
+        together = "\n".join(cells)  # one search in all of them is faster than one in each
+        rows = _find_matching_rows(_WITH_COMMA, cells) if "," in together else []
+        doubtful = rows if separator == "," and all(_MAYBE_THOUSANDS.fullmatch(cells[row]) for row in rows) else []
+        if doubtful or _SOME_THOUSANDS.search(together):
+            _refuse_thousands(cells, doubtful, read, name, what)
+        if rows and (separator != "," or _are_numbers(cells)):
+            commas[name] = rows
+    if not commas:
+        return read.table, False
+    for cells in columns.values():
+        points = _find_matching_rows(_WITH_POINT, cells) if any("." in cell for cell in cells) else []
+        if points:
+            name, rows = next(iter(commas.items()))
+            raise InputError(
+                f"{what}: numbers must have decimal points or decimal commas, not both; {read.origin} has "
+                f"{columns[name][rows[0]]!r} in {read.format_place(rows[0])} and {cells[points[0]]!r} in "
+                f"{read.format_place(points[0])}. Write all of them in one way."
+            )
+    mended = {}
+    for name, rows in commas.items():
+        for row in rows:
+            columns[name][row] = columns[name][row].replace(",", ".")
+        mended[name] = pd.Series(columns[name], dtype=object)
+    return read.table.assign(**mended), True
+
+
+def _are_plain_numbers(cells: Sequence[str]) -> bool:
+    """Whether every cell is a number as Python writes it, and so without a comma. Long columns are soon done with."""
+    try:
+        deque(map(float, cells), maxlen=0)
+    except ValueError:
+        return False
+    return True
+
+
+def _find_matching_rows(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
+    return [row for row, cell in enumerate(cells) if kind.fullmatch(cell)]
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether a column holds numbers and nothing else, but for runs that failed; or it may be categories."""
+    return all(
+        is_unmeasured(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
+        for cell in cells
+    )
+
+
+def _refuse_thousands(cells: Sequence[str], doubtful: Sequence[int], read: ReadTable, name: str, what: str) -> None:
+    """An error if a column of numbers has cells such as 1,234.5, or such as 1,234 in these rows."""
+    rows = sorted({*_find_matching_rows(_WITH_THOUSANDS, cells), *doubtful})
+    if not rows or not _are_numbers(cells):
+        return
+    seen = cells[rows[0]].strip()
+    also, advice = "", ". Write 1234.5 for 1,234.5 or 1.234,5."
+    if rows[0] in doubtful:
+        also = ", and with decimal points"
+        advice = f", which may be {seen.replace(',', '.')} or {seen.replace(',', '')}. Write what it is."
+    raise InputError(
+        f"{what}: numbers must be written without thousands separators{also}; {name!r} has {seen!r} in "
+        f"{read.format_place(rows[0])} of {read.origin}{advice}"
+    )

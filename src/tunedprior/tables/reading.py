@@ -1,0 +1,311 @@
+"""Tables that are in memory already: pandas tables, records, columns, structured arrays.
+
+Tables in text files of any usual dialect: CSV and its relatives.
+
+One reader for every table that users have: files, pandas tables, records, columns, studies.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from optuna.study import Study
+from torch import Tensor
+
+from tunedprior.checks import format_list, format_value, hide_password
+from tunedprior.errors import InputError
+from tunedprior.tables.cells import unguard_formula
+from tunedprior.tables.content import DECIMAL_COMMAS, ReadTable, convert_decimal_commas, read_study
+from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
+from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
+from tunedprior.tables.packed import (
+    MOST_BYTES_OF_TEXT,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    decompress,
+    infer_file_kind,
+    refuse_large,
+    refuse_many_cells,
+)
+from tunedprior.tables.sheets import read_parquet, read_workbook
+from tunedprior.tables.workbooks import refuse_large_workbook
+
+
+def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
+    """The table with text for its columns' names; its index is dropped, unless that is a column that is hoped for."""
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise InputError(f"{what}: columns must have plain names; {origin} has names of several levels. Flatten them.")
+    refuse_duplicates(frame.columns.tolist(), what, origin)
+    labels, said = frame.index, []
+    found = match_columns(frame.columns.tolist(), names)
+    for k, level in enumerate(labels.names):
+        if level is None:
+            continue
+        free = [name for name in names if name not in found.values()]
+        if match_columns([level], free) and str(level) not in map(str, frame.columns):
+            frame = frame.assign(**{str(level): labels.to_frame(index=False).iloc[:, k].to_numpy()})
+            said.append(f"The index {str(level)!r} is taken for a column.")
+            found = match_columns(frame.columns.tolist(), names)
+    columns = frame.columns.tolist()
+    said += describe_renamings(columns, found)
+    table = frame.reset_index(drop=True).set_axis([found.get(k, str(name)) for k, name in enumerate(columns)], axis=1)
+    refuse_duplicates(table.columns.tolist(), what, origin)
+    return ReadTable(table, origin, tuple(said), labels, units=collect_units(columns, found))
+
+
+def from_records(rows: Sequence[Mapping[Any, Any]], names: Sequence[str], what: str, origin: str) -> ReadTable:
+    """One row for each dict; values keep their types."""
+    # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
+    return from_frame(pd.DataFrame([dict(row) for row in rows], dtype=object), names, what, origin)
+
+
+def from_structured(array: np.ndarray, names: Sequence[str], what: str) -> ReadTable:
+    """One column for each field of a structured array."""
+    if array.ndim != 1:
+        raise InputError(f"{what} must have one row after the other; got a structured array of shape {array.shape}.")
+    return from_columns({name: array[name] for name in array.dtype.names or ()}, names, what)
+
+
+def from_columns(columns: Mapping[Any, Any], names: Sequence[str], what: str) -> ReadTable:
+    """A dict of columns, or of single values: one row then."""
+    if not columns:
+        raise InputError(f"{what} must have columns ({format_list(names)}); got an empty dict.")
+    if all(_is_single_value(cells) for cells in columns.values()):
+        return from_records([columns], names, what, "the dict")
+    made = {name: _make_column(cells, str(name), what) for name, cells in columns.items()}
+    lengths = {str(name): len(cells) for name, cells in made.items()}
+    if len(set(lengths.values())) > 1:
+        told = format_list(f"{name!r} has {count}" for name, count in lengths.items())
+        raise InputError(f"{what}: columns must be equally long; {told}.")
+    return from_frame(pd.DataFrame(made), names, what, "the dict")
+
+
+def _is_single_value(cell: Any) -> bool:
+    return isinstance(cell, str | bytes) or not hasattr(cell, "__len__") or getattr(cell, "ndim", None) == 0
+
+
+def _to_numpy(cells: Any) -> Any:
+    return cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
+
+
+def _make_column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
+    cells = _to_numpy(cells)
+    if isinstance(cells, pd.Series):
+        return cells.reset_index(drop=True)
+    if isinstance(cells, np.ndarray):
+        cells = cells[:, 0] if cells.ndim == 2 and cells.shape[1] == 1 else cells
+        if cells.ndim != 1:
+            raise InputError(f"{what}: column {name!r} must be one value for each row; got shape {cells.shape}.")
+        if cells.dtype.kind == "S":
+            cells = np.char.decode(cells, "utf-8", "replace")
+        return pd.Series(cells.astype(cells.dtype.newbyteorder("=")))
+    if isinstance(cells, str | bytes) or not isinstance(cells, Sequence | pd.Index):
+        raise InputError(
+            f"{what}: column {name!r} must be a list of values; got {type(cells).__name__}, {format_value(cells)}."
+        )
+    return pd.Series(list(cells), dtype=object)
+
+
+_BROAD = 64  # letters in a cell, about: the first lines are looked at
+
+
+def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Sequence[str] = ()) -> ReadTable:
+    """The table in this text; cells stay text, but for decimal commas in the columns that are hoped for."""
+    text = text.removeprefix("\ufeff")
+    if not text or text.isspace():
+        raise InputError(f"{what} must be a table; {origin} is empty. A line with the columns' names comes first.")
+    _refuse_long_text(text, origin)
+    text, separator, on_separator = infer_separator(text, names)
+    try:
+        found = read_records(text, separator)
+    except InputError as error:
+        raise InputError(f"{what}: {origin}, {error}.") from error
+    if "'" in text:
+        found = replace(found, rows=[list(map(unguard_formula, row)) for row in found.rows])
+    header = find_header(found, separator, names)
+    if not header.fields:
+        raise InputError(f"{what} must be a table; {origin} holds comments only. Add a line with the columns' names.")
+    told = [*said, *on_separator, *_describe_comments(found.comments), *header.remarks]
+    rows, lines = found.rows[header.first :], found.lines[header.first :]
+    fields, rows, trailing = _align_rows(header.fields, rows, lines, separator, what, origin)
+    if len(fields) > 1 and not all(map(any, rows)):
+        kept = [k for k, row in enumerate(rows) if any(row)]
+        told.append(f"Lines without any entry are left out ({len(rows) - len(kept)}).")
+        rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]
+    read = build_table(fields, rows, lines, unit="line", names=names, what=what, origin=origin, said=[*told, *trailing])
+    table, commas = convert_decimal_commas(read, names, separator, what)
+    return replace(read, table=table, remarks=(*read.remarks, DECIMAL_COMMAS)) if commas else read
+
+
+def _refuse_long_text(text: str, origin: str) -> None:
+    """Count cells under the separator that there is most of, which is at least as many as there are."""
+    separators = ",;\t|"
+    lines = text.count("\n") + text.count("\r") + 1
+    beginning = text[: MOST_COLUMNS * _BROAD]
+    widest = max((max(map(line.count, separators)) for line in beginning.splitlines()), default=0)
+    refuse_many_cells(min(lines, MOST_CELLS + 1), widest + 1, origin)
+    separated_by = max(separators, key=beginning.count)
+    refuse_many_cells(text.count(separated_by) + lines, 1, origin)
+
+
+def _describe_comments(lines: Sequence[int]) -> list[str]:
+    if not lines:
+        return []
+    return [f"Comments are skipped ({'line' if len(lines) == 1 else 'lines'} {format_list(lines)})."]
+
+
+def _align_rows(
+    header: list[str], rows: list[list[str]], lines: list[int], separator: str, what: str, origin: str
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header and rows of one length: without a separator at the end of all of them, or an error with the line."""
+    width, said = len(header), []
+    lengths = set(map(len, rows))
+    if lengths == {width + 1} and not any(row[-1].strip() for row in rows):
+        rows, said = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
+    elif lengths == {width - 1} and not header[-1].strip():
+        header, said = header[:-1], ["A separator at the end of the header is dropped."]
+    elif lengths - {width}:
+        row = next(k for k, row in enumerate(rows) if len(row) != width)
+        count = len(rows[row])
+        advice = "Mend that line"
+        if separator == "," and count > width:
+            advice += ", or save the file with ';' or tabs between columns if its numbers have decimal commas"
+        raise InputError(
+            f"{what}: every line must have as many fields as the header, {width} ({format_list(header)}); line "
+            f"{lines[row]} "
+            f"of {origin} has {count} ({format_list(map(repr, rows[row]))}). {advice}."
+        )
+    return header, rows, said
+
+
+_KINDS = (
+    "a pandas.DataFrame, the path of a file (CSV, Excel, Parquet), an open file, a list of dicts, a dict of columns "
+    "or an Optuna study"
+)
+
+
+def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
+    r"""Read whatever holds a table, and say what was assumed.
+
+    Args:
+        source: A `pandas.DataFrame`; the path of a text file (CSV and its relatives, also compressed), an Excel,
+            OpenDocument or Parquet file; an open file; a list of dicts; a dict of columns; a structured NumPy array;
+            a `pandas.Series` that is one row; an Optuna `Study`; a `ReadTable`, which is what comes out.
+        names: The columns that are hoped for, the response last. They help to find the header and the separator, and
+            columns that differ in capitals or units alone get these names. None of them has to be there.
+        what: What the table is, for messages: "Old data", "The history".
+
+    Raises:
+        InputError: It is no table, or one that could be read in several ways; the message says where.
+        FileFormatError: The file is damaged, or of another kind than its ending says.
+
+    >>> from io import StringIO
+    >>> read = read_table(StringIO("Temp [°C];y\n20;0,5\n"), ["temp", "y"], "Old data")
+    >>> read.table.to_dict("records"), read.format_place(0)
+    ([{'temp': '20', 'y': '0.5'}], 'line 2')
+    >>> read.remarks
+    ("The separator is ';'.", "Column 'Temp [°C]' is taken for 'temp'.", 'Numbers have decimal commas.')
+    """
+    names = list(names)
+    if isinstance(source, ReadTable):
+        return source
+    if isinstance(source, pd.DataFrame):
+        return from_frame(source, names, what, "the table")
+    if isinstance(source, str | os.PathLike):
+        return _read_path(source, names, what)
+    if isinstance(source, Study):
+        return read_study(source, names, what)
+    if isinstance(source, pd.Series) and not set(map(str, source.index)) & set(names):
+        raise InputError(
+            f"{what} must be a table with the columns {format_list(names)}; got a Series, which is one column "
+            "or one row, "
+            "with none of these names. Pass the table that it comes from."
+        )
+    if isinstance(source, pd.Series):
+        return from_records([{str(key): cell for key, cell in source.items()}], names, what, "the row")
+    if isinstance(source, np.ndarray | np.void) and source.dtype.names is not None:
+        return from_structured(np.atleast_1d(np.asarray(source)), names, what)
+    if isinstance(source, Mapping):
+        return from_columns(source, names, what)
+    if callable(getattr(source, "to_pandas", None)):  # tables of other packages
+        return read_table(source.to_pandas(), names, what)
+    if callable(getattr(source, "read", None)):
+        return _read_open_file(source, names, what)
+    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+        return from_records(source, names, what, "the list")
+    if isinstance(source, np.ndarray | Tensor) or (isinstance(source, list | tuple) and source):
+        columns = format_list(map(repr, names)) if len(names) <= 5 else ", ".join(map(repr, names))
+        raise InputError(
+            f"{what} must have names for its columns; got {type(source).__name__}"
+            f"{f' of shape {tuple(source.shape)}' if isinstance(source, np.ndarray | Tensor) else ''}. "
+            f"Write pandas.DataFrame(array, columns=[{columns}]), with the columns in that order."
+        )
+    seen = "an empty one" if isinstance(source, list | tuple) else format_value(source)
+    raise InputError(f"{what} must be {_KINDS}; got {type(source).__name__}, {seen}.")
+
+
+def _read_path(source: str | os.PathLike[str], names: Sequence[str], what: str) -> ReadTable:
+    given = os.fsdecode(source)
+    if not given.strip():
+        raise InputError(f"{what} must be {_KINDS}; got {given!r}, which is no file's name.")
+    try:
+        path = Path(given)
+        if path.is_dir():
+            raise InputError(f"{what} must be a table; {given!r} is a folder. Name a file in it.")
+        if not path.is_file():
+            raise InputError(f"{what}: there is no file {_shorten_path(given)}.{_suggest_remedy(given)}")
+        refuse_large(path.stat().st_size, path.name, MOST_BYTES_OF_TEXT)
+        data = path.read_bytes()
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # no permission, a name too long, a zero in it
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{what}: {_shorten_path(given)} cannot be read: {reason}. Name another file.") from error
+    return _read_bytes(data, names, what, path.name)
+
+
+def _shorten_path(text: str) -> str:
+    text = hide_password(text) if "://" in text else text
+    return repr(text if len(text) <= 100 else text[:100] + "…")
+
+
+def _suggest_remedy(given: str) -> str:
+    if "\n" in given:
+        return " Pass io.StringIO(text) if this is the text of a table itself."
+    return " Download it first." if "://" in given else f" (Looked for in {str(Path.cwd())!r}.)"
+
+
+def _read_bytes(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
+    kind = infer_file_kind(data, origin)
+    if kind == "Excel":
+        refuse_large_workbook(data, origin)
+        return read_workbook(data, names, what, origin)
+    if kind == "Parquet":
+        return replace(from_frame(read_parquet(data, origin), names, what, origin), origin=origin)
+    text, said = decode_text(decompress(data, kind, origin), what, origin)
+    return read_text(text, names, what, origin, said)
+
+
+def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
+    name = getattr(source, "name", None)
+    origin = PurePath(name).name if isinstance(name, str) else "the open file"
+    try:
+        content = source.read(MOST_BYTES_OF_TEXT + 1)
+    except (OSError, ValueError, TypeError) as error:  # closed, opened for writing, of another encoding
+        raise InputError(
+            f"{what}: the open file cannot be read: {str(error).rstrip('.')}. Pass its path instead."
+        ) from error
+    if not isinstance(content, str | bytes):
+        raise InputError(f"{what}: reading the open file must give text or bytes; got {type(content).__name__}.")
+    refuse_large(len(content), origin, MOST_BYTES_OF_TEXT)
+    if not content.strip():
+        raise InputError(f"{what}: the open file is empty or at its end. Call file.seek(0) if it was read before.")
+    return (
+        read_text(content, names, what, origin)
+        if isinstance(content, str)
+        else _read_bytes(content, names, what, origin)
+    )

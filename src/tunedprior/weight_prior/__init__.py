@@ -1,0 +1,11 @@
+"""The paper's Algorithm 1: `pretrain` learns a `WeightPrior` from old data, `TunedPrior` is the process with it.
+
+The algorithm's loop over experiments is `campaign.Optimizer(prior="as printed")`; `prior="reweighted"` is the same with
+the changes that docs/algorithm1.md lists.
+"""
+
+from tunedprior.weight_prior.pretraining import pretrain
+from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.tuned_prior import TunedPrior
+
+__all__ = ["TunedPrior", "WeightPrior", "pretrain"]

@@ -1,0 +1,316 @@
+"""What passes over partitioned old data add up: a sample of the rows, their ranges, and normal equations.
+
+Each sum has a method `merge`; each pass is a value that can be sent to a worker, and called there with some pieces.
+
+Algorithm 1's first half for old data that does not fit into memory: many Parquet files, read in pieces.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Float64, Int64, UInt64
+from numpy import ndarray
+from torch import Tensor
+
+from tunedprior.checks import check_positive_integer, warn
+from tunedprior.errors import NothingToLearnError, OldDataWarning
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap, NormalEquations
+from tunedprior.numerics.chunking import SumT, sum_as_tree
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.source_data.matching import OldTable, read_old_data
+from tunedprior.source_data.row_rules import LeftOut, RowRules, UsableRows
+from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Categorical, Description
+from tunedprior.space.search_space import Space
+from tunedprior.tables.content import ReadTable
+from tunedprior.tables.partitions import RowGroup, group_into_tasks, list_row_groups
+from tunedprior.weight_prior.pretraining import LearningOptions, choose_kernel, learn_weight_prior
+from tunedprior.weight_prior.prior import WeightPrior
+
+Pieces = Sequence[RowGroup]
+
+
+def _read_good_rows(rules: RowRules, pieces: Pieces) -> Iterator[tuple[int, UsableRows]]:
+    """The good rows of some pieces, a table at a time, each after the number of its first row among all."""
+    for piece in pieces:
+        for begun, table in piece.read_batches(rules.columns):
+            yield (
+                piece.first + begun,
+                rules.select_usable_rows(table, Path(piece.path).name, piece.first_in_file + begun),
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """The `most` rows whose numbers have the least keys: a random choice that does not depend on who reads which rows.
+
+    Attributes:
+        most: How many there may be.
+        keys: Of these rows.
+        rows: The rows; the index has their numbers among all.
+    """
+
+    most: int
+    keys: UInt64[ndarray, " k"]
+    rows: pd.DataFrame
+
+    def merge(self, other: "SampledRows") -> "SampledRows":
+        """Those of both that have the least keys."""
+        keys, rows = np.concatenate([self.keys, other.keys]), pd.concat([self.rows, other.rows])
+        least = np.argsort(keys, kind="stable")[: self.most]
+        return replace(self, keys=keys[least], rows=rows.iloc[least])
+
+
+@dataclass(frozen=True)
+class SamplePass:
+    """The first pass: a sample of the rows in which every cell says something."""
+
+    rules: RowRules
+    most: int
+    seed: int
+
+    def __call__(self, pieces: Pieces) -> SampledRows:
+        """The sample of these pieces."""
+        found: SampledRows | None = None
+        for first, good in _read_good_rows(self.rules, pieces):
+            numbers = first + np.flatnonzero(good.kept)
+            keys = _compute_row_keys(numbers, self.seed)
+            table = good.settings.assign(**{self.rules.target: good.response}).set_index(numbers)
+            if found is None:
+                found = SampledRows(self.most, keys[:0], table[:0])
+            bound = np.inf if len(found.keys) < self.most else found.keys.max()
+            some = keys < bound  # of many rows hardly any
+            if some.any():
+                found = found.merge(SampledRows(self.most, keys[some], table[some]))
+        assert found is not None  # a task has a piece, and a piece has rows
+        return found
+
+
+def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
+    """A key for each row number, as good as drawn at random: the mixing function of SplitMix64."""
+    x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    mixed: UInt64[ndarray, " n"] = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The least and the largest value of each number, how often there is each category, and what was left out."""
+
+    low: Float64[ndarray, " k"]
+    high: Float64[ndarray, " k"]
+    categories: tuple[Counter[Any], ...]
+    used: int = 0
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+    def merge(self, other: "Ranges") -> "Ranges":
+        """Those of the rows of both."""
+        return Ranges(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            tuple(one + more for one, more in zip(self.categories, other.categories, strict=True)),
+            self.used + other.used,
+            self.left_out + other.left_out,
+        )
+
+    def make_columns(self, rules: RowRules) -> "dict[str, pd.Series[Any]]":
+        """Columns with the same ranges, and categories in the same order when the commonest come first."""
+        found: dict[str, pd.Series[Any]] = {}
+        for parameter, low, high, seen in zip(
+            rules.space.parameters, self.low, self.high, self.categories, strict=True
+        ):
+            order = [value for value, _ in sorted(seen.items(), key=lambda one: (one[1], str(one[0])))]
+            often = [value for times, value in enumerate(order, 1) for _ in range(times)]
+            found[parameter.name] = pd.Series(often if isinstance(parameter, Categorical) else [low, high])
+        return found
+
+
+@dataclass(frozen=True)
+class RangePass:
+    """The second pass: ranges, under the rules that the sample taught."""
+
+    rules: RowRules
+
+    def __call__(self, pieces: Pieces) -> Ranges:
+        """The ranges of these pieces."""
+        width = len(self.rules.space.parameters)
+        found = Ranges(np.full(width, np.inf), np.full(width, -np.inf), (Counter(),) * width)
+        for _, good in _read_good_rows(self.rules, pieces):
+            low, high = found.low.copy(), found.high.copy()
+            categories: list[Counter[Any]] = [Counter() for _ in range(width)]
+            for k, parameter in enumerate(self.rules.space.parameters):
+                column = good.settings[parameter.name]
+                if isinstance(parameter, Categorical):
+                    categories[k] = Counter(column.value_counts().to_dict())
+                elif len(column):
+                    low[k], high[k] = column.min(), column.max()
+            found = found.merge(Ranges(low, high, tuple(categories), len(good.settings), good.left_out))
+        return found
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """From good rows to kernel inputs and scaled responses."""
+
+    rules: RowRules
+    box: Box
+    reach: float
+    shift: float
+    scale: float
+
+    def __call__(self, pieces: Pieces) -> Iterator[tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]]:
+        """Of these pieces, a table at a time."""
+        for _, good in _read_good_rows(self.rules, pieces):
+            if len(good.settings):
+                inputs = self.reach * self.box.to_kernel_inputs(self.box.encode(good.settings))
+                yield inputs, (torch.as_tensor(good.response) - self.shift) / self.scale
+
+
+@dataclass(frozen=True)
+class EquationPass:
+    """The third pass: normal equations."""
+
+    rows: ScaledRows
+    features: FeatureMap
+
+    def __call__(self, pieces: Pieces) -> NormalEquations:
+        """Those of these pieces, in one pass."""
+        nothing = torch.zeros(0, self.rows.box.num_inputs, dtype=torch.float64)
+        found = NormalEquations.from_rows(self.features, nothing, nothing.sum(1))
+        for points, y in self.rows(pieces):
+            found = found.add_rows(points, y)
+        return found
+
+
+#: A folder, a pattern, or the names of files.
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+# Rows that everything but the sums is chosen on: more than the selection of λ and the kernel looks at.
+_SAMPLE = 60_000
+# Rows of a task: a second of work or a minute, by the number of features. As much is lost where a worker goes away.
+_TASK = 250_000
+
+
+@runtime_checkable
+class TaskSummer(Protocol):
+    """Who computes the sums of all tasks, and merges them as `sum_as_tree` would."""
+
+    def __call__(self, measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
+        """The sum of measure(task) over all tasks."""
+        ...
+
+
+def sum_in_process(measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
+    """One task after the other."""
+    return sum_as_tree(map(measure, tasks))
+
+
+def pretrain_partitions(
+    old_data: Source,
+    space: Mapping[str, Description] | Space,
+    kernel: FreeKernel | None = None,
+    ard: bool = False,
+    *,
+    target: str = "y",
+    lam_bounds: tuple[float, float] | None = None,
+    centred: bool = True,
+    rows_with_alpha: int = MOST_ROWS_WITH_ALPHA,
+    most_features: int = 2048,
+    sample_rows: int = _SAMPLE,
+    rows_per_task: int = _TASK,
+    seed: int = 0,
+    summing: TaskSummer = sum_in_process,
+) -> WeightPrior:
+    """g(x) = ŵᵀφ(x) with (Σ_j φ(a_j)φ(a_j)ᵀ + λI) ŵ = Σ_j φ(a_j)y_j, the sums being over rows in many Parquet files.
+
+    The same as `pretrain` of one table with all rows, as far as `sample_rows` has all of them; else the kernel, λ and
+    the features are chosen on a random sample of that size, and the fit is of all rows. No more than a few thousand
+    rows are in memory at once. Three passes are made: for the sample, the ranges and the normal equations. Each is a
+    sum, of which the tasks are parts; parts are added in a fixed order. The leave-one-out error is that of the sample's
+    rows, in the fit of all.
+
+    Rows are judged one by one, so some things are stricter than in `pretrain`. Columns must have the parameters' names.
+    Rows with a blank setting are left out, not filled in. Responses are numbers (1 and 0 are pass and fail), so a run
+    that failed has none. A column of which a part is in other units may be an error.
+
+    Args:
+        old_data: A folder of Parquet files, a pattern such as "old/*.parquet", or a list of files.
+        space: The search space, as for `Optimizer`.
+        kernel: A free kernel, as for `pretrain`.
+        ard: One length-scale per input, instead of one for all.
+        target: The column that holds the response.
+        lam_bounds: Search interval of λ, as for `pretrain`.
+        centred: Whether the mean of numeric responses (of the sample) is subtracted before they are scaled.
+        rows_with_alpha: As for `pretrain`: what has no more different settings is learnt from the sample alone.
+        most_features: Upper bound on features p. Time grows with p² for each row, and a partial sum takes 8p² bytes.
+        sample_rows: Rows of the sample.
+        rows_per_task: Rows of a task, about. The answer depends on it by rounding alone.
+        seed: The seed of the sample, of random subsets of it, and of the random restarts for `ard`.
+        summing: Who computes the sums; `tunedprior.integrations.dask.pretrain_on_dask` has workers do it.
+
+    Raises:
+        NothingToLearnError: If no row can be used, or the response never varies.
+    """
+    space = Space.parse(space)
+    how = LearningOptions(
+        kernel,
+        ard,
+        lam_bounds=lam_bounds,
+        centred=centred,
+        rows_with_alpha=rows_with_alpha,
+        seed=seed,
+        most_features=check_positive_integer(most_features, "most_features"),
+    )
+    rules = RowRules(space, target)
+    tasks = group_into_tasks(
+        list_row_groups(old_data, rules.columns), check_positive_integer(rows_per_task, "rows_per_task")
+    )
+    if not tasks:
+        raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
+    sampled = summing(SamplePass(rules, check_positive_integer(sample_rows, "sample_rows"), how.seed), tasks)
+    rules, data = _learn_row_rules(sampled, space, target)
+    ranges = summing(RangePass(rules), tasks)
+    _warn_of_rows_left_out(ranges)
+    box = Box.enclose(space, ranges.make_columns(rules))
+
+    def fit_partitions(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
+        rows = ScaledRows(rules, box, choose_kernel(how)[1], chosen_on.shift, chosen_on.scale)
+        fit = summing(EquationPass(rows, feature_map), tasks).solve(lam)
+        return fit, fit.compute_loo_error(chosen_on.points, chosen_on.response)
+
+    with isolate_computation():
+        return learn_weight_prior(data, space, how, fit_partitions, box)
+
+
+def _learn_row_rules(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:
+    """The rules for all rows that the sample teaches, and those of its rows that keep them, in their order."""
+    sample = sampled.rows.sort_index()
+    if sample.empty:
+        raise NothingToLearnError(f"Old data has no row that can be used: in each, a setting or {target!r} is blank.")
+    rules = RowRules.infer_rules(space, target, sample)
+    good = rules.select_usable_rows(sample, "the sample")
+    numbers = sample.index[good.kept]
+    table = good.settings.assign(**{target: good.response})
+    data = read_old_data(ReadTable(table, "the sample", (), numbers), space, target)
+    return replace(rules, labels=data.labels), data
+
+
+def _warn_of_rows_left_out(ranges: Ranges) -> None:
+    if ranges.left_out:
+        of = [f"{column!r} is {reason} in {count:,}" for (column, reason), count in sorted(ranges.left_out.items())]
+        gone = ranges.left_out.total()
+        warn(
+            f"Old data has {ranges.used + gone:,} rows, {gone:,} of which are left out: {'; '.join(of)}.",
+            OldDataWarning,
+        )

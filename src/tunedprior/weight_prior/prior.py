@@ -1,0 +1,333 @@
+"""A weight prior without the rows it was learnt from: g, distilled at points that anybody could list.
+
+α and the anchors of a fit are the old rows, and for least squares their responses follow from them: y = (K_A + λI)α. So
+are explicit weights, in disguise: ŵ_i/τ_i = Σ_j α_j ϑ_i(a_j) are the moments of a measure at the rows, which determine
+it. What remains here is g alone, at no more precision than is of use, with half as many degrees of freedom as there
+were rows: many data sets have the same file.
+
+What Algorithm 1 learns from old data, as a value that can be inspected, saved, and turned into a kernel.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, floor, log, log10
+from os import PathLike
+from typing import Any
+
+import torch
+from gpytorch.kernels import Kernel
+from jaxtyping import Float
+from torch import Tensor
+
+from tunedprior.beliefs.aligned import AlignedBelief
+from tunedprior.beliefs.reweighted import ReweightedBelief
+from tunedprior.checks import check_flag
+from tunedprior.errors import InputError
+from tunedprior.explain.influential_rows import WITHHELD
+from tunedprior.explain.sensitivity import Domain
+from tunedprior.explain.source_explanation import PriorExplanation, summarise_weight_prior
+from tunedprior.kernels import FreeKernel, SquaredExponential
+from tunedprior.kernels.anchors import draw_box_sample
+from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.space.encoding import Axis, Box
+from tunedprior.weight_prior import prior_archive
+from tunedprior.weight_prior.prior_archive import get_kernel_arguments, make_kernel
+
+#: What such a prior names as its machine.
+ANONYMOUS = "anonymous"
+# Of fewer different settings nothing can be told without telling of them.
+_FEWEST = 10
+# Rows for each degree of freedom that is kept.
+_ROWS_PER_DEGREE = 2
+# Values of g are rounded to this part of the responses' standard deviation, and fitted with a ridge of that order.
+_PRECISION, _RIDGE = 0.01, 1e-4
+_DIGITS = 2  # of all other numbers
+_EDGE = 1 / 20  # of a parameter's range: its ends are multiples of a round number of at least this size
+# Points: so many for each parameter and one more, and not more than makes a suggestion slow.
+_POINTS, _MOST_POINTS = 64, 200
+_SAMPLE = 256  # further points, over which means are taken
+_LAMBDAS = [float(f"{mantissa}e{power}") for power in range(-6, 2) for mantissa in (1.0, 1.5, 2.0, 3.0, 4.5, 7.0)]
+
+
+def distil_prior(prior: "WeightPrior") -> dict[str, Any]:
+    """The fields of the prior without rows."""
+    count = len(prior.anchors)
+    if count < _FEWEST:
+        raise InputError(
+            f"What was learnt from {count} different settings cannot be told without telling of them; it takes "
+            f"{_FEWEST} or more. Save it as it is, or learn from more rows."
+        )
+    with isolate_computation(), torch.no_grad():
+        box = Box(tuple(map(_round_axis, prior.box.axes)))
+        scale = _round_digits(prior.response_scale)
+        shift = round(prior.response_shift / scale, 1) * scale
+        points = prior.reach * _draw_inputs(box, _count_points(box))
+        sample = _draw_inputs(box, _SAMPLE, first=_count_points(box))
+        g = _evaluate_fit(prior, prior.reach * _convert_between_boxes(points / prior.reach, box, prior.box))
+        values = ((prior.response_shift - shift) / scale + prior.response_scale / scale * g) / _PRECISION
+        kernel = _round_kernel(prior.base, prior.box, box)
+        before = _convert_between_boxes(sample, box, prior.box).clamp(-1.0, 1.0)
+        left_open = _compute_posterior_variance(prior, prior.reach * before) / scale**2
+        degrees = count // _ROWS_PER_DEGREE
+        fit = _fit_values(kernel, points, values.round() * _PRECISION, degrees, prior.reach * sample, left_open)
+    return {
+        "fit": fit,
+        "anchors": points,
+        "machine": ANONYMOUS,
+        "error": _round_digits(prior.error),
+        "box": box,
+        "reach": prior.reach,
+        "response_shift": shift,
+        "response_scale": scale,
+    }
+
+
+def _count_points(box: Box) -> int:
+    return min(_MOST_POINTS, _POINTS * (sum(axis.width > 0 for axis in box.axes) + 1))
+
+
+def _fit_values(
+    kernel: FreeKernel,
+    points: Float[Tensor, "m d"],
+    values: Float[Tensor, " m"],
+    degrees: int,
+    sample: Float[Tensor, "n d"],
+    left_open: float,
+) -> AlphaFit:
+    """The fit of values at points in the span of the kernel's largest eigenvectors there, `degrees` of them.
+
+    Its λ is the one for which as much is left open by it, on average over the sample, as by the fit of the old rows.
+    """
+    size, vectors = torch.linalg.eigh(kernel(points).to_dense().double())
+    size = size.clamp_min(0.0)
+    kept, own = vectors[:, -degrees:], size[-degrees:]
+    alpha = kept @ ((kept.mT @ values) / (own + _RIDGE))
+    projected = (kernel(sample, points).to_dense().double() @ vectors).square().mean(0)
+    whole = float(kernel(sample, diag=True).mean())
+    norm, length = float(alpha @ (vectors * size) @ (vectors.mT @ alpha)), float(alpha @ alpha)
+
+    def compute_mismatch(lam: float) -> float:
+        signal = (norm + lam * length) / len(points)
+        return abs(log(max(signal * (whole - float((projected / (size + lam)).sum())), 1e-12) / left_open))
+
+    return AlphaFit(kernel, points, alpha, min(_LAMBDAS, key=compute_mismatch))
+
+
+def _evaluate_fit(prior: "WeightPrior", inputs: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """g, a little beyond the edge of its box too: a kink there would tell where the edge was.
+
+    The squared exponential kernel is the same on another scale; of other fits, values at the edge stand for those
+    beyond.
+    """
+    fit, far = prior.fit, max(1.0, float(inputs.abs().max()))
+    if far > 1 and isinstance(fit, AlphaFit) and isinstance(prior.base, SquaredExponential):
+        lengthscale = prior.base.lengthscale.detach().flatten().double() / far
+        fit = replace(fit, kernel=SquaredExponential(lengthscale).requires_grad_(False), anchors=fit.anchors / far)
+        return fit(inputs / far).double()
+    return fit(inputs.clamp(-prior.reach, prior.reach)).double()
+
+
+def _compute_posterior_variance(prior: "WeightPrior", sample: Float[Tensor, "n d"]) -> float:
+    """The mean over a sample of g's posterior variance, given the old rows, in units of the response."""
+    kernel = AlignedBelief().make_kernel(prior.fit)
+    variance = kernel(sample, diag=True).mean() - prior.fit(sample).square().mean()
+    return max(float(variance), 1e-6) * prior.response_scale**2
+
+
+def _draw_inputs(box: Box, count: int, first: int = 0) -> Float[Tensor, "m d"]:
+    """Kernel inputs of different settings all over the box, the same for all that learn in such a box."""
+    varying = [axis for axis in box.axes if axis.width]
+    columns = iter((draw_box_sample(len(varying), count=first + count)[first:].T + 1) / 2)
+    codes = []
+    for axis in box.axes:
+        share = next(columns) if axis.width else torch.zeros(count, dtype=torch.float64)
+        choices = axis.width if axis.choices is not None else 0
+        codes.append((share * choices).floor().clamp(0, choices - 1) if choices else 2 * share - 1)
+    different: Tensor = torch.unique(box.to_kernel_inputs(torch.stack(codes, dim=1)), dim=0)
+    return different
+
+
+def _convert_between_boxes(inputs: Float[Tensor, "m d"], box: Box, before: Box) -> Float[Tensor, "m d"]:
+    """The same settings as kernel inputs of the box before it was rounded; some lie beyond its edge."""
+    moved, column = inputs.clone(), 0
+    for now, then in zip(box.axes, before.axes, strict=True):
+        if then.width and then.choices is None:
+            value = (now.low + now.high + inputs[:, column] * (now.high - now.low)) / 2
+            moved[:, column] = (2 * value - then.low - then.high) / (then.high - then.low)
+        column += then.width
+    return moved
+
+
+def _round_kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
+    """The kernel with rounded parameters, and length-scales in units of the rounded box."""
+    name, arguments = type(base).__name__, get_kernel_arguments(base)
+    if "lengthscale" in arguments:
+        wider = []
+        for now, then in zip(box.axes, before.axes, strict=True):
+            is_number = then.choices is None and then.width == 1
+            wider += [(then.high - then.low) / (now.high - now.low) if is_number else 1.0] * then.width
+        lengths = torch.tensor(arguments["lengthscale"], dtype=torch.float64)
+        if len(lengths) == 1 and all(part == 1.0 for part in wider):
+            wider = [1.0]
+        arguments["lengthscale"] = [
+            _round_digits(float(one)) for one in lengths * torch.tensor(wider, dtype=torch.float64)
+        ]
+    for parameter in ("scale", "offset"):
+        if parameter in arguments:
+            arguments[parameter] = [_round_digits(one) for one in arguments[parameter]]
+    kernel = make_kernel(name, arguments)
+    kernel.requires_grad_(False)
+    return kernel
+
+
+def _round_axis(axis: Axis) -> Axis:
+    """The axis with ends that are round numbers, no nearer than before: old rows may be what lies at the ends."""
+    if axis.choices is not None or axis.width == 0:
+        return axis
+    if axis.log:
+        return replace(
+            axis, low=log(_round_outward(axis.decode(-1.0), floor)), high=log(_round_outward(axis.decode(1.0), ceil))
+        )
+    step = _choose_grid_step((axis.high - axis.low) * _EDGE)
+    return replace(axis, low=_round_to_grid(axis.low, step, floor), high=_round_to_grid(axis.high, step, ceil))
+
+
+def _choose_grid_step(least: float) -> float:
+    """The least of 1, 2, 5, 10, … that is no less."""
+    power = 10.0 ** floor(log10(least))
+    return next(float(f"{step * power:.1g}") for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def _round_outward(value: float, towards: Any) -> float:
+    return _round_to_grid(value, 10.0 ** (floor(log10(value)) - 1), towards)
+
+
+def _round_to_grid(value: float, step: float, towards: Any) -> float:
+    """The next multiple of a step in one direction, or the value itself if it is one but for rounding."""
+    steps = value / step
+    if abs(steps - round(steps)) < 1e-9 * max(1.0, abs(steps)):
+        return value
+    return float(f"{towards(steps) * step:.12g}")
+
+
+def _round_digits(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+#: A kernel whose mean variance at the old settings is below this counts as zero.
+_VANISHING = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightPrior:
+    """K^A₂(x, x') = Σ_jk α_j α_k K₄(a_j, a_k, x, x'), and all that is needed to use it on new settings.
+
+    Attributes:
+        fit: g, with a coefficient for each old setting or for each feature.
+        anchors: Old settings as kernel inputs in [-1, 1], `a x d`; a subset, where there are too many for α.
+        machine: The name of the machine that learnt it.
+        error: Its leave-one-out error on the old data, in the units of the scaled response.
+        box: The map from settings to kernel inputs.
+        reach: The box is scaled onto [-reach, reach]; below 1 for kernels undefined at ±1.
+        response_shift: Subtracted from the old responses before training.
+        response_scale: The divisor of the old responses, after the shift.
+        places: Where the rows of each anchor stand in their source; empty if that is not known, as after `load`.
+    """
+
+    fit: Fit
+    anchors: Float[Tensor, "a d"]
+    machine: str
+    error: float
+    box: Box
+    reach: float = 1.0
+    response_shift: float = 0.0
+    response_scale: float = 1.0
+    places: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        kernel = type(self.base).__name__
+        names = ", ".join(self.box.names)
+        vanishing = ", which vanishes" if self.vanishes else ""
+        rows = "old rows that were left out" if self.is_anonymous else f"{len(self.anchors)} old settings"
+        return (
+            f"<WeightPrior for {names}: {kernel} re-weighted by {rows}{vanishing}; "
+            f"{self.machine}, λ = {self.lam:.3g}, leave-one-out error {self.error:.3g}>"
+        )
+
+    @property
+    def base(self) -> FreeKernel:
+        """The free kernel K_m, its parameters chosen."""
+        kernel = self.fit.kernel
+        assert isinstance(kernel, FreeKernel)  # `select` saw to it
+        return kernel
+
+    @property
+    def alpha(self) -> Float[Tensor, " _"]:
+        """α, one for each anchor; empty where g has a coefficient for each feature instead."""
+        return self.fit.alpha if isinstance(self.fit, AlphaFit) else self.anchors.new_zeros(0)
+
+    @property
+    def lam(self) -> float:
+        """The regularisation λ that g was learnt with."""
+        return self.fit.lam
+
+    def make_kernel(self) -> Kernel:
+        """The re-weighted kernel K^A₂, a GPyTorch kernel on `inputs` without learnable parameters."""
+        return deepcopy(self._kernel)  # a copy: moving it to a GPU leaves the prior where it is
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return ReweightedBelief().make_kernel(self.fit)
+
+    def to_kernel_inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """Kernel inputs in [-reach, reach], from the codes of settings."""
+        return self.reach * self.box.to_kernel_inputs(codes)
+
+    @cached_property
+    def vanishes(self) -> bool:
+        """Whether the kernel is numerically zero at the old settings, as it is if g is flat."""
+        with torch.no_grad():
+            return float(self.make_kernel()(self.anchors, diag=True).mean()) < _VANISHING
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the rows that it was learnt from were left out: its anchors are points that anybody could list."""
+        return self.machine == ANONYMOUS
+
+    @property
+    def row_places(self) -> tuple[str, ...]:
+        """`places`; of an anonymous prior, whose anchors are no rows, `WITHHELD` for each."""
+        return (WITHHELD,) * len(self.alpha) if self.is_anonymous else self.places
+
+    def explain(self) -> PriorExplanation:
+        """What the old data taught: inputs and their directions, interactions, features, and the rows that carry it.
+
+        Shares are over the whole box, evenly on the scale of each parameter. See docs/explaining.md.
+        """
+        return PriorExplanation.from_summaries([summarise_weight_prior(self, Domain.from_box(self.box))])
+
+    def drop_rows(self) -> "WeightPrior":
+        """What was learnt, without the rows it was learnt from; docs/sharing.md says what it still reveals.
+
+        g is learnt again from its own rounded values at points that do not depend on the old data, with fewer degrees
+        of freedom than there were rows, and all other numbers are rounded.
+        """
+        return self if self.is_anonymous else WeightPrior(**distil_prior(self))
+
+    def save(self, path: str | PathLike[str], anonymous: bool = False) -> None:
+        """Write everything into one file: a zip archive of plain arrays and a JSON header.
+
+        Args:
+            path: Of the file.
+            anonymous: Whether to save it `drop_rows`, to be shared with people who may not see the old data.
+        """
+        prior_archive.write(self.drop_rows() if check_flag(anonymous, "anonymous") else self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "WeightPrior":
+        """The prior that `save` wrote into this file; a `FileFormatError` if it holds none that can be used."""
+        prior = cls(**prior_archive.read(path))
+        prior_archive.refuse_unusable(prior, path)
+        return prior

@@ -1,0 +1,399 @@
+"""Plain arrays in a zip archive, as `numpy.savez` writes them, read without trusting anything that it says.
+
+What the header of a weight prior's file may say; anything else is refused before a kernel is built from it.
+
+Weight priors on disk: one file, a zip archive of plain arrays and a JSON header. No pickle.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from io import BytesIO
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Meta, Struct
+from torch import Tensor
+
+from tunedprior import kernels
+from tunedprior.errors import FileFormatError, InputError, TunedPriorError
+from tunedprior.kernels import FreeKernel
+from tunedprior.machines.feature_ridge import FeatureFit
+from tunedprior.machines.machine import AlphaFit
+from tunedprior.space.encoding import Axis, Box
+from tunedprior.tables import check_file_name, write_atomically
+
+if TYPE_CHECKING:
+    from tunedprior.weight_prior.prior import WeightPrior
+
+_TYPES: dict[str, type[np.generic]] = {"<f8": np.float64, "<i8": np.int64, "|u1": np.uint8}
+_LONGEST_PREAMBLE = 1024  # of an array: its type, order and shape
+
+
+def pack_arrays(arrays: dict[str, np.ndarray]) -> bytes:
+    """The arrays as the bytes of an uncompressed archive."""
+    buffer = BytesIO()
+    content: dict[str, Any] = dict(arrays)
+    np.savez(buffer, **content)
+    return buffer.getvalue()
+
+
+def unpack_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """All arrays of the archive, or a `FileFormatError` with the reason.
+
+    Members must be stored as they are, so that no array is larger than the file.
+    """
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = archive.infolist()
+            if len({member.filename for member in members}) < len(members):
+                raise FileFormatError("two of its parts have one name")
+            for member in members:
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+                    raise FileFormatError(f"its part {member.filename[:40]!r} is compressed")
+                if not member.filename.endswith(".npy") or member.file_size > len(data):
+                    raise FileFormatError(f"its part {member.filename[:40]!r} is no array")
+            return {member.filename.removesuffix(".npy"): _parse_array(archive.read(member)) for member in members}
+    except FileFormatError:
+        raise
+    except Exception as error:  # a damaged archive makes zipfile and NumPy raise errors of a dozen kinds
+        raise FileFormatError(str(error)[:200] or type(error).__name__) from error
+
+
+def _parse_array(data: bytes) -> np.ndarray:
+    file = BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise FileFormatError("an array has an unknown version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=_LONGEST_PREAMBLE)
+    if dtype.str not in _TYPES or dtype.shape or dtype.fields:
+        raise FileFormatError(f"an array has the type {str(dtype)[:40]}, and must have float64 or int64")
+    rest = len(data) - file.tell()
+    if any(type(length) is not int or length < 0 for length in shape) or prod(shape) * dtype.itemsize != rest:
+        raise FileFormatError(f"an array of shape {str(shape)[:40]} cannot have {rest} bytes")
+    flat: np.ndarray = np.frombuffer(data, dtype=_TYPES[dtype.str], offset=file.tell())
+    return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+FORMAT = "tunedprior weight prior"
+VERSION = 2
+
+# Upper bounds, far above anything that is learnt, so that no file takes long or much memory to use.
+_MOST_COEFFICIENTS = 1000
+_MOST_AXES = 10_000
+_LARGEST_EXPONENT = 700.0  # exp of it is still a float
+
+_Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
+_Positive = Annotated[float, Meta(gt=0, le=1e300)]
+_Positives = Annotated[list[_Positive], Meta(min_length=1, max_length=_MOST_AXES)]
+# ν of Table 1, which may be 0.
+_Single = Annotated[list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=1)]
+
+
+class _StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exactly these fields."""
+
+
+class _NoArguments(_StrictHeader, frozen=True):
+    """No arguments."""
+
+
+class _Polynomial(_StrictHeader, frozen=True):
+    degree: Annotated[int, Meta(ge=0, le=_MOST_COEFFICIENTS)]
+    offset: _Single
+
+
+class _ScaleArgument(_StrictHeader, frozen=True):
+    scale: _Single
+
+
+class _Lengthscale(_StrictHeader, frozen=True):
+    lengthscale: _Positives
+
+
+class _Coefficients(_StrictHeader, frozen=True):
+    coefficients: Annotated[
+        list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=_MOST_COEFFICIENTS)
+    ]
+
+
+#: The arguments that each kernel is restored from.
+ARGUMENTS: dict[str, type[_StrictHeader]] = {
+    "Linear": _NoArguments,
+    "Polynomial": _Polynomial,
+    "Sinh": _ScaleArgument,
+    "Exponential": _ScaleArgument,
+    "LogRatio": _NoArguments,
+    "SquaredExponential": _Lengthscale,
+    "DotProduct": _Coefficients,
+    "DirectProduct": _Coefficients,
+}
+
+
+class AxisEntry(_StrictHeader, frozen=True):
+    """One parameter's side of the box."""
+
+    name: str
+    low: _Number
+    high: _Number
+    log: bool
+    choices: Annotated[list[str | int | float | bool | None], Meta(min_length=1)] | None
+
+
+class WeightPriorHeader(_StrictHeader, frozen=True):
+    """Everything but the arrays."""
+
+    format: str
+    version: Annotated[int, Meta(ge=1)]
+    kernel: str
+    arguments: msgspec.Raw
+    axes: Annotated[list[AxisEntry], Meta(min_length=1, max_length=_MOST_AXES)]
+    lam: _Positive
+    machine: str
+    error: Annotated[float, Meta(ge=0, le=1e300)]
+    reach: Annotated[float, Meta(gt=0, le=1)]
+    response_shift: _Number
+    response_scale: _Positive
+
+
+class _VersionHeader(Struct, frozen=True):
+    """What every version of the format has."""
+
+    format: str
+    version: int
+
+
+def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, object]]:
+    """The header and its kernel's arguments, checked; a `FileFormatError` with the reason otherwise."""
+    try:
+        opening = msgspec.json.decode(data, type=_VersionHeader)
+        if opening.format != FORMAT:
+            raise FileFormatError(f"does not hold a weight prior, but {opening.format[:40]!r}")
+        if opening.version > VERSION:
+            raise FileFormatError(
+                f"has format version {opening.version}; this tunedprior reads up to {VERSION}. Update tunedprior, or "
+                "save the prior again with this version"
+            )
+        header = msgspec.json.decode(data, type=WeightPriorHeader)
+        known = ARGUMENTS.get(header.kernel)
+        if known is None:
+            raise FileFormatError(
+                f"names a kernel {header.kernel[:40]!r}; known are {', '.join(ARGUMENTS)}. Update tunedprior"
+            )
+        arguments = msgspec.structs.asdict(msgspec.json.decode(header.arguments, type=known))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise FileFormatError(f"is not a weight prior, or is damaged (its header: {error})") from error
+    for reason in _find_contradictions(header):
+        raise FileFormatError(f"is not a weight prior, or is damaged (its header: {reason})")
+    return header, arguments
+
+
+def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
+    """What the types alone do not exclude."""
+    names = [axis.name for axis in header.axes]
+    if len(set(names)) < len(names):
+        yield "two parameters have one name"
+    for axis in header.axes:
+        if axis.low > axis.high:
+            yield f"{axis.name!r} has its low end above its high end"
+        if axis.log and max(abs(axis.low), abs(axis.high)) > _LARGEST_EXPONENT:
+            yield f"{axis.name!r} has a logarithmic scale beyond all numbers"
+
+
+_PLAIN_FIELDS = ("machine", "error", "reach", "response_shift", "response_scale")
+_OF_ALPHA = frozenset(("header", "anchors", "alpha"))
+_OF_FEATURES = _OF_ALPHA | {"indices", "weights", "factor", "signal_and_missing"}
+
+# Upper bounds on what is read: of the file in bytes, and of the powers of a feature, summed over the inputs.
+_MOST_BYTES = 2**30
+_MOST_POWERS = 2**14
+_ROUNDING = 1e-6
+
+
+def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
+    """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
+    write_atomically(path, encode_prior(prior))
+
+
+def encode_prior(prior: "WeightPrior") -> bytes:
+    """The content of the file."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kernel": type(prior.base).__name__,
+        "arguments": get_kernel_arguments(prior.base),
+        "axes": [asdict(axis) for axis in prior.box.axes],
+        "lam": prior.lam,
+        **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
+    }
+    tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
+    tensors |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
+    arrays = {name: (t.double() if t.is_floating_point() else t).cpu().numpy() for name, t in tensors.items()}
+    try:
+        text = json.dumps(header).encode()
+        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        decode_prior(data)  # whatever is written can be read again
+    except (TypeError, ValueError, FileFormatError) as error:
+        raise InputError(
+            f"This prior cannot be saved: {error}. Categories must be text, numbers, True, False or None."
+        ) from error
+    return data
+
+
+def read(path: str | PathLike[str]) -> dict[str, Any]:
+    """The fields of the `WeightPrior` that `write` stored in this file."""
+    file = Path(check_file_name(path))
+    try:
+        if file.is_dir():
+            raise InputError(f"{os.fspath(path)!r} is a folder. Name the file that prior.save(path) wrote.")
+        if not file.is_file():
+            raise InputError(f"There is no file {os.fspath(path)!r}. Name one that prior.save(path) wrote.")
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= _MOST_BYTES else b""
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{os.fspath(path)!r} cannot be read: {error}.") from error
+    try:
+        if size > _MOST_BYTES:
+            raise FileFormatError(f"is not a weight prior: it holds {size:,} bytes")
+        return decode_prior(data)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)!r} {error}. {_describe_file_kind(data)}Make it again with prior.save(path)."
+        ) from error
+
+
+def is_weight_prior(path: str | PathLike[str]) -> bool:
+    """Whether the file is, by its content, one that `write` made; False for whatever cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "header.npy" in archive.namelist()
+    except (OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile):
+        return False
+
+
+def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
+    """A `FileFormatError` if g or the kernel is not finite at the old settings and at two corners of the box."""
+    corner = torch.full_like(prior.anchors[:1], prior.reach)
+    points = torch.cat([prior.anchors, corner, -corner])
+    try:
+        with torch.no_grad():
+            values = torch.cat([prior.make_kernel()(points, diag=True), prior.fit(points)])
+        usable = bool(torch.isfinite(values).all())
+    except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
+        usable = False
+    if not usable:
+        raise FileFormatError(
+            f"{os.fspath(path)!r} is not a weight prior, or is damaged (its kernel is not finite). "
+            "Make it again with prior.save(path)."
+        )
+
+
+def decode_prior(data: bytes) -> dict[str, Any]:
+    """The same from the bytes of the file; messages of errors go on from the file's name."""
+    try:
+        arrays = unpack_arrays(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"is not a weight prior, or is damaged ({error})") from error
+    text = arrays.get("header")
+    if text is None or text.dtype != np.uint8 or text.ndim != 1:
+        raise FileFormatError("is not a weight prior, or is damaged (it has no header)")
+    header, arguments = parse_header(text.tobytes())
+    box = Box(tuple(map(make_axis, header.axes)))
+    check_arrays(arrays, box.num_inputs)
+    tensors = {name: torch.as_tensor(array) for name, array in arrays.items() if name != "header"}
+    anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
+    try:
+        base = make_kernel(header.kernel, arguments).requires_grad_(False)
+        if base.num_inputs not in (None, box.num_inputs):
+            raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
+        fit = (
+            FeatureFit.from_arrays(base, header.lam, tensors) if tensors else AlphaFit(base, anchors, alpha, header.lam)
+        )
+    except InputError as error:
+        raise FileFormatError(f"is not a weight prior, or is damaged (its kernel: {error})") from error
+    return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
+
+
+def make_axis(entry: AxisEntry) -> Axis:
+    """The side of the box that an entry of a header describes."""
+    choices = None if entry.choices is None else tuple(entry.choices)
+    return Axis(entry.name, entry.low, entry.high, entry.log, choices)
+
+
+def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
+    """The arrays of one kind of fit, of the right types and shapes, finite, and small enough to be used."""
+    wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
+    missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
+    if missing or surplus:
+        told = f"lacks {missing[0]!r}" if missing else f"has a part {surplus[0][:40]!r} of another format"
+        raise FileFormatError(f"is not a weight prior, or is damaged: it {told}")
+    a = len(arrays["anchors"]) if arrays["anchors"].ndim else 0
+    p = len(arrays["weights"]) if wanted is _OF_FEATURES and arrays["weights"].ndim else 0
+    shapes = {"anchors": (a, d), "alpha": (0,) if p else (a,), "indices": (p, d), "weights": (p,), "factor": (p, p)}
+    shapes["signal_and_missing"] = (2,)
+    for name in sorted(wanted - {"header"}):
+        array, kind = arrays[name], np.int64 if name == "indices" else np.float64
+        if array.dtype != kind or array.shape != shapes[name] or not np.isfinite(array).all():
+            _refuse(name, f"must be finite, {np.dtype(kind)}, of shape {shapes[name]}")
+    if a < 1 or d < 1 or np.abs(arrays["anchors"]).max() > 1 + _ROUNDING:
+        _refuse("anchors", "must lie in [-1, 1], in one row or more")
+    if wanted is _OF_FEATURES:
+        _check_features(arrays)
+
+
+def _check_features(arrays: Mapping[str, np.ndarray]) -> None:
+    indices = arrays["indices"]
+    if not len(indices) or indices.min() < 0 or indices.max() > _MOST_POWERS:
+        _refuse("indices", f"must be powers from 0 to {_MOST_POWERS}")
+    if indices.max(0).sum() > _MOST_POWERS or len(np.unique(indices, axis=0)) < len(indices):
+        _refuse("indices", f"must be different powers of at most {_MOST_POWERS} in all")
+    if arrays["factor"].diagonal().min() <= 0:
+        _refuse("factor", "must have a positive diagonal")
+    signal, missing = arrays["signal_and_missing"]
+    if signal < -_ROUNDING or not -_ROUNDING <= missing <= 1 + _ROUNDING:
+        _refuse("signal_and_missing", "must be a variance and a share")
+
+
+def _refuse(name: str, reason: str) -> None:
+    raise FileFormatError(f"is not a weight prior, or is damaged ({name!r} {reason})")
+
+
+def _describe_file_kind(data: bytes) -> str:
+    """A sentence on what the file is instead, if that can be seen."""
+    if not data:
+        return "It is empty. "
+    if data.startswith(b"PK"):
+        return ""
+    if b"\0" in data[:1000]:
+        return "It is a file of another kind. "
+    return "It looks like text, such as a CSV file: learn from it with pretrain(path, space). "
+
+
+def get_kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
+    """What `make_kernel` makes the kernel from again, as JSON has it."""
+    name = type(kernel).__name__
+    if name not in ARGUMENTS or getattr(kernels, name) is not type(kernel):
+        raise InputError(f"Only the kernels of tunedprior.kernels can be saved ({', '.join(ARGUMENTS)}); got {name}.")
+    if kernel.active_dims is not None:
+        raise InputError("A kernel with active_dims cannot be saved. Learn from a table with those columns alone.")
+    values = {field: getattr(kernel, field) for field in ARGUMENTS[name].__struct_fields__}
+    return {field: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for field, v in values.items()}
+
+
+def make_kernel(kind: str, arguments: Mapping[str, object]) -> FreeKernel:
+    """The kernel of this name with these arguments, checked before (`schema.ARGUMENTS`)."""
+    make: Callable[..., FreeKernel] = getattr(kernels, kind)
+    return make(
+        **{
+            name: torch.tensor(value, dtype=torch.float64) if isinstance(value, list) else value
+            for name, value in arguments.items()
+        }
+    )

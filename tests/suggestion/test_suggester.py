@@ -1,0 +1,79 @@
+"""What the acquisition function of each suggestion is given, and where it is not looked for."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from support.builders import MIXED, SMALL, SPACE, mixed, told, told_what_it_asked
+from tunedprior import Optimizer
+from tunedprior.suggestion import suggester as suggester_module
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The situation of each suggestion by the model, and what the search for it avoids."""
+    found: list[dict[str, Any]] = []
+    make, search = suggester_module.make_acquisition, suggester_module.maximize
+
+    def made(choice: Any, model: Any, situation: Any, beta: Any) -> Any:
+        found.append({"situation": situation})
+        return make(choice, model, situation, beta)
+
+    def searched(acquisition: Any, lattice: Any, avoid: torch.Tensor, seed: int, *more: Any) -> torch.Tensor:
+        found[-1].setdefault("avoid", avoid)
+        found[-1].setdefault("seed", seed)
+        return search(acquisition, lattice, avoid, seed, *more)
+
+    monkeypatch.setattr(suggester_module, "make_acquisition", made)
+    monkeypatch.setattr(suggester_module, "maximize", searched)
+    return found
+
+
+@pytest.mark.usefixtures("short_search")
+def test_each_of_a_batch_has_a_seed_of_its_own(seen: list[dict[str, Any]]) -> None:
+    opt = told_what_it_asked(Optimizer(SPACE, seed=3), 4, mixed)
+    for setting in opt.ask(n=3):
+        opt.cancel(setting)
+    opt.tell({"a": 0.1, "b": 2.0}, 1.0)
+    opt.ask()
+    seeds = [one["situation"].seed for one in seen]
+    assert len(set(seeds)) == len(seeds) == 4
+    assert seeds == [one["seed"] for one in seen]
+
+
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize("space", [SPACE, MIXED], ids=["continuous", "mixed"])
+def test_the_situation_is_that_of_the_next_trial(space: dict, seen: list[dict[str, Any]]) -> None:
+    opt = told(Optimizer(space, direction="minimize", seed=3), 5, mixed)
+    opt.ask(n=2)
+    values = torch.tensor(opt.history["y"].iloc[:5].to_numpy())
+    best = float((values.mean() - values.min()) / values.std(correction=0))
+    for pending, one in enumerate(each["situation"] for each in seen):
+        assert one.step == 6
+        assert one.num_inputs == len(space)
+        if pending:
+            assert (one.best >= best - 1e-6).all()  # or what a pending one promises, to each member
+        else:
+            assert one.best == pytest.approx(best)
+        assert one.codes.shape == (5 + pending, len(space))
+        assert one.bounds.shape == (2, len(space))
+        assert one.num_choices is None
+
+
+@pytest.mark.parametrize(
+    ("pool", "count"), [(None, 6), ([{"speed": 63, "gas": "air"}, {"speed": 48, "gas": "air"}], 2)]
+)
+def test_choices_are_those_of_the_pool_or_of_the_space(pool: Any, count: int, seen: list[dict[str, Any]]) -> None:
+    told(Optimizer(SMALL, seed=3), 3, mixed).ask(candidates=pool)
+    assert [one["situation"].num_choices for one in seen] == [count]
+
+
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize(("noise_std", "known"), [(None, 3), (0.0, 3), (0.2, 0)])
+def test_settings_are_repeated_only_where_there_is_known_noise(
+    noise_std: float | None, known: int, seen: list[dict[str, Any]]
+) -> None:
+    opt = told(Optimizer(SPACE, seed=3, noise_std=noise_std), 3, mixed)
+    opt.ask(n=2)
+    assert [len(one["avoid"]) for one in seen] == [known, known + 1]  # the first of the batch is never repeated
