@@ -33,10 +33,10 @@ _DEFINED_IN = {
     "Target": "tunedprior.goals.goal",
     "Trial": "tunedprior.history.trials",
     "TunedPriorError": "tunedprior.errors",
-    "WeightPrior": "tunedprior.algorithm1",
+    "WeightPrior": "tunedprior.weight_prior",
     "average_replicates": "tunedprior.source_data.training_set",
     "optimize": "tunedprior.campaign",
-    "pretrain": "tunedprior.algorithm1",
+    "pretrain": "tunedprior.weight_prior",
 }
 
 __all__ = [

@@ -80,6 +80,16 @@ def test_the_ends_of_old_data_are_not_those_of_the_box() -> None:
 SETS = [(count, seed, rough) for count in (16, 40) for rough in (3.0, 12.0) for seed in range(3)]
 
 
+@pytest.mark.parametrize("high", [5.0, 3.0, 0.7, 1e4])
+def test_a_logarithmic_range_is_covered_to_the_last_digit(high: float) -> None:
+    """exp(log(5)) is a little below 5, so that an end rounded from there lay within the range."""
+    old = old_rows(40).rename(columns={"conc": "flow"})
+    old["flow"] = np.exp(np.linspace(np.log(0.1), np.log(high), len(old)))
+    space = {"speed": (10.0, 90.0), "flow": (0.1, high, "log")}
+    opt = Optimizer(space, pretrain(old, space).drop_rows(), prior="reweighted", seed=0)
+    assert 0.1 <= opt.ask()["flow"] <= high
+
+
 @pytest.fixture(scope="module")
 def attacked() -> dict[tuple[str, bool], list[float]]:
     """How each attack does against both files, over several data sets."""

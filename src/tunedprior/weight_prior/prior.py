@@ -187,9 +187,8 @@ def _round_axis(axis: Axis) -> Axis:
     if axis.choices is not None or axis.width == 0:
         return axis
     if axis.log:
-        return replace(
-            axis, low=log(_round_outward(axis.decode(-1.0), floor)), high=log(_round_outward(axis.decode(1.0), ceil))
-        )
+        low, high = _round_outward(axis.decode(-1.0), floor), _round_outward(axis.decode(1.0), ceil)
+        return replace(axis, low=min(axis.low, log(low)), high=max(axis.high, log(high)))
     step = _choose_grid_step((axis.high - axis.low) * _EDGE)
     return replace(axis, low=_round_to_grid(axis.low, step, floor), high=_round_to_grid(axis.high, step, ceil))
 
