@@ -9,7 +9,7 @@ EXTRAS = ("ax", "baybe", "dask", "distributed", "ray")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out modules without an example, and those of tools that are not here: pytest would import them to find none."""
+    """Leave out modules without an example, and those of tools that are not here, which cannot be imported."""
     if collection_path.suffix != ".py":
         return None
     text = collection_path.read_text(encoding="utf-8")
