@@ -4,13 +4,12 @@ import inspect
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from support.builders import PLANT, SPACE, old_data, plant_data
 from tunedprior import Optimizer, optimize, pretrain
-from tunedprior.errors import AuxiliaryDataWarning, JitterWarning, OldDataWarning, VanishingKernelWarning
+from tunedprior.errors import JitterWarning, OldDataWarning, VanishingKernelWarning
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines import SupportVectorRegressor
 from tunedprior.numerics.linalg import cholesky
@@ -30,7 +29,6 @@ CALLS: dict[str, tuple[Callable[[], object], type[Warning]]] = {
     ),
     "a machine that learnt nothing": (nothing_learnt, VanishingKernelWarning),
     "jitter": (lambda: cholesky(torch.ones(3, 3, dtype=torch.float64)), JitterWarning),
-    "an old name": (lambda: Optimizer(SPACE, auxiliary=old_data(rows=8)), FutureWarning),
 }
 
 
@@ -43,17 +41,3 @@ def test_a_warning_names_the_line_that_called_us(name: str) -> None:
     for one in caught:
         assert one.filename == __file__
         assert first <= one.lineno < first + len(lines)
-
-
-def test_the_old_name_of_a_warning_still_filters_it() -> None:
-    assert AuxiliaryDataWarning is OldDataWarning
-    with pytest.warns(AuxiliaryDataWarning, match="ignored: operator"):
-        pretrain(plant_data().assign(operator=1), PLANT)
-
-
-def test_the_old_name_of_old_data_means_the_same() -> None:
-    old: pd.DataFrame = old_data(rows=8)
-    with pytest.warns(FutureWarning, match="auxiliary is now called old_data"):
-        opt = Optimizer(SPACE, auxiliary=old, seed=3)
-    assert [one.name for one in opt.surrogate.sources] == ["old data"]
-    assert opt.surrogate.sources[0].units == Optimizer(SPACE, old, seed=3).surrogate.sources[0].units

@@ -8,11 +8,10 @@ import numbers
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from importlib import import_module
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     Numbers = ArrayLike | Tensor
 else:
     Numbers = Any
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 _NAMED = 5  # rows named in a message before it says "…"
 #: As many choices, or columns among which the right one is to be found, are named in a message.
@@ -53,24 +49,6 @@ def _is_user_code(frame: FrameType) -> bool:
     """Whether the frame runs code that is neither ours nor between us and the user; type checkers generate some."""
     generated = frame.f_code.co_filename.startswith("<@")
     return not generated and str(frame.f_globals.get("__name__", "")).split(".")[0] not in _OURS
-
-
-def deprecate_argument(old: str, new: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """A decorator: the argument `old`, which is called `new` now, goes on working for a release, with a warning."""
-
-    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        @wraps(function)
-        def accept_both(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            if old in kwargs:
-                if new in kwargs:
-                    raise InputError(f"{new} was given twice: {old} is its old name. Leave that out.")
-                kwargs[new] = kwargs.pop(old)
-                warn(f"{old} is now called {new}; the old name goes with the next release.", FutureWarning)
-            return function(*args, **kwargs)
-
-        return accept_both
-
-    return decorate
 
 
 def format_list(items: Iterable[object], most: int = _NAMED) -> str:

@@ -49,10 +49,6 @@ class OldDataWarning(UserWarning):
     """Old data that can be used only in part, or not at all."""
 
 
-#: The name until 0.1, so that filters and handlers written for it go on working.
-AuxiliaryDataWarning = OldDataWarning
-
-
 class FileFormatError(TunedPriorError, ValueError):
     """A file is damaged, of another kind, or of a newer version."""
 

@@ -12,7 +12,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import check_positive_integer, deprecate_argument, format_list, format_value, refuse_other_types
+from tunedprior.checks import check_positive_integer, format_list, format_value, refuse_other_types
 from tunedprior.errors import InputError
 from tunedprior.goals.aims import Goals
 from tunedprior.history.parsing import parse_measurements
@@ -78,7 +78,6 @@ def refuse_if_not_callable(function: Any, name: str) -> None:
         )
 
 
-@deprecate_argument("auxiliary", "old_data")
 def optimize(
     function: Callable[[Setting], float | Mapping[str, Any]],
     space: Mapping[str, Description] | Space,

@@ -24,7 +24,6 @@ from tunedprior.checks import (
     check_flag,
     check_positive_integer,
     check_seed,
-    deprecate_argument,
     format_list,
     format_value,
     refuse_other_types,
@@ -216,7 +215,6 @@ class Optimizer(Viewer):
     0.71
     """
 
-    @deprecate_argument("auxiliary", "old_data")
     def __init__(
         self,
         space: Mapping[str, Description] | Space,

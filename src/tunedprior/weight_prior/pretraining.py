@@ -15,7 +15,6 @@ from tunedprior.checks import (
     check_flag,
     check_positive_integer,
     check_seed,
-    deprecate_argument,
     format_list,
     format_value,
     refuse_other_types,
@@ -105,7 +104,6 @@ class LearningOptions:
         return SupportVectorClassifier(1.0, bias=not self.as_printed) if labels else LeastSquares(1.0)
 
 
-@deprecate_argument("auxiliary", "old_data")
 def pretrain(
     old_data: Any,
     space: Mapping[str, Description] | Space,

@@ -167,7 +167,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "does not hold this search space … Make it with Box.enclose": (
         'Optimizer({"x": (0.0, 1.0)}, model=opt.surrogate)',
     ),
-    "old_data was given twice … Leave that out": ("Optimizer(SPACE, auxiliary=OLD, old_data=OLD)",),
     "suggester must be a Suggester, such as opt.suggester; got ": (
         "Optimizer.from_suggester(opt)",
         "Optimizer.from_suggester(None)",
