@@ -1,4 +1,4 @@
-"""The rules of the house, by reading the source: what lies where, how long it is, and who may use what."""
+"""The rules of the house, by reading the source: what lies where, what it is called, and who may use what."""
 
 import ast
 import inspect
@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 import tunedprior
+from support.verbs import NAMES_OF_OTHERS, NOUNS, VERBS
 from tunedprior.beliefs import list_beliefs
 
 ROOT = Path(tunedprior.__file__).parent
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 TESTS = Path(__file__).parent
 
-MOST_LINES = 600
 MOST_MODULES_AT_THE_ROOT = 5
+# Modules of ours that one file imports.
+MOST_IMPORTS = 34
 # Private names of others that may be used: of PyTorch, GPyTorch, BoTorch and Optuna where there is no public way, and
 # of a class's own instances other than self.
 MOST_PRIVATE_USES = 14
@@ -49,11 +52,52 @@ def test_the_root_holds_few_modules() -> None:
     assert len(at_the_root) <= MOST_MODULES_AT_THE_ROOT, at_the_root
 
 
-@pytest.mark.parametrize("folder", [ROOT, TESTS], ids=["source", "tests"])
-def test_no_file_is_long(folder: Path) -> None:
-    lengths = {path.relative_to(folder): len(path.read_text().splitlines()) for path in folder.rglob("*.py")}
-    assert len(lengths) > 50
-    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+def functions() -> Iterator[tuple[str, Function]]:
+    """Every function, methods and inner ones too, with the file it is in."""
+    for path, tree in SOURCES.items():
+        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def is_value(function: Function) -> bool:
+    """Whether it is read like an attribute, so that its name is a noun."""
+    decorators = {ast.unparse(one).rsplit(".", maxsplit=1)[-1] for one in function.decorator_list}
+    return bool(decorators & {"property", "cached_property", "setter"})
+
+
+def begins_with_a_verb(name: str) -> bool:
+    return name.strip("_").split("_")[0] in VERBS
+
+
+def test_functions_are_verbs() -> None:
+    named = {
+        function.name
+        for _, function in functions()
+        if not is_value(function) and not function.name.startswith("__") and not begins_with_a_verb(function.name)
+    }
+    assert sorted(named - set(NAMES_OF_OTHERS) - set(NOUNS)) == [], "no verb: a new one goes into support/verbs.py"
+    assert sorted({*NAMES_OF_OTHERS, *NOUNS} - named) == [], "these are no exceptions any more"
+
+
+@pytest.mark.parametrize("name", ["decoded", "_shown", "taught", "reached_far", "encoding", "rows"])
+def test_participles_and_nouns_are_no_verbs(name: str) -> None:
+    assert not begins_with_a_verb(name)
+
+
+def test_no_class_name_occurs_twice() -> None:
+    names = Counter(node.name for tree in SOURCES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert {name: count for name, count in names.items() if count > 1} == {}
+
+
+def test_files_import_few_modules() -> None:
+    imported = {
+        path: {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and is_ours(node.module)}
+        for path, tree in SOURCES.items()
+    }
+    assert {path: len(modules) for path, modules in imported.items() if len(modules) > MOST_IMPORTS} == {}
+
+
+def is_ours(module: str | None) -> bool:
+    return module is not None and module.startswith("tunedprior.")
 
 
 def test_few_places_use_private_names_of_others() -> None:
