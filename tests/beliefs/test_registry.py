@@ -160,7 +160,7 @@ def test_a_belief_without_a_kernel_says_what_is_missing() -> None:
     (known,) = average_over().sources
     with pytest.raises(
         NotImplementedError,
-        match="Silent must define `kernel`, or `make_kernel_from_alpha` and `make_kernel_from_features`",
+        match="Silent must define `make_kernel`, or `make_kernel_from_alpha` and `make_kernel_from_features`",
     ):
         Silent().make_kernel(known.fits[0])
 

@@ -31,7 +31,7 @@ CASES = [  # by hand and from a list; by BoTorch's routines; with its samplers
 ]
 
 
-SHORT = (("search._RAW_SAMPLES", 16), ("search._RESTARTS", 2), ("functions._MC_SAMPLES", 8))
+SHORT = (("optimisation._RAW_SAMPLES", 16), ("optimisation._RESTARTS", 2), ("functions._MC_SAMPLES", 8))
 
 
 @pytest.fixture(autouse=True)

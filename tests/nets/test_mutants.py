@@ -102,11 +102,11 @@ def test_tests_that_execute_the_line_come_first_and_within_the_budget() -> None:
     one = Mutant("src/tunedprior/space/encoding.py", 0, "f", (10, 12), "a", "b")
     tests = {
         "tests/campaign/test_x.py::quick": {"seconds": 1.0, "lines": {one.path: [11]}},
-        "tests/problem/test_x.py::near": {"seconds": 2.0, "lines": {one.path: [12]}},
-        "tests/problem/test_x.py::elsewhere": {"seconds": 0.1, "lines": {one.path: [13]}},
+        "tests/space/test_x.py::near": {"seconds": 2.0, "lines": {one.path: [12]}},
+        "tests/space/test_x.py::elsewhere": {"seconds": 0.1, "lines": {one.path: [13]}},
         "tests/campaign/test_x.py::slow": {"seconds": 9.0, "lines": {one.path: [10]}},
     }
-    assert chosen_tests(one, tests, budget=5.0) == ["tests/problem/test_x.py::near", "tests/campaign/test_x.py::quick"]
+    assert chosen_tests(one, tests, budget=5.0) == ["tests/space/test_x.py::near", "tests/campaign/test_x.py::quick"]
 
 
 def test_a_report_counts_and_lists() -> None:
@@ -118,5 +118,5 @@ def test_a_report_counts_and_lists() -> None:
     assert reason(lines[2], allowed) == "rounding"
     assert reason(lines[3], allowed) is None
     table, _, survivors = report(lines, allowed).partition("\n\n")
-    assert table.splitlines()[1].split() == ["problem", "1", "1", "1", "1", "50.0%"]
+    assert table.splitlines()[1].split() == ["space", "1", "1", "1", "1", "50.0%"]
     assert survivors == "src/tunedprior/space/encoding.py:3 (uncovered) f: a -> 3"

@@ -1,0 +1,3 @@
+from support.postgres import postgres
+
+__all__ = ["postgres"]
