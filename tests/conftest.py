@@ -59,7 +59,7 @@ def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few points along inputs, for tests that hold however fine pictures are."""
-    monkeypatch.setattr("tunedprior.plots.effects._FINE", 9)
-    monkeypatch.setattr("tunedprior.plots.effects._PAIR_POINTS", 5)
-    monkeypatch.setattr("tunedprior.plots.effects._OLD_POINTS", 7)
-    monkeypatch.setattr("tunedprior.plots.effects._AVERAGED", 12)
+    monkeypatch.setattr("tunedprior.plots.effects_pictures._FINE", 9)
+    monkeypatch.setattr("tunedprior.plots.effects_pictures._PAIR_POINTS", 5)
+    monkeypatch.setattr("tunedprior.plots.effects_pictures._OLD_POINTS", 7)
+    monkeypatch.setattr("tunedprior.plots.effects_pictures._AVERAGED", 12)

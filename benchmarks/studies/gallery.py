@@ -22,9 +22,9 @@ from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.plots import pictures
 from tunedprior.plots.drawing import parse_baseline_count
-from tunedprior.plots.effects import build_effects_picture, build_interactions_picture, build_old_data_picture
+from tunedprior.plots.effects_pictures import build_effects_picture, build_interactions_picture, build_old_data_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.progress_pictures import build_front_picture, build_progress_picture, build_trust_picture
 from tunedprior.plots.snapshot import take_snapshot
 from tunedprior.plots.with_matplotlib import render_matplotlib
 from tunedprior.space.search_space import Setting

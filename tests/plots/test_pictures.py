@@ -8,7 +8,7 @@ import pytest
 
 from support.campaigns import CAMPAIGNS, old_table, plain, suggested_and_failed
 from tunedprior import Optimizer, plots
-from tunedprior.plots.effects import (
+from tunedprior.plots.effects_pictures import (
     build_effects_picture,
     build_interactions_picture,
     build_old_data_picture,
@@ -30,7 +30,7 @@ from tunedprior.plots.pictures import (
     describe_full_names,
     shorten,
 )
-from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.progress_pictures import build_front_picture, build_progress_picture, build_trust_picture
 from tunedprior.plots.snapshot import copy_optimizer, take_snapshot
 from tunedprior.plots.with_plotly import encode_panel
 

@@ -191,7 +191,7 @@ def test_a_page_has_no_part_for_names_that_all_have_room() -> None:
 
 def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.report.parts._LISTED", 6)
-    monkeypatch.setattr("tunedprior.plots.effects._DRAWN", 5)
+    monkeypatch.setattr("tunedprior.plots.effects_pictures._DRAWN", 5)
     monkeypatch.setattr("tunedprior.report.making._PANELS", 2)
     opt = with_long_names(tuple(one * 3 for one in SMILES), 10)
     page = Page(report_html(opt, shadow=False))

@@ -235,7 +235,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         assert reply.text == "<script>let own = 1;</script>"
         assert reply.headers["content-security-policy"].startswith("sandbox allow-scripts")
     assert drawn == ["yield"]  # once, while nothing changes
-    for module in ("background", "showing"):
+    for module in ("background", "views"):
         monkeypatch.setattr(f"tunedprior.web.{module}.can_render_report", lambda: False)
     assert "Report" not in ada.open().page.words
     assert ada.open("/report").status == 404

@@ -5,9 +5,9 @@ from typing import Any
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import check_positive_integer, format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.plots.effects import build_effects_picture, build_interactions_picture, build_old_data_picture
+from tunedprior.plots.effects_pictures import build_effects_picture, build_interactions_picture, build_old_data_picture
 from tunedprior.plots.pictures import Picture
-from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.progress_pictures import build_front_picture, build_progress_picture, build_trust_picture
 from tunedprior.plots.snapshot import take_snapshot
 
 PLOTLY, MATPLOTLIB = BACKENDS = ("plotly", "matplotlib")

@@ -21,7 +21,7 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import import_optional
 from tunedprior.errors import InputError
 from tunedprior.plots.drawing import parse_baseline_count
-from tunedprior.plots.effects import build_effects_picture, build_interactions_picture
+from tunedprior.plots.effects_pictures import build_effects_picture, build_interactions_picture
 from tunedprior.plots.pictures import (
     CIRCLE,
     CROSS,
@@ -36,7 +36,7 @@ from tunedprior.plots.pictures import (
     Picture,
     Zone,
 )
-from tunedprior.plots.progress import build_front_picture, build_progress_picture, build_trust_picture
+from tunedprior.plots.progress_pictures import build_front_picture, build_progress_picture, build_trust_picture
 from tunedprior.plots.snapshot import copy_optimizer, take_snapshot
 from tunedprior.plots.with_plotly import encode_panel
 from tunedprior.report.parts import (

@@ -13,7 +13,7 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
-from tunedprior.plots.effects import HOW_TO_READ, build_old_data_picture
+from tunedprior.plots.effects_pictures import HOW_TO_READ, build_old_data_picture
 from tunedprior.plots.pictures import Picture, abbreviate_setting, round_near_zeros, shorten
 from tunedprior.plots.snapshot import Snapshot
 from tunedprior.suggestion.stopping import estimate_remaining
