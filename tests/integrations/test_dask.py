@@ -1,6 +1,5 @@
 """Sums on Dask's workers: the answer of one process, whatever the workers do."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,18 +8,11 @@ import torch
 
 from support.builders import PLANT, plant_data
 from tunedprior import pretrain
-from tunedprior.errors import InputError, MissingExtraError
+from tunedprior.errors import InputError
 from tunedprior.machines import FeatureFit
 from tunedprior.weight_prior.partitioned import pretrain_partitions
 
 FEW = 20
-
-
-def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "tunedprior.integrations.dask", raising=False)
-    with pytest.raises(MissingExtraError, match=r'pip install "tunedprior\[dask\]"'):
-        import tunedprior.integrations.dask  # noqa: F401
 
 
 @pytest.fixture(scope="module")

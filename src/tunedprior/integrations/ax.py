@@ -5,12 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from ax.api.configs import RangeParameterConfig  # after the check, whose message names the extra
-from ax.api.utils.generation_strategy_dispatch import choose_generation_strategy
-from ax.api.utils.structs import GenerationStrategyDispatchStruct
-from ax.generation_strategy.generation_strategy import GenerationStrategy
-from ax.generators.torch.botorch_modular.utils import ModelConfig
-from ax.storage.botorch_modular_registry import register_model
 from jaxtyping import Float
 from torch import Tensor
 
@@ -23,6 +17,12 @@ from tunedprior.tables.reading import read_table
 
 import_optional("ax", "ax")
 
+from ax.api.configs import RangeParameterConfig  # noqa: E402 (after the check, whose message names the extra)
+from ax.api.utils.generation_strategy_dispatch import choose_generation_strategy  # noqa: E402
+from ax.api.utils.structs import GenerationStrategyDispatchStruct  # noqa: E402
+from ax.generation_strategy.generation_strategy import GenerationStrategy  # noqa: E402
+from ax.generators.torch.botorch_modular.utils import ModelConfig  # noqa: E402
+from ax.storage.botorch_modular_registry import register_model  # noqa: E402
 
 register_model(TunedPriorGP)  # Ax writes models into its files by name, and finds them by this
 

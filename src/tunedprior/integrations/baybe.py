@@ -6,12 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from attrs import define, field  # BayBE's own, after the check, whose message names the extra
-from baybe.objectives.base import Objective
-from baybe.searchspace import SearchSpace
-from baybe.serialization.mixin import SerialMixin
-from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol
-from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory
 from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.aligned import AlignedBelief
@@ -23,6 +17,12 @@ from tunedprior.tables.reading import read_table
 
 import_optional("baybe", "baybe")
 
+from attrs import define, field  # noqa: E402 (after the check, whose message names the extra)
+from baybe.objectives.base import Objective  # noqa: E402
+from baybe.searchspace import SearchSpace  # noqa: E402
+from baybe.serialization.mixin import SerialMixin  # noqa: E402
+from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol  # noqa: E402
+from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory  # noqa: E402
 
 _Cell = bool | int | float | str
 

@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dask import delayed
-from distributed import Client
-
 from tunedprior.checks import import_optional, refuse_other_types
 from tunedprior.numerics.chunking import SumT, sum_promises_as_tree
 from tunedprior.space.parameters import Description
@@ -15,6 +12,9 @@ from tunedprior.weight_prior.partitioned import Pieces, Source, pretrain_partiti
 from tunedprior.weight_prior.prior import WeightPrior
 
 import_optional("distributed", "dask")
+
+from dask import delayed  # noqa: E402 (after the check, whose message names the extra)
+from distributed import Client  # noqa: E402
 
 
 @dataclass(frozen=True)
