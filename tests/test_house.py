@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import runpy
 from collections import Counter
 from collections.abc import Iterator
@@ -86,6 +87,90 @@ def test_participles_and_nouns_are_no_verbs(name: str) -> None:
 def test_no_class_name_occurs_twice() -> None:
     names = Counter(node.name for tree in SOURCES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert {name: count for name, count in names.items() if count > 1} == {}
+
+
+CLASSES = {node.name: node for tree in SOURCES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+# "name: text" or "name (type): text" or "one, other: text", which begins an entry of a docstring's section.
+ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \([^)]*\))?:(?: |$)")
+
+
+def parse_entries(docstring: str, section: str) -> list[str]:
+    """The names that a section such as "Args" or "Attributes" of a docstring describes; other lines as they are."""
+    lines = iter(docstring.splitlines())
+    head = next((line for line in lines if line.strip() == f"{section}:"), None)
+    if head is None:
+        return []
+    found, outer, inner = [], count_indent(head), None
+    for line in lines:
+        if not line.strip() or count_indent(line) <= outer:
+            break
+        inner = count_indent(line) if inner is None else inner
+        if count_indent(line) == inner:
+            entry = ENTRY.match(line.strip())
+            found += [one.strip("* ") for one in entry[1].split(",")] if entry else [line.strip()]
+    return found
+
+
+def count_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def list_parameters(function: Function) -> set[str]:
+    all_of_it = function.args
+    several = [one for one in (all_of_it.vararg, all_of_it.kwarg) if one is not None]
+    return {one.arg for one in [*all_of_it.posonlyargs, *all_of_it.args, *all_of_it.kwonlyargs, *several]}
+
+
+def list_attributes(defined: ast.ClassDef) -> set[str]:
+    """Fields, properties, arguments of __init__ and whatever is set on self, with those of base classes of ours."""
+    found = set()
+    for node in defined.body:
+        if isinstance(node, ast.AnnAssign | ast.Assign):
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+            found |= {one.id for one in targets if isinstance(one, ast.Name)}
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if is_value(node):
+                found.add(node.name)
+            if node.name == "__init__":
+                found |= list_parameters(node)
+            found |= {
+                one.attr
+                for one in ast.walk(node)
+                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and own(one.value)
+            }
+    for base in defined.bases:
+        name = ast.unparse(base).split("[")[0].rsplit(".", maxsplit=1)[-1]
+        found |= list_attributes(CLASSES[name]) if name in CLASSES else set()
+    return found
+
+
+def test_docstrings_describe_what_is_there() -> None:
+    """A name under "Args" is a parameter, one under "Attributes" an attribute."""
+    wrong = []
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef | Function):
+                known = list_attributes(node) if isinstance(node, ast.ClassDef) else list_parameters(node)
+                docstring = ast.get_docstring(node) or ""
+                entries = [*parse_entries(docstring, "Args"), *parse_entries(docstring, "Attributes")]
+                wrong += [f"{path}:{node.lineno} {node.name}: {entry}" for entry in entries if entry not in known]
+    assert wrong == []
+
+
+def test_entries_of_docstrings_are_found() -> None:
+    docstring = """Sum.
+
+    Args:
+        first, second: Numbers:
+            any.
+        *rest (int): More.
+
+    Attributes:
+        total: The sum.
+    """
+    assert parse_entries(docstring, "Args") == ["first", "second", "rest"]
+    assert parse_entries(docstring, "Attributes") == ["total"]
+    assert parse_entries(docstring, "Returns") == []
 
 
 def test_files_import_few_modules() -> None:

@@ -31,10 +31,10 @@ class PriorCovariance:
         covariance: A kernel, or the length-scales of a Matérn-5/2 kernel.
         log_prior: The logarithm of its prior probability, before an average divides that among old data sets and, for
             beliefs with a remainder, among their versions.
-        size: The mean of K(x, x) over the box, by which the covariance is divided.
-        slope: The prior variance of ρ, where the objective is ρ·ĝ + …; 0 where the belief has no ρ.
-        reading: The number of the reading (fit of the old data) that it is made from; -1 for none.
-        counts: Whether its probability counts towards this belief, or (if ĝ is negligible) towards uninformed.
+        mean_variance: The mean of K(x, x) over the box, by which the covariance is divided.
+        slope_variance: The prior variance of ρ, where the objective is ρ·ĝ + …; 0 where the belief has no ρ.
+        fit_index: The number of the fit of the old data that it is made from; -1 for none.
+        is_informative: Whether its probability counts towards this belief, or (if ĝ is negligible) towards uninformed.
         noise: The noise variance relative to the amplitude that belongs to it; None: each of several.
         is_remainder: Whether it also serves as the remainder of beliefs about the same old data.
     """

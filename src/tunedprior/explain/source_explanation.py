@@ -234,10 +234,11 @@ class FunctionSummary:
         old: The name of the old data set; "" for the model.
         response: What the response is called in sentences.
         target: The response's name.
-        found: Which inputs it depends on.
+        sensitivity: Which inputs it depends on.
         unit: The standard deviation of the responses it was learnt from.
         monomials: Its features, the largest first.
-        carriers: The old settings that carry it, the most influential first; empty where there are none to name.
+        influential_rows: The old settings with the largest influence on it, the largest first; empty where none can
+            be named.
         places: Where each of them stands in its source, by their numbers; empty if that is not known.
         why_no_rows: A sentence on why there are none.
         absent: Inputs of which the old data says nothing.

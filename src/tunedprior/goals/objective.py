@@ -43,7 +43,7 @@ class Objective:
     """A response's name, what is wanted of it, and its noise where that is known.
 
     Attributes:
-        target: Its name.
+        name: The name of the response.
         direction: `"maximize"`, `"minimize"` or a `Target`.
         noise_std: The measurement noise's standard deviation, where it is known.
         log: Whether it is modelled by its logarithm: for responses above 0 that extend over orders of magnitude.

@@ -22,7 +22,7 @@ class Observations:
     """A model's training data: codes of settings, and responses to be maximised with mean 0 and variance 1.
 
     Attributes:
-        codes: Settings, as `Box.encode` has them.
+        X: Settings, as `Box.encode` has them.
         y: Responses; `shift + scale * y` has the user's units (with the sign turned if the user minimises).
         noise_std: The noise's standard deviation in units of `y`, where the user knows it.
         shift: What was subtracted.

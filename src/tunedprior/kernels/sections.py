@@ -86,7 +86,7 @@ class SectionValues:
     Attributes:
         cross: K_r(x_b, D_n).
         variance: K_r(x_b, x_b).
-        pulled_back: The vector-Jacobian product: from gradients by `cross` and by `variance` to the gradient by x.
+        pull_back_gradient: The vector-Jacobian product: from gradients by `cross` and by `variance` to that by x.
     """
 
     cross: Float[Tensor, "r b n"]

@@ -163,7 +163,7 @@ class FeatureFit:
     """g(x) = ŵᵀφ(x), with the posterior of its weights w | A ~ N(ŵ, s_f² λ (ΦᵀΦ + λI)⁻¹).
 
     Attributes:
-        map: φ.
+        feature_map: φ.
         weights: ŵ.
         factor: L, the Cholesky factor of ΦᵀΦ + λI.
         lam: λ.

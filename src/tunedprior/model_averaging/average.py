@@ -26,7 +26,7 @@ class Average(CachingSurrogate):
 
     Attributes:
         box: The box of the old data and the search space.
-        known: The old data sets.
+        sources: The old data sets, with what was fitted to each.
         beliefs: The names of the beliefs to average over; all with `Belief.in_default_average`, when left out.
         alone: Whether to use these beliefs alone, without uninformed and remainders.
         axes: The parameters, and the units of length-scales that do not come from old data; each kernel input in its

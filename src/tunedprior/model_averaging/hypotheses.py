@@ -113,7 +113,7 @@ class Hypotheses:
         log_prior: The logarithms of their prior probabilities (up to a constant).
         labels: The belief and the old data set of each.
         slopes: The prior variance of ρ over the amplitude, for each, where the objective is ρ·ĝ + …; 0 without ρ.
-        readings: The number of the reading (fit of old data) that is ĝ, for each; -1 for none.
+        fit_indices: The number of the fit of old data that is ĝ, for each; -1 for none.
         certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.compute_log_evidence`).
         from_prior: Whether a hypothesis is a draw of the plain process from its prior.
         near_top: Whether it is a draw near the most probable one, which only observations tell.

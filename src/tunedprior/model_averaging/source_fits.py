@@ -124,18 +124,18 @@ _COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
 
 @dataclass(frozen=True, eq=False)
 class SourceData:
-    """One old data set and its readings.
+    """One old data set (source task) and the functions that were fitted to it.
 
     Attributes:
         name: What the user calls it; "old data" if there is one and it has no name.
-        readings: Its fits, the most probable first.
-        units: For each reading, the standard deviation of the responses, by which they were divided for it.
-        middle: The mean of the responses, which was subtracted for the first of them.
-        likely: The prior probability of each reading; all the same, when left out.
+        fits: The fitted functions ĝ, the most probable first.
+        units: For each fit, the standard deviation of the responses, by which they were divided for it.
+        middle: The mean of the responses, which was subtracted for the first fit.
+        fit_probabilities: The prior probability of each fit; equal probabilities, when left out.
         sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
-        hoped: +1 or -1: the sign of that relation if what was better in the old one is better in the new one.
+        presumed_sign: +1 or -1: the sign of that relation if better old responses mean better new ones.
         some: Some of its settings, as kernel inputs; None if they are not at hand.
-        places: Where the rows of each setting of the last reading stand in their source; empty if that is not known.
+        places: Where the rows of each setting of the last fit stand in their source; empty if that is not known.
         span: The least and the largest response, doubtful ones aside; None for labels, or if that is not known.
     """
 

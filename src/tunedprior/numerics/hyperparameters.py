@@ -32,7 +32,7 @@ class HyperPrior:
     """θ ~ N(m, C), where all log ℓ share a part; the amplitude a ~ inverse gamma(c, c) is integrated out.
 
     Attributes:
-        middle: m.
+        mean: m.
         covariance: C.
         constant: The prior variance of the constant mean, relative to the amplitude.
         certainty: c.

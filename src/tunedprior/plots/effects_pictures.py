@@ -292,14 +292,14 @@ HOW_TO_READ = len(_READING)
 
 @dataclass(frozen=True, eq=False)
 class SourceResponse:
-    """What one old data set taught of a response.
+    """The function that one old data set gives for a response.
 
     Attributes:
         name: The old data set's.
         response: The response's.
         log: Whether the response is modelled by its logarithm.
         box: How settings become codes.
-        learnt: g at codes, in units of the old response (or of its logarithm).
+        response_function: g at encoded settings, in units of the old response (or of its logarithm).
     """
 
     name: str

@@ -68,9 +68,9 @@ class Snapshot:
         suggester: Whose.
         seed: The campaign's.
         history: What was told, and what is under way.
-        before: The models of an earlier standing, which save time.
-        plain_suggestions: What plain optimisation would have suggested after the first so many results, as far as it
-            was worked out, and after which.
+        previous_fit: The models of an earlier snapshot, from which fitting starts faster.
+        baseline_suggestions: By number of results, what optimisation without old data would have suggested after
+            them, with the trials it was computed from; filled as it is asked for.
     """
 
     suggester: Suggester

@@ -40,7 +40,7 @@ class Inspection:
     Attributes:
         origin: The name of the file, or "the table" and the like.
         rows: How many rows there are, with those that cannot be read.
-        said: How it was read.
+        remarks: How it was read, in sentences.
         faults: What is most likely a mistake, in the order in which it is to be mended.
         notes: What is unusual.
         rejected: Rows that are not used.

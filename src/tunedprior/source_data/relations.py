@@ -170,7 +170,7 @@ class RegressionData:
         points: In [-1, 1]; two categories are 1 apart.
         response: A number for each, or ±1.
         labels: Whether it is labels.
-        of_parameter: Which parameter each column of the points belongs to.
+        parameter_names: For each column of the points, the parameter that it belongs to.
     """
 
     points: Float64[ndarray, "n d"]

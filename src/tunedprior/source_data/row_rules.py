@@ -48,7 +48,7 @@ class RowRules:
         space: The search space.
         target: The column of the response.
         marks: Numbers that stand for "not measured", by column.
-        reach: How far from the search space the values of a parameter may lie; any distance, when left out.
+        accepted_ranges: By parameter, how far from the search space its values may lie; any distance, when left out.
         labels: Whether responses are pass and fail.
     """
 

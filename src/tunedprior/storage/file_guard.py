@@ -78,7 +78,7 @@ class Provenance:
     Attributes:
         prior: The name of the prior.
         ard: Whether the kernel has one length-scale per input.
-        old: Where old data came from.
+        old_sources: Where old data came from.
         objects: The names of arguments that are objects, which no file can hold.
         relations: What the user knows of old data sets, by name.
         id: What tells the campaign from others; empty for one of before there were ids.

@@ -144,12 +144,12 @@ _NOTHING = float("nan")
 
 @dataclass(frozen=True)
 class Improvement:
-    """Against the best so far.
+    """What a setting is expected to gain on the best trial so far.
 
     Attributes:
         best: The best trial so far; None if there is none, or if there are several best trade-offs.
         gain: The expected gain on it, in units of the response or of the preference.
-        better: The probability of a gain; of several objectives, that of a new trade-off.
+        probability_better: The probability of a gain; for several objectives, that of a new trade-off.
     """
 
     best: Trial | None = None

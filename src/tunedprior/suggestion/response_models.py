@@ -103,11 +103,12 @@ class FittedModels:
     """The models fitted to a history.
 
     Attributes:
-        history: Which.
-        parts: By response, as far as there are results.
+        history: The history that they were fitted to.
+        parts: The model of each response that has results, by the response's name.
         main: The name of the first response.
-        box: What the models' codes are of.
-        works: The model of whether a run gives a value, by +1 and -1; None if all did, or failures count otherwise.
+        box: How settings become the models' inputs.
+        success_model: The model of whether a run gives a value, by +1 and -1; None if all did, or if failures count
+            as bad values.
         cost: The model of the logarithm of the cost; None if it is not known to vary.
     """
 

@@ -67,18 +67,18 @@ class Suggester:
     Attributes:
         space: What may be set.
         surrogate: How observations of the first response become a model.
-        aims: What is wanted of the responses.
+        goals: What is wanted of the responses.
         acquisition: As for `Optimizer`.
         beta: As for `Optimizer`.
         initial: Over how many settings the design extends. Without an opening they are all of the design, one more than
             there are parameters when left out; after an opening, the design's and the model's take turns.
-        others: How observations of further responses become models, by name; with the box of the first.
+        other_surrogates: How observations of further responses become models, by name; with the box of the first.
         failures: `"learnt"` or `"worst"`: what a failed run counts as; the former for averages alone.
         cost: What a setting costs, where it is known beforehand.
         design: `"old data"`: the surrogate's opening comes first, if it has one, then a Sobol design; or `"sobol"`.
         num_opening: The number of settings in the surrogate's opening.
         own_box: The box of the search space alone, which says what lies outside of it and what is near.
-        lattice: The allowed settings, made from the space.
+        encoded_space: The allowed settings as points, made from the space.
 
     >>> space = Space.parse({"x": (0.0, 1.0)})
     >>> suggester = Suggester(space, Average.make_plain(space))

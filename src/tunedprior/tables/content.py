@@ -26,13 +26,13 @@ class ReadTable:
     Attributes:
         table: The rows, numbered from 0. Cells of text files are text, just as it stands there.
         origin: The file's name without folders, or what else it was.
-        said: One sentence for every thing that was detected or assumed; empty for a plain table.
+        remarks: One sentence for every thing that was detected or assumed; empty for a plain table.
         labels: For each row, its number or name in the source.
         unit: What the labels count: lines of a file, rows of a table or sheet, trials of a study.
-        better: By column, "maximize" or "minimize" where the source says what was wanted of it, as a study does.
+        directions: By column, "maximize" or "minimize" where the source says what was wanted of it, as a study does.
         percentages: By column, the rows (from 0) with a number that the sheet shows as per cent: 0.1 as 10%.
         units: By column, the unit that its header has and its name has not: "%" of "yield [%]", known as "yield".
-        unread: By sheet, for those that were not read: which of the hoped-for columns hold something there.
+        unread_sheets: By sheet, for those that were not read: which of the hoped-for columns hold something there.
     """
 
     table: pd.DataFrame

@@ -185,7 +185,7 @@ class TableHeader:
     Attributes:
         fields: The names, as they stand there.
         first: The first record after it.
-        said: Sentences on an unusual place.
+        remarks: Sentences on an unusual place.
     """
 
     fields: list[str]

@@ -143,8 +143,8 @@ class GroupModel:
     Attributes:
         suggester: What makes suggestions.
         told: Results, in the order in which trials finished.
-        made_for: What the suggester was made for; it serves as long as that stays.
-        made_of: How many trials had finished, the parameters, and what the study's values are called.
+        suggester_key: What the suggester was made for; it serves as long as that stays.
+        trials_key: How many trials had finished, the parameters, and what the study's values are called.
         fitted: The models of these results; None while there is nothing to fit.
     """
 
