@@ -22,6 +22,8 @@ TESTS = Path(__file__).parent
 MOST_MODULES_AT_THE_ROOT = 5
 # Modules of ours that one file imports.
 MOST_IMPORTS = 34
+# Of a function, without its signature and docstring; inner functions count.
+MOST_STATEMENTS, MOST_LINES = 45, 65
 # Private names of others that may be used: of PyTorch, GPyTorch, BoTorch and Optuna where there is no public way, and
 # of a class's own instances other than self.
 MOST_PRIVATE_USES = 14
@@ -179,6 +181,17 @@ def test_files_import_few_modules() -> None:
         for path, tree in SOURCES.items()
     }
     assert {path: len(modules) for path, modules in imported.items() if len(modules) > MOST_IMPORTS} == {}
+
+
+def test_functions_are_short() -> None:
+    long = []
+    for path, function in functions():
+        body = function.body[1:] if ast.get_docstring(function) else function.body
+        statements = sum(isinstance(node, ast.stmt) for one in body for node in ast.walk(one))
+        lines = (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+        if statements > MOST_STATEMENTS or lines > MOST_LINES:
+            long.append(f"{path}:{function.lineno} {function.name}: {statements} statements, {lines} lines")
+    assert long == []
 
 
 def is_ours(module: str | None) -> bool:

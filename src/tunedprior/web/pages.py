@@ -70,6 +70,16 @@ def build_router(
 ) -> APIRouter:
     """Every address of the page."""
     router, pages = APIRouter(), Pages(campaign, thinker, draw, where)
+    _add_campaign_pages(router, pages, campaign, thinker)
+    _add_explanations(router, pages, explainer)
+    _add_result_forms(router, pages, campaign)
+    _add_amendment_forms(router, pages, campaign)
+    _add_suggestion_forms(router, pages, campaign, thinker)
+    return router
+
+
+def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaign, thinker: SuggestionWorker) -> None:
+    """The home page, the list of trials and the page of each trial."""
 
     @router.get("/")
     def show_home(request: Request) -> HTMLResponse:
@@ -108,7 +118,10 @@ def build_router(
             recommended=views.describe_recommendation(thinker.get_model_summary(history), campaign.aims),
         )
 
-    # Neither of the next two uses a thread that a result might wait for.
+
+def _add_explanations(router: APIRouter, pages: Pages, explainer: ExplanationWorker) -> None:
+    """Why a setting was suggested, and the report; neither uses a thread that a result might wait for."""
+
     @router.get("/trials/{number:int}/why")
     async def show_why(number: int) -> HTMLResponse:
         return HTMLResponse(
@@ -120,6 +133,10 @@ def build_router(
         page = await await_answer(explainer.request_report())
         headers = {"content-security-policy": REPORT_POLICY, "content-length": str(len(page))}
         return StreamingResponse(split_page(page), media_type="text/html", headers=headers)
+
+
+def _add_result_forms(router: APIRouter, pages: Pages, campaign: SharedCampaign) -> None:
+    """Forms for the result of a suggestion, and for a run that nobody suggested."""
 
     @router.post("/trials/{number:int}/result")
     def tell(request: Request, number: int, typed: Form) -> Response:
@@ -153,6 +170,10 @@ def build_router(
             return pages.render_form_again(request, "run.html", error, typed, None)
         return redirect_to(f"/trials/{told.id}", typed)
 
+
+def _add_amendment_forms(router: APIRouter, pages: Pages, campaign: SharedCampaign) -> None:
+    """Forms that correct, cancel, restore or withdraw a trial."""
+
     @router.get("/trials/{number:int}/amend")
     def show_amend_form(request: Request, number: int) -> HTMLResponse:
         history = campaign.trials
@@ -184,6 +205,10 @@ def build_router(
         who = clean_line(typed.get("who", read_name(request)))[: MOST_LETTERS["who"]]
         return redirect_to(f"/trials/{done(number, who).id}", typed)
 
+
+def _add_suggestion_forms(router: APIRouter, pages: Pages, campaign: SharedCampaign, thinker: SuggestionWorker) -> None:
+    """The form that asks for suggestions, the page that waits for them, and the form for one's name."""
+
     @router.post("/name")
     def set_name(request: Request, typed: Form) -> Response:
         refuse_foreign(request, typed)
@@ -210,5 +235,3 @@ def build_router(
         if found.trials:
             return redirect_to(f"/#trial-{found.trials[0]}")
         return pages.render(request, "thinking.html", campaign.trials)
-
-    return router

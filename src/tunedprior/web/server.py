@@ -105,6 +105,14 @@ def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where
         text = files("tunedprior.web").joinpath("static", name).read_text(encoding="utf-8")
         return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
+    _add_refusals(app, drawing)
+    _add_last_resorts(app, drawing)
+    return Guard(app, door, drawing.render_refusal)
+
+
+def _add_refusals(app: FastAPI, drawing: TemplateRenderer) -> None:
+    """Pages for what people may have done wrong, and for a campaign that cannot be read."""
+
     @lru_cache(maxsize=1)
     def render_busy_page(message: str) -> str:
         """Drawn once: it is for when there is much to do."""
@@ -130,6 +138,10 @@ def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where
             request, "complaint.html", 503, message=str(error), number=None, title="The campaign cannot be read"
         )
 
+
+def _add_last_resorts(app: FastAPI, drawing: TemplateRenderer) -> None:
+    """Pages for addresses that there are not, and for errors that nobody foresaw."""
+
     @app.exception_handler(404)
     def handle_not_found(_: Request, __: Exception) -> Response:
         return HTMLResponse(drawing.render_refusal(404, "Perhaps the address was mistyped."), 404)
@@ -149,8 +161,6 @@ def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where
                 "then the page says what is recorded."
             )
         return HTMLResponse(drawing.render_refusal(500, said), 500)
-
-    return Guard(app, door, drawing.render_refusal)
 
 
 #: Where a token of one's own may be given, besides in a file.

@@ -238,6 +238,42 @@ def draft_space_file(data: Any, target: str | None = None) -> Draft:
     #   - acid + salt <= 1
     <BLANKLINE>
     """
+    read = _read_columns(data, target)
+    columns = [str(name) for name in read.table.columns]
+    chosen, why = (target, "") if target is not None else guess_response(read)
+    names = _split_units(columns)
+    lines = [
+        _Line(names[name][0], "", "looks like a second response; not used")
+        if is_variant_name(name, chosen)
+        else _draft_line(*names[name], read.table[name], read.format_place)
+        for name in columns
+        if name != chosen
+    ]
+    kept = tuple(one.name for one in lines if one.description)
+    if not kept:
+        reasons = format_list(f"{one.name!r} ({one.comment})" for one in lines)
+        raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
+    goal, unit = names[chosen]
+    direction = guess_direction(goal)
+    if why:
+        why = f"{_clean_line(goal)!r} is taken as the response because {why}; name another with --target."
+    goals = _format_goal(goal, unit, direction, why)
+    head = _HEAD.format(origin=_clean_line(read.origin), rows=len(read))
+    head += "".join(f"# {_clean_line(sentence)}\n" for sentence in read.remarks)
+    text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
+    left_out = {one.name: one.comment for one in lines if not one.description}
+    return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))
+
+
+def _format_goal(name: str, unit: str, direction: str, why: str) -> str:
+    """The section of a space file on the response, with the reason why it was chosen where there is one."""
+    comment = f"{unit}; " * bool(unit) + f"or {MINIMIZE if direction == MAXIMIZE else MAXIMIZE}, or target 500"
+    because = f"  # {_clean_line(why)}\n" if why else ""
+    return f"\ngoals:\n{because}{_Line(name, direction, comment).text}\n"
+
+
+def _read_columns(data: Any, target: str | None) -> ReadTable:
+    """Read all columns; an `InputError` unless there are rows, a column for a setting and one for the response."""
     first = read_table(data, [] if target is None else [target], _WHAT)
     columns = [str(name) for name in first.table.columns]
     if target is not None and target not in columns:
@@ -255,32 +291,7 @@ def draft_space_file(data: Any, target: str | None = None) -> Draft:
             f"{len(columns)} columns and {len(first)} rows."
         )
     # Once more with all names, so that decimal commas are understood. What is no file can be read a second time too.
-    read = read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
-    chosen, why = (target, "") if target is not None else guess_response(read)
-    names = _split_units(columns)
-    lines = [
-        _Line(names[name][0], "", "looks like a second response; not used")
-        if is_variant_name(name, chosen)
-        else _draft_line(*names[name], read.table[name], read.format_place)
-        for name in columns
-        if name != chosen
-    ]
-    kept = tuple(one.name for one in lines if one.description)
-    if not kept:
-        reasons = format_list(f"{one.name!r} ({one.comment})" for one in lines)
-        raise InputError(f"{read.origin} has no column that can be a setting: {reasons}.")
-    goal, unit = names[chosen]
-    direction = guess_direction(goal)
-    comment = f"{unit}; " * bool(unit) + f"or {MINIMIZE if direction == MAXIMIZE else MAXIMIZE}, or target 500"
-    if why:
-        why = f"{_clean_line(goal)!r} is taken as the response because {why}; name another with --target."
-    because = f"  # {_clean_line(why)}\n" if why else ""
-    goals = f"\ngoals:\n{because}{_Line(goal, direction, comment).text}\n"
-    head = _HEAD.format(origin=_clean_line(read.origin), rows=len(read))
-    head += "".join(f"# {_clean_line(sentence)}\n" for sentence in read.remarks)
-    text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
-    left_out = {one.name: one.comment for one in lines if not one.description}
-    return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))
+    return read_table(data if not hasattr(data, "read") else first, columns, _WHAT)
 
 
 def quote_yaml(text: str) -> str:

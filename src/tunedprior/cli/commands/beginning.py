@@ -10,6 +10,10 @@ from tunedprior.cli.output import AsJson, Campaign, ExitCode, build_fact_list, s
 from tunedprior.workspace.shell_words import format_campaign_arguments, format_campaign_place, quote_word
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tunedprior.campaign.optimizer import Optimizer
+    from tunedprior.goals.goal import Goal
     from tunedprior.source_data.rows import OldSetReport
 
 _NAME = "campaign"
@@ -57,9 +61,6 @@ def begin_campaign(
     from tunedprior.audit.findings import format_fault
     from tunedprior.campaign.optimizer import Optimizer
     from tunedprior.errors import InputError
-    from tunedprior.goals.goal import MINIMIZE
-    from tunedprior.storage.databases import open_storage
-    from tunedprior.storage.stored_campaign import StoredCampaign
     from tunedprior.workspace.beginnings import (
         collect_goals,
         parse_limit_options,
@@ -73,13 +74,7 @@ def begin_campaign(
     check_campaign_file(campaign, is_new=True)
     read = read_space_file(space)
     goals = collect_goals(read.goals, maximize, minimize, target)
-    is_there = "://" in campaign or Path(campaign).exists()
-    if is_there and StoredCampaign.find(open_storage(resolve_database_url(campaign)), name) is not None:
-        raise InputError(
-            f"{format_campaign_place(campaign)} holds the campaign {name!r} already. Go on with it, or begin "
-            "another with --name "
-            "or in another file."
-        )
+    _refuse_existing(campaign, name)
     options: dict[str, Any] = {"target": next(iter(goals)), "direction": next(iter(goals.values())), "log": bool(log)}
     if len(goals) > 1:
         options = {"objectives": goals, "log": log}
@@ -108,14 +103,48 @@ def begin_campaign(
         name=name,
         **options,
     )
-    report = begun.old_data_report
+    audit_options = _format_audit_options(space, read.goals, goals)
+    for one in begun.old_data_report.sets:
+        _warn_of_faults(one, faults[one.name], f"tunedprior audit {quote_word(files[one.name])} {audit_options}")
+    _say_summary(begun, campaign, name, faults)
+    if any(faults.values()):
+        raise typer.Exit(ExitCode.NOTICED)
+
+
+def _refuse_existing(campaign: str, name: str) -> None:
+    """An `InputError` if the database holds a campaign of this name."""
+    from tunedprior.errors import InputError
+    from tunedprior.storage.databases import open_storage
+    from tunedprior.storage.stored_campaign import StoredCampaign
+    from tunedprior.workspace.places import resolve_database_url
+
+    is_there = "://" in campaign or Path(campaign).exists()
+    if is_there and StoredCampaign.find(open_storage(resolve_database_url(campaign)), name) is not None:
+        raise InputError(
+            f"{format_campaign_place(campaign)} holds the campaign {name!r} already. Go on with it, or begin "
+            "another with --name or in another file."
+        )
+
+
+def _format_audit_options(space: Path, written: "Mapping[str, Goal]", goals: "Mapping[str, Goal]") -> str:
+    """The options with which `tunedprior audit` looks at old data for the first of these goals.
+
+    Args:
+        space: The space file.
+        written: The goals in the space file.
+        goals: All goals of the campaign.
+    """
+    from tunedprior.goals.goal import MINIMIZE
+
     first, goal = next(iter(goals.items()))
-    look = f"--space {quote_word(str(space))}" + (
-        "" if list(read.goals) == [first] else f" --target {quote_word(first)}"
-    )
-    look += " --minimize" if goal == MINIMIZE and read.goals.get(first) != goal else ""
-    for one in report.sets:
-        _warn_of_faults(one, faults[one.name], f"tunedprior audit {quote_word(files[one.name])} {look}")
+    target = "" if list(written) == [first] else f" --target {quote_word(first)}"
+    minimize = " --minimize" if goal == MINIMIZE and written.get(first) != goal else ""
+    return f"--space {quote_word(str(space))}{target}{minimize}"
+
+
+def _say_summary(begun: "Optimizer", campaign: str, name: str, faults: "Mapping[str, list[str]]") -> None:
+    """Show the campaign, what is learnt from old data, and the next command."""
+    sets = begun.old_data_report.sets
     say(
         {
             "campaign": format_campaign_place(campaign),
@@ -123,8 +152,7 @@ def begin_campaign(
             "space": list(begun.space.names),
             "goal": begun.suggester.goals.describe(),
             "old_data": [
-                {"name": one.name, "rows": one.rows, "used": one.used, "faults": faults[one.name]}
-                for one in report.sets
+                {"name": one.name, "rows": one.rows, "used": one.used, "faults": faults[one.name]} for one in sets
             ],
         },
         build_fact_list(
@@ -132,8 +160,7 @@ def begin_campaign(
                 "campaign": f"{format_campaign_place(campaign)} ({name})",
                 "space": ", ".join(begun.space.names),
                 "goal": begun.suggester.goals.describe(),
-                "old data": "\n".join(f"{one.name}: {one.used:,} of {one.rows:,} rows used" for one in report.sets)
-                or "none",
+                "old data": "\n".join(f"{one.name}: {one.used:,} of {one.rows:,} rows used" for one in sets) or "none",
             }
         ),
         Text(
@@ -141,8 +168,6 @@ def begin_campaign(
             style="bold",
         ),
     )
-    if any(faults.values()):
-        raise typer.Exit(ExitCode.NOTICED)
 
 
 def _warn_of_faults(report: "OldSetReport", faults: list[str], audit: str) -> None:
