@@ -47,22 +47,17 @@ docs: $(INSTALLED)
 pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
 
-# What people see, and the benchmarks: no shapes of arrays are theirs, and checking those of all below takes twice as long.
-PEOPLE := $(wildcard tests/audit tests/benchmarks tests/cli tests/workspace tests/plots tests/report tests/web tests/test_notebooks.py tests/test_tutorials.py)
-
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 unit test-integrations: export OMP_NUM_THREADS := 1
 
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"
-	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser $(addprefix --ignore=,$(PEOPLE))
-	@echo "== pytest: what people see, and the benchmarks"
-	TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest -n auto $(PEOPLE)
+	$(BIN)/python -m pytest -n auto --ignore=tests/integrations --ignore=tests/browser
 
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres
 	@echo "== pytest: integrations and examples"
-	TUNEDPRIOR_INTEGRATIONS=1 TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
+	TUNEDPRIOR_INTEGRATIONS=1 $(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
 
 $(INTEGRATED): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing all integrations into .venv (once)"
@@ -83,7 +78,7 @@ postgres:
 # A chemist's day at the web page, in a real browser; TUNEDPRIOR_SCREENSHOTS=folder keeps the pictures.
 test-browser: $(BROWSING) chromium
 	@echo "== pytest: the page in Chromium"
-	TUNEDPRIOR_UNCHECKED=1 $(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest tests/browser
 
 $(BROWSING): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing what drives a browser into .venv (once)"

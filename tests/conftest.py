@@ -15,7 +15,7 @@ import support.typecheck
 # pytest reads this file before any test, in every worker of pytest-xdist too. What was imported before the hook stays
 # unchecked, so that would be worth knowing.
 assert "tunedprior" not in sys.modules, "tunedprior was imported before its annotations could be checked"
-if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # other people's long suites of tests, which are not about our types
+if "TUNEDPRIOR_UNCHECKED" not in os.environ:  # for other versions of what the checks are made of
     jaxtyping.jaxtyped = support.typecheck.jaxtyped
     jaxtyping.install_import_hook(support.typecheck.NUMERICAL, "support.typecheck.checker")
 
@@ -40,6 +40,12 @@ settings.load_profile("repeatable")
 def pytest_collectstart() -> None:
     """Keep what is imported by now out of garbage collection: BayBE collects garbage 58 times while it is imported."""
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Check shapes in the tests of numerical packages, and in no others."""
+    support.typecheck.SWITCH.on = support.typecheck.is_numerical(item.nodeid)
 
 
 # Matrices in tests are small: handing them to other threads takes longer than the work itself.

@@ -10,11 +10,16 @@ from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float
 from torch import Tensor
 
-from support.typecheck import NUMERICAL, checker, jaxtyped
+from support.typecheck import NUMERICAL, SWITCH, checker, is_numerical, jaxtyped
 from tunedprior.numerics import linalg
 from tunedprior.space.parameters import Numeric
 
 checked = jaxtyped(typechecker=checker)
+
+
+@pytest.fixture(autouse=True)
+def _checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SWITCH, "on", True)
 
 
 @checked
@@ -95,3 +100,19 @@ def test_the_package_is_checked() -> None:
 def test_what_is_checked_is_there() -> None:
     """A package that is renamed must not go unchecked."""
     assert [name for name in NUMERICAL if find_spec(name) is None] == []
+
+
+def test_only_tests_of_numerical_packages_are_checked() -> None:
+    assert is_numerical("tests/kernels/test_theorem.py::test_it")
+    assert is_numerical("src/tunedprior/numerics/linalg.py::tunedprior.numerics.linalg.cholesky")
+    assert not is_numerical("tests/web/test_pages.py::test_models")
+    assert not is_numerical("docs/models.md::models.md")
+
+
+def test_nothing_is_checked_while_the_switch_is_off() -> None:
+    SWITCH.on = False
+    assert halved(0.0) == "nothing"
+    assert product(torch.ones(2, 3), None).shape == (2, 3)
+    SWITCH.on = True
+    with pytest.raises(BeartypeCallHintViolation, match="return"):
+        halved(0.0)

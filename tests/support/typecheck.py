@@ -2,22 +2,23 @@
 
 jaxtyping's import hook puts `jaxtyping.jaxtyped` around every function and dataclass. That binds all arguments of each
 call by hand and checks them twice, for the sake of its messages, which takes longer than most of our functions do.
-`jaxtyped` below checks the same in one go; where no annotation has axes, beartype alone does.
+`jaxtyped` below checks the same in one go; where no annotation has axes, beartype alone does. It checks only while
+`SWITCH.on`, which `conftest.py` sets for tests of numerical packages: all other tests would take twice as long.
 """
 
 import inspect
 import typing
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from dataclasses import is_dataclass
-from functools import partial
+from dataclasses import dataclass, is_dataclass
+from functools import partial, wraps
 from typing import Any
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
 from jaxtyping._decorator import jaxtyped as jaxtyped_by_jaxtyping  # `jaxtyping.jaxtyped` is ours once it is installed
 
-#: Packages whose arrays have axes. Elsewhere mypy alone looks: checking everything doubles what importing it takes.
+#: Packages whose arrays have axes: their annotations are checked in their own tests. Elsewhere mypy alone looks.
 NUMERICAL = [
     f"tunedprior.{name}"
     for name in (
@@ -26,6 +27,15 @@ NUMERICAL = [
     )
 ]
 
+
+@dataclass
+class Switch:
+    """Whether annotations are checked."""
+
+    on: bool = False
+
+
+SWITCH = Switch()
 checker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 _memory = jaxtyped_by_jaxtyping("context")
@@ -69,7 +79,36 @@ def jaxtyped(function: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:
         if is_dataclass(function) and not hasattr(function.__init__, "__wrapped__"):
             function.__init__ = jaxtyped(function.__init__, typechecker=typechecker)
         return function
+    return add_switch(function, typechecker)
+
+
+def add_switch(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Check a function's annotations while `SWITCH.on`; the checks are made when they are first needed."""
+    checked: Callable[..., Any] | None = None
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal checked
+        if not SWITCH.on:
+            return function(*args, **kwargs)
+        if checked is None:
+            checked = make_checked(function, typechecker)
+        return checked(*args, **kwargs)
+
+    # So that `tunedprior.checks.warn` passes it over on its way to the user's line, as it does what beartype generates.
+    call.__code__ = call.__code__.replace(co_filename="<@support.typecheck>")
+    return call
+
+
+def make_checked(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The function with its annotations checked at each call."""
     annotations = {name: read(one, function.__globals__) for name, one in function.__annotations__.items()}
     function.__annotations__ = annotations
     checked = typechecker(function)
     return OwnAxes()(checked) if any(map(has_axes, annotations.values())) else checked
+
+
+def is_numerical(nodeid: str) -> bool:
+    """Whether a test, or a doctest, is one of a numerical package."""
+    packages = {name.split(".")[-1] for name in NUMERICAL}
+    return not packages.isdisjoint(nodeid.split("::")[0].split("/"))
