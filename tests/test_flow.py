@@ -1,4 +1,4 @@
-"""docs/flow.md shows the packages as they are: all of them, in the order of the import contract, with arrows that exist."""
+"""docs/flow.md shows the packages as they are: all, in the order of the import contract, with arrows that exist."""
 
 import ast
 import re

@@ -75,7 +75,7 @@ class Server:
         return self._gone()
 
     def _gone(self) -> int:
-        code = self.process.wait(20)
+        code = self.process.wait(60)
         self.process.stdout.close()
         return code
 
@@ -111,7 +111,7 @@ class Person:
     def __init__(self, browser: Any, server: Server, pictures: Path, **options: Any) -> None:
         self._server, self._pictures = server, pictures
         self.context = browser.new_context(base_url=server.url, locale="de-DE", **options)
-        self.context.set_default_timeout(20_000)
+        self.context.set_default_timeout(60_000)
         self.page = self.context.new_page()
         self.requested: list[str] = []
         self.complaints: list[str] = []

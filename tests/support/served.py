@@ -18,6 +18,7 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 ADDRESS = "http://127.0.0.1:8000"
+SECONDS = 120  # the longest that anything is waited for, on a busy machine
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Visitor:
     def ask(self, count: int = 1) -> list[int]:
         """Ask for suggestions, and wait for them; the numbers of all that are open then."""
         self.open("/").send("/suggestions", count=str(count))
-        deadline = time.monotonic() + 120  # on a busy machine
+        deadline = time.monotonic() + SECONDS
         while self.url.startswith("/suggestions"):
             assert time.monotonic() < deadline, self.text
             time.sleep(0.02)

@@ -7,6 +7,7 @@ import time
 import pandas as pd
 import pytest
 
+from support.served import SECONDS
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.web import idempotency
@@ -25,7 +26,7 @@ def test_what_is_expected_is_worked_out_aside_and_compared(lab) -> None:
     for number, value in zip(ada.ask(3), ("1", "2", "1.5"), strict=True):
         ada.open("/").send(f"/trials/{number}/result", r0=value)
     (number,) = ada.ask()
-    for _ in range(1000):
+    for _ in range(50 * SECONDS):
         if "Being worked out" not in ada.open("/").page.words:
             break
         time.sleep(0.02)
@@ -41,14 +42,14 @@ def test_pages_are_read_while_it_thinks_and_the_form_counts_once(lab, monkeypatc
 
     def slowly(self, *args, **kwargs):
         begun.set()
-        assert go_on.wait(20)
+        assert go_on.wait(SECONDS)
         return ask(self, *args, **kwargs)
 
     monkeypatch.setattr(Optimizer, "ask", slowly)
     ada, bob = lab.ada.open(), lab.ada
     form = ada.form("/suggestions")
     ada.send("/suggestions", form, count="2")
-    assert begun.wait(20)
+    assert begun.wait(SECONDS)
     assert ada.url == f"/suggestions/{form['form']}"
     assert "Thinking" in ada.page.words
     assert "http-equiv" in ada.text  # so that it goes on without scripts, too
@@ -56,7 +57,7 @@ def test_pages_are_read_while_it_thinks_and_the_form_counts_once(lab, monkeypatc
     before = bob.client.get("/state").json()
     ada.send("/suggestions", form, count="2")
     go_on.set()
-    for _ in range(1000):
+    for _ in range(50 * SECONDS):
         if ada.open(f"/suggestions/{form['form']}").url == "/":
             break
         time.sleep(0.02)
@@ -74,7 +75,7 @@ def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch
     thinker = thinker_of(lab)
     form = idempotency.make_form_number()
     thinker.ask(form, 1)
-    assert thinker.wait(20)
+    assert thinker.wait(SECONDS)
     assert thinker.get_request(form).refusal == "There is nothing left to try."
     assert thinker_of(lab).get_request(form) is None  # nobody else waits for it
 
@@ -86,12 +87,12 @@ def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatc
     first, second = idempotency.make_form_number(), idempotency.make_form_number()
     thinker.ask(first, 1)
     thinker.get_model_summary(lab.record.trials)
-    assert thinker.wait(20)
+    assert thinker.wait(SECONDS)
     assert "ZeroDivisionError" in thinker.get_request(first).refusal
     assert thinker.get_model_summary(lab.record.trials).trust == ()
     monkeypatch.setattr(Optimizer, "ask", ask)
     thinker.ask(second, 1)
-    assert thinker.wait(20)
+    assert thinker.wait(SECONDS)
     assert thinker.get_request(second).trials == (1,)
     assert "ZeroDivisionError" in capsys.readouterr().err
 
@@ -101,12 +102,12 @@ def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
     servers = [thinker_of(lab), thinker_of(lab)]
     for one in servers:
         one.ask(form, 1)
-    assert all(one.wait(20) for one in servers)
+    assert all(one.wait(SECONDS) for one in servers)
     assert [one.get_request(form).trials for one in servers] == [(1,), (1,)]
     assert thinker_of(lab).get_request(form).trials == (1,)  # a third that was not there
     later = thinker_of(lab)
     later.ask(form, 1)
-    assert later.wait(20)
+    assert later.wait(SECONDS)
     assert len(lab.record.trials.pending) == 1
     assert later.get_request(idempotency.make_form_number()) is None
 
@@ -117,7 +118,7 @@ def test_trust_is_told_for_old_data(tmp_path) -> None:
     opt.tell([{"x": 0.1}, {"x": 0.6}, {"x": 0.9}], [0.1, 0.9, 0.3])
     thinker = SuggestionWorker(lambda: opt, opt.study)
     assert thinker.get_model_summary(opt.trials) is None
-    assert thinker.wait(20)
+    assert thinker.wait(SECONDS)
     insight = thinker.get_model_summary(opt.trials)
     assert insight.trust == tuple(opt.trust.sentences)
     assert insight.recommended.setting == opt.recommend().setting

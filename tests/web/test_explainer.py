@@ -8,13 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from support.served import ADDRESS, Page
+from support.served import ADDRESS, SECONDS, Page
 from tunedprior import Optimizer
 from tunedprior.web import background
 from tunedprior.web.complaints import BusyError
 
 pytestmark = pytest.mark.usefixtures("calm")
-SECONDS = 60  # on a busy machine
 REPORT = "<!doctype html><title>a report</title>"
 
 

@@ -13,7 +13,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from support.postgres import needs_postgres
-from support.served import Visitor, page_of
+from support.served import SECONDS, Visitor, page_of
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.storage.databases import get_engine, open_database
@@ -178,16 +178,16 @@ def test_who_waits_for_a_form_has_it_when_it_is_given_back(register) -> None:
     def first() -> None:
         with idempotency.acquire_claim(register, form):
             has_it.set()
-            assert go_on.wait(20)
+            assert go_on.wait(SECONDS)
             raise CutError
 
     with ThreadPoolExecutor(1) as threads:
         held = threads.submit(first)
-        assert has_it.wait(20)
+        assert has_it.wait(SECONDS)
         with idempotency.acquire_claim(register, form, patience=0.0) as turn:
             assert turn is None
         go_on.set()
-        with idempotency.acquire_claim(register, form, patience=20.0) as turn:
+        with idempotency.acquire_claim(register, form, patience=SECONDS) as turn:
             turn.settle([3, 4])
         assert isinstance(held.exception(), CutError)
     assert register.get_outcome(form) == (3, 4)
