@@ -81,19 +81,19 @@ def test_weights_add_up() -> None:
     torch.testing.assert_close(term(AT).exp(), exact, rtol=0.03, atol=2e-3)
 
 
-@pytest.mark.parametrize("aims", ["front", "required", "target"])
-def test_gradients_by_hand_are_those_of_differences(aims: str) -> None:
+@pytest.mark.parametrize("goals", ["front", "required", "target"])
+def test_gradients_by_hand_are_those_of_differences(goals: str) -> None:
     from tunedprior import Target
 
     options: dict = {"objectives": {"a": "maximize", "b": "minimize"}}
-    if aims == "required":
+    if goals == "required":
         options = {"target": "a", "requirements": {"b": "<= 0.4", "c": "pass"}}
-    elif aims == "target":
+    elif goals == "target":
         options = {"objectives": {"a": Target(0.3), "b": "maximize"}, "requirements": {"c": "pass"}}
     opt = Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, **options)
     for x, z in torch.rand(7, 2, generator=torch.Generator().manual_seed(1)).tolist():
         told = {"a": x - z**2, "b": (x - 0.5) ** 2 + z, "c": x < 0.7}
-        opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or aims != "front"})
+        opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or goals != "front"})
     fitted = opt.suggester.fit(opt.trials)
     acquisition = AcquisitionBuilder(opt.suggester.goals, fitted, torch.zeros(1, 2).double()).build_acquisition()
     codes = torch.rand(5, 2, generator=torch.Generator().manual_seed(2)).double() * 2 - 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals, make_goals
 from tunedprior.goals.goal import Requirement, Target
+from tunedprior.goals.goals import Goals, make_goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
 
@@ -66,24 +66,24 @@ def test_the_front_is_what_loops_find() -> None:
 
 
 def test_only_what_meets_the_requirements_is_best() -> None:
-    aims = make_goals("yield", "maximize", requirements={"purity": ">= 0.9", "works": "pass"})
+    goals = make_goals("yield", "maximize", requirements={"purity": ">= 0.9", "works": "pass"})
     good = Trial({}, 1.0, more={"purity": 0.95, "works": 1.0})
     others = [
         Trial({}, 3.0, more={"purity": 0.5, "works": 1.0}),
         Trial({}, 4.0, more={"purity": 0.99, "works": -1.0}),
         Trial({}, 5.0, more={"purity": 0.99}),  # nobody knows whether it works
     ]
-    assert aims.find_best([*others, good]) == good
-    assert aims.find_best(others) is None
-    assert [one.name for one in aims.responses] == ["yield", "purity", "works"]
+    assert goals.find_best([*others, good]) == good
+    assert goals.find_best(others) is None
+    assert [one.name for one in goals.responses] == ["yield", "purity", "works"]
 
 
 def test_weights_make_one_number_of_several_objectives() -> None:
-    aims = make_goals(
+    goals = make_goals(
         "y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0}
     )
-    assert aims.compute_worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
-    assert aims.find_best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
+    assert goals.compute_worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
+    assert goals.find_best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
     with pytest.raises(InputError, match=r"no single trial is best. opt.front has the best trade-offs"):
         Goals((YIELD, COST)).find_best([told(1.0, 1.0)])
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.builders import box_of
-from tunedprior.goals.aims import Goals, make_goals
 from tunedprior.goals.goal import Target
+from tunedprior.goals.goals import Goals, make_goals
 from tunedprior.goals.objective import Objective
 from tunedprior.goals.observations import WorseDirection, warp_far_worse
 from tunedprior.history.trials import Trial
@@ -110,28 +110,28 @@ def test_away_from_a_target_both_sides_are_worse() -> None:
 
 @pytest.mark.parametrize(("required", "bad"), [(">= 0.95", -1e20), ("<= 0.95", 1e20)])
 def test_a_requirement_is_met_in_the_model_where_it_is_in_the_results(required: str, bad: float) -> None:
-    aims = make_goals("y", "maximize", requirements={"purity": required})
+    goals = make_goals("y", "maximize", requirements={"purity": required})
     purity = [0.99, 0.97, 0.93, 0.9, 0.96, 1e15, -1e15, bad]
-    seen = aims.make_observations(aims.get_response("purity"), told(*range(8), purity=purity), BOX)
+    seen = goals.make_observations(goals.get_response("purity"), told(*range(8), purity=purity), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()
     assert ((back >= 0.95) == (np.array(purity) >= 0.95)).all()
     assert np.ptp(back) < 1
-    assert set(aims.find_far_worse(told(*range(8), purity=purity), BOX)) == {"purity"}
+    assert set(goals.find_far_worse(told(*range(8), purity=purity), BOX)) == {"purity"}
 
 
 def test_a_limit_far_from_all_results_stays_beyond_those_that_meet_it() -> None:
-    aims = make_goals("y", "maximize", requirements={"y": ">= -1000"})
+    goals = make_goals("y", "maximize", requirements={"y": ">= -1000"})
     values = (0.5, 0.4, 0.2, 0.1, 0.3, -1e30)
-    seen = aims.make_observations(aims.main, told(*values), BOX)
+    seen = goals.make_observations(goals.main, told(*values), BOX)
     back = seen.shift + seen.scale * seen.y[:, 0]
     assert back[:5].tolist() == pytest.approx(values[:5], abs=1e-9)
     assert back[5] < -1000
 
 
 def test_by_a_preference_what_is_far_worse_is_not_made_up_for() -> None:
-    aims = make_goals("y", "maximize", {"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
+    goals = make_goals("y", "maximize", {"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
     cost = [50.0, 40.0, 60.0, 45.0, 55.0, 0.0]
-    seen = aims.make_observations(aims.main, told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30, cost=cost), BOX)
+    seen = goals.make_observations(goals.main, told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30, cost=cost), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()
     worth = back - np.array(cost)
     assert worth[5] < np.median(worth)

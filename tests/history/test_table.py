@@ -12,7 +12,7 @@ from optuna.distributions import CategoricalDistribution
 
 from tunedprior import History, Trial
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.table import HistoryColumns, make_history_table, parse_history
 from tunedprior.space.search_space import Space
 

@@ -9,7 +9,7 @@ from benchmarks.results import EVERY_DIGIT
 from support.builders import MIXED
 from tunedprior import History
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.table import HistoryColumns, make_history_table, parse_history
 from tunedprior.history.trials import Trial

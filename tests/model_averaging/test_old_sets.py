@@ -8,7 +8,7 @@ import pytest
 from support.builders import SPACE, average_of, old_data, told
 from tunedprior import Optimizer
 from tunedprior.errors import InputError, OldDataWarning
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.model_averaging.source_fits import SourceData, name_sources, read_sources
 from tunedprior.space.search_space import Space
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space

@@ -13,7 +13,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from support.cases import number, table
 from tunedprior import Optimizer
 from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.observations import Observations
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.anchors import FixedKernel

@@ -139,8 +139,8 @@ def test_the_same_result_is_recognised(lab) -> None:
     lab.record.tell({"heat": 40, "acid": 0.5}, 7.5, note="so")
     told = lab.record.trials.told[0]
     same = form.parse_entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": " so "})
-    assert same.is_told_by(told, form.aims)
+    assert same.is_told_by(told, form.goals)
     others = ({"r0": "7.6"}, {"p0": "45"}, {"note": "no"}, {"r0": "", "outcome": "failed"})
     for other in others:
         entry = form.parse_entry({"p0": "40", "p1": "0,5", "r0": "7.50", "note": "so", **other})
-        assert not entry.is_told_by(told, form.aims)
+        assert not entry.is_told_by(told, form.goals)

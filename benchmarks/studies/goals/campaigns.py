@@ -53,8 +53,8 @@ def _for_a_front(problem: TwoResponses, job: GoalJob) -> Chooser:
     if job.method == HYPERVOLUME:
         return NoisyHypervolume(problem.space, problem.signs, problem.reference, job.seed, problem.pool)
     old = problem.old(job.seed) if job.method == OURS else None
-    aims = {"objectives": dict(problem.directions), "preference": problem.bounds}
-    return Ours(Optimizer(problem.space, old, **aims, seed=job.seed), problem.pool)
+    goals = {"objectives": dict(problem.directions), "preference": problem.bounds}
+    return Ours(Optimizer(problem.space, old, **goals, seed=job.seed), problem.pool)
 
 
 def feasible_regrets(job: GoalJob) -> list[float]:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import check_positive_integer, format_list, format_value, refuse_other_types
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.parsing import parse_measurements
 from tunedprior.model_averaging.source_fits import OldData
 from tunedprior.space.encoding import to_settings_table
@@ -139,19 +139,19 @@ def _check_exceptions(catch: Any) -> tuple[type[Exception], ...]:
     return each
 
 
-def _check_response(answer: Any, function: Callable[..., Any], aims: Goals) -> float | Mapping[str, Any]:
+def _check_response(answer: Any, function: Callable[..., Any], goals: Goals) -> float | Mapping[str, Any]:
     """What the user's function gave, a number or a dict of them; an `InputError` says what it gave instead."""
-    several = len(aims.responses) > 1
+    several = len(goals.responses) > 1
     if isinstance(answer, float) and isnan(answer):
         return nan
     try:
         if answer is None:
             raise InputError("it returned None")
-        found = parse_measurements(answer, False, 1, aims)[0]
+        found = parse_measurements(answer, False, 1, goals)[0]
         return dict(answer) if several else found.value
     except InputError as error:
         name = getattr(function, "__name__", type(function).__name__)
-        wanted = f"a dict of {format_list(one.name for one in aims.responses)}" if several else "one number"
+        wanted = f"a dict of {format_list(one.name for one in goals.responses)}" if several else "one number"
         raise InputError(
             f"The function to optimize must return {wanted}, or NaN for a failed run; {name} returned "
             f"{type(answer).__name__} {format_value(answer)}."

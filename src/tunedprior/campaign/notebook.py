@@ -21,8 +21,8 @@ from tunedprior.campaign.recording import (
 )
 from tunedprior.checks import check_flag, format_list, format_value, warn
 from tunedprior.errors import InputError, OddResultWarning, StorageError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import DIRECTIONS, format_goal
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.parsing import (
     Measurement,
@@ -435,9 +435,9 @@ class TrialRecorder:
     @property
     def _direction(self) -> str:
         """What the history says was wanted, so that it is not taken for that of another campaign."""
-        aims = self._suggester.goals
-        words = [format_goal(one.direction, one.name) for one in aims.objectives]
-        return str(aims.main.direction) if aims.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
+        goals = self._suggester.goals
+        words = [format_goal(one.direction, one.name) for one in goals.objectives]
+        return str(goals.main.direction) if goals.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
 
     def _find_result(self, trial: int | Suggestion | Trial, history: History) -> Trial:
         found = history.get_result(get_trial_number(trial))
@@ -453,15 +453,15 @@ def _take_back(result: Trial, history: History) -> History:
     return history.withdraw_result(result, f"{result.note}; taken back" if result.note else "taken back")
 
 
-def _correct_responses(wrong: Trial, value: Any, failed: bool, aims: Goals) -> dict[str, Any]:
+def _correct_responses(wrong: Trial, value: Any, failed: bool, goals: Goals) -> dict[str, Any]:
     """The responses of a trial with some of them corrected; NaN takes one back that was told."""
     if failed or not isinstance(value, Mapping):
-        right = parse_measurements(value, failed, 1, aims)[0]
+        right = parse_measurements(value, failed, 1, goals)[0]
         return {"value": right.value, "more": dict(right.more)}
     taken_back = [name for name, cell in value.items() if is_missing(cell)]
     filled = {name: cell for name, cell in value.items() if name not in taken_back}
-    right = parse_measurements(filled, False, 1, aims)[0] if filled else Measurement()
-    first = nan if aims.main.name in taken_back else wrong.value if isnan(right.value) else right.value
+    right = parse_measurements(filled, False, 1, goals)[0] if filled else Measurement()
+    first = nan if goals.main.name in taken_back else wrong.value if isnan(right.value) else right.value
     more = {**wrong.more, **right.more}
     return {"value": first, "more": {name: one for name, one in more.items() if name not in taken_back}}
 

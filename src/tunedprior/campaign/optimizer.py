@@ -30,8 +30,8 @@ from tunedprior.checks import (
 )
 from tunedprior.errors import InputError, StorageError
 from tunedprior.explain.trust import TrustHistory
-from tunedprior.goals.aims import Goals, make_goals, refuse_names_of_parameters
 from tunedprior.goals.goal import Goal
+from tunedprior.goals.goals import Goals, make_goals, refuse_names_of_parameters
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.parsing import Suggestion, get_pending_trial
 from tunedprior.history.table import HistoryColumns
@@ -81,13 +81,13 @@ def summarise_campaign(suggester: Suggester, history: History, made: Provenance)
     each = [f"{one.name} ({one.format_domain()})" for one in space.parameters]
     count = f"; {space.size:,} settings" if space.size is not None and space.size <= _MOST_COUNTED else ""
     failed = sum(trial.failed for trial in history.told)
-    aims = suggester.goals
+    goals = suggester.goals
     lines = {
         "space": format_list(each, _MOST_NAMED) + count,
         "constraints": "; ".join(map(str, space.constraints)),
-        "goal": aims.describe(),
+        "goal": goals.describe(),
         "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
-        "best": _describe_best(aims, history),
+        "best": _describe_best(goals, history),
         "far worse": _describe_far_worse(suggester, history),
         "pending": _format_trials(history.pending),
         "set aside": _format_trials(history.set_aside),
@@ -96,13 +96,13 @@ def summarise_campaign(suggester: Suggester, history: History, made: Provenance)
     return {about: said for about, said in lines.items() if said}
 
 
-def _describe_best(aims: Goals, history: History) -> str:
-    if aims.has_front:
-        front = aims.find_front(history.told)
+def _describe_best(goals: Goals, history: History) -> str:
+    if goals.has_front:
+        front = goals.find_front(history.told)
         return f"{_format_trials(tuple(front))} with the best trade-offs" if front else "none yet"
-    best = aims.find_best(history.told)
+    best = goals.find_best(history.told)
     if best is None:
-        return "none yet" + (" that meets what is required" if aims.requirements and len(history) else "")
+        return "none yet" + (" that meets what is required" if goals.requirements and len(history) else "")
     told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
     return f"{best.value:.6g}{f' ({told})' if told else ''} at {format_setting(best.setting)} (trial {best.id})"
 
@@ -247,24 +247,24 @@ class Optimizer(Viewer):
         seed, ard = check_seed(seed), check_flag(ard, "ard")
         check_design(design)
         space = Space.parse(space).add_constraints(constraints)
-        aims = make_goals(target, direction, objectives, requirements, preference, noise_std, log, limits)
-        refuse_names_of_parameters(aims, space)
+        goals = make_goals(target, direction, objectives, requirements, preference, noise_std, log, limits)
+        refuse_names_of_parameters(goals, space)
         sets, objects = name_sources(old_data), list_given_names(kernel=kernel, model=model, cost=cost)
         relations = parse_relations(relation, sets)
         if any(one != UNKNOWN for one in relations.values()) and prior != AVERAGE:
             raise InputError(f"A relation to old data is for prior='average' alone; got prior={format_value(prior)}.")
-        old = read_sources(sets, space, aims)
+        old = read_sources(sets, space, goals)
         others: dict[str, Surrogate] = {}
         storage = None if storage is None else open_storage(storage)  # once: it looks at the whole schema
         kept = None if storage is None else StoredCampaign.find(storage, name)
         if kept is not None:
-            kept.refuse_other(space, aims)
-        learnt = kept.load_surrogates(space, aims) if kept is not None and not sets and model is None else None
+            kept.refuse_other(space, goals)
+        learnt = kept.load_surrogates(space, goals) if kept is not None and not sets and model is None else None
         if model is None:
             others = learnt or make_surrogates(
-                aims, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations
+                goals, prior, old, space, kernel=kernel, ard=ard, seed=seed, relations=relations
             )
-            model = others.pop(aims.main.name)
+            model = others.pop(goals.main.name)
         elif not isinstance(model, Surrogate) or isinstance(model, type):
             raise InputError(
                 "model must be a Surrogate: an object with a box that gives a BoTorch model when it is called with "
@@ -278,7 +278,7 @@ class Optimizer(Viewer):
         made_with = Provenance(prior, ard, make_sources(sets, old), objects, relations, campaign_id)
         if kept is not None and learnt is not None:
             made_with = kept.made_with
-        suggester = Suggester(space, model, aims, acquisition, beta, initial, design, others, failures, cost)
+        suggester = Suggester(space, model, goals, acquisition, beta, initial, design, others, failures, cost)
         self._start(suggester, seed, made_with)
         if storage is not None:
             self._record = open_record(storage, name, suggester, seed, made_with, again=bool(sets))

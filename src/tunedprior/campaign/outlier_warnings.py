@@ -9,8 +9,8 @@ from numpy import ndarray
 
 from tunedprior.checks import format_list, warn
 from tunedprior.errors import OddResultWarning
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import MINIMIZE, Requirement
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import LEAST, MOST, Objective
 from tunedprior.history.trials import Trial
 from tunedprior.model_averaging.average import Average
@@ -32,9 +32,10 @@ _BELOW_ZERO = 0.01
 
 def collect_old_spans(suggester: Suggester) -> dict[str, list[tuple[float, float]]]:
     """What old data spans, without sets that are known to run the other way."""
-    aims = suggester.goals
+    goals = suggester.goals
     models = {
-        one.name: suggester.surrogate if one.is_main else suggester.other_surrogates[one.name] for one in aims.responses
+        one.name: suggester.surrogate if one.is_main else suggester.other_surrogates[one.name]
+        for one in goals.responses
     }
     return {
         name: [one.span for one in model.sources if one.span is not None and one.sign != -one.presumed_sign]
@@ -48,14 +49,16 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester
 
     That some are far worse than all others is said once, when it is first so; more of them are no slips.
     """
-    aims, box = suggester.goals, suggester.surrogate.box
-    found = aims.find_far_worse((*before, *new), box)
-    known = {name: trials for name, trials in found.items() if _has_far_worse(name, before, aims, box)}
+    goals, box = suggester.goals, suggester.surrogate.box
+    found = goals.find_far_worse((*before, *new), box)
+    known = {name: trials for name, trials in found.items() if _has_far_worse(name, before, goals, box)}
     expected = {name: {trial.id for trial in trials} for name, trials in known.items()}
-    slips = describe_outliers(before, new, aims, collect_old_spans(suggester), expected)
+    slips = describe_outliers(before, new, goals, collect_old_spans(suggester), expected)
     said = [f"{slip} If it is a slip, or was not measured, amend the trial or take it back." for slip in slips]
-    said += [describe_far_worse(aims.get_response(name), trials) for name, trials in found.items() if name not in known]
-    said += _describe_extreme_values(before, new, aims) + _describe_limit_violations(new, aims)
+    said += [
+        describe_far_worse(goals.get_response(name), trials) for name, trials in found.items() if name not in known
+    ]
+    said += _describe_extreme_values(before, new, goals) + _describe_limit_violations(new, goals)
     if said:
         warn(" ".join(said), OddResultWarning)
 
@@ -77,9 +80,9 @@ def warn_of_flags(told: Sequence[Trial], flags: Sequence[Objective], suggester: 
             )
 
 
-def _has_far_worse(response: str, trials: Sequence[Trial], aims: Goals, box: Box) -> bool:
+def _has_far_worse(response: str, trials: Sequence[Trial], goals: Goals, box: Box) -> bool:
     """Whether results of a response were far worse than all others after any of these trials."""
-    return any(response in aims.find_far_worse(trials[:count], box) for count in range(len(trials), 0, -1))
+    return any(response in goals.find_far_worse(trials[:count], box) for count in range(len(trials), 0, -1))
 
 
 def describe_far_worse(response: Objective, trials: Sequence[Trial], remedy: str = "amend it as failed") -> str:
@@ -92,10 +95,10 @@ def describe_far_worse(response: Objective, trials: Sequence[Trial], remedy: str
     )
 
 
-def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], aims: Goals) -> list[str]:
+def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], goals: Goals) -> list[str]:
     """A sentence for each response that is, for the first time, too large or too small to compute with."""
     said = []
-    for one in aims.responses:
+    for one in goals.responses:
         earlier, later = (
             {one.get_value(trial) for trial in one.select_measured(some)} for some in (before, (*before, *new))
         )
@@ -115,10 +118,10 @@ def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], aims
     return said
 
 
-def _describe_limit_violations(new: Sequence[Trial], aims: Goals) -> list[str]:
+def _describe_limit_violations(new: Sequence[Trial], goals: Goals) -> list[str]:
     """A sentence for each response that is beyond the limits that were given."""
     said = []
-    for one in aims.objectives:
+    for one in goals.objectives:
         within = Requirement(one.name, *one.limits)
         beyond = [trial for trial in one.select_measured(new) if not within.is_met(one.get_value(trial))]
         if beyond:
@@ -133,7 +136,7 @@ def _describe_limit_violations(new: Sequence[Trial], aims: Goals) -> list[str]:
 def describe_outliers(
     before: Sequence[Trial],
     new: Sequence[Trial],
-    aims: Goals,
+    goals: Goals,
     old: Spans | None = None,
     expected: Mapping[str, Collection[int]] | None = None,
 ) -> list[str]:
@@ -142,12 +145,12 @@ def describe_outliers(
     Args:
         before: What was told before.
         new: What is told now.
-        aims: The responses.
+        goals: The responses.
         old: What old data spans.
         expected: By response, the numbers of trials that may be far from all others.
     """
     said = []
-    for one in aims.responses:
+    for one in goals.responses:
         if not one.labels:
             others = [trial for trial in new if trial.id not in (expected or {}).get(one.name, ())]
             said.append(_describe_response_outliers(one, before, others, (old or {}).get(one.name, ())))

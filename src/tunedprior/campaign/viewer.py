@@ -179,12 +179,12 @@ class Viewer(TrialRecorder):
 
         Of several responses by name, for those that there is old data of.
         """
-        aims, others = self._suggester.goals, self._suggester.other_surrogates
+        goals, others = self._suggester.goals, self._suggester.other_surrogates
         if not others:
-            return self._update_trust(aims.main, self.surrogate)
-        each = {one.name: others.get(one.name, self.surrogate) for one in aims.responses}
+            return self._update_trust(goals.main, self.surrogate)
+        each = {one.name: others.get(one.name, self.surrogate) for one in goals.responses}
         known = {name: one for name, one in each.items() if isinstance(one, Average) and one.sources}
-        return {name: self._update_trust(aims.get_response(name), one) for name, one in known.items()}
+        return {name: self._update_trust(goals.get_response(name), one) for name, one in known.items()}
 
     def _update_trust(self, response: Objective, average: Surrogate) -> Trust:
         if not isinstance(average, Average) or average.alone or not average.sources:

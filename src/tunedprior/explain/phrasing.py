@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tunedprior.explain.source_explanation import Explanation, format_percent, format_value, to_json_value
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import Target
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial, format_setting
 from tunedprior.source_data.matching import UNNAMED
 from tunedprior.space.search_space import Setting
@@ -191,7 +191,7 @@ def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> 
 
 
 def _describe_gain(asked: "SettingExplainer") -> list[str]:
-    chances, aims = asked.improvement, asked.suggester.goals
+    chances, goals = asked.improvement, asked.suggester.goals
     if not isnan(chances.probability_better) and chances.best is None:
         return [
             f"With probability {format_percent(chances.probability_better)} it is a new trade-off: no result so "
@@ -199,18 +199,18 @@ def _describe_gain(asked: "SettingExplainer") -> list[str]:
             "in every objective."
         ]
     if chances.best is None:
-        waiting = aims.requirements and any(not one.failed for one in asked.history.told)
+        waiting = goals.requirements and any(not one.failed for one in asked.history.told)
         return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
     if asked.trial is not None and asked.trial.id == chances.best.id:
         return ["It is the best so far."]
     best = f"trial {chances.best.id}"
-    if aims.weights:
+    if goals.weights:
         return [
             f"By the preference it is better than the best so far ({best}) with probability "
             f"{format_percent(chances.probability_better)}; "
             f"the expected gain is {format_value(chances.gain)}."
         ]
-    value, wanted = aims.main.get_value(chances.best), aims.main.direction
+    value, wanted = goals.main.get_value(chances.best), goals.main.direction
     if isinstance(wanted, Target):
         return [
             f"The closest so far is {format_value(value)} ({best}), "
@@ -276,39 +276,39 @@ def _format_belief(row: Mapping[Any, Any]) -> str:
     return f"{format_percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
 
 
-def describe_origins(results: Mapping[str, Sequence[Trial]], aims: Goals) -> str:
+def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> str:
     """How many results old data alone, the design and the model gave, the best of each, and how these compare.
 
     Empty if none was at a setting that old data chose alone: then it acts through the model, and trust says how much.
     """
     if not results.get(OLD_DATA):
         return ""
-    total, best = sum(map(len, results.values())), {name: _find_best(trials, aims) for name, trials in results.items()}
+    total, best = sum(map(len, results.values())), {name: _find_best(trials, goals) for name, trials in results.items()}
     each = [
         f"{chose} {len(results[name])}{f' of {total}' if name == OLD_DATA else ''}"
-        f"{'' if aims.has_front else f' ({_format_best(best[name], aims)})'}"
+        f"{'' if goals.has_front else f' ({_format_best(best[name], goals)})'}"
         for name, chose in _CHOSE.items()
         if name in results
     ]
     said = f"{'; '.join(each)}."
-    if aims.has_front:
-        front = {one.id for one in aims.find_front([trial for trials in results.values() for trial in trials])}
+    if goals.has_front:
+        front = {one.id for one in goals.find_front([trial for trials in results.values() for trial in trials])}
         own = sum(one.id in front for one in results[OLD_DATA])
         return f"{said} Old data alone chose {own} of the {len(front)} best trade-offs."
-    return f"{said} {_compare_origins(best, aims)}".strip()
+    return f"{said} {_compare_origins(best, goals)}".strip()
 
 
-def _find_best(trials: Sequence[Trial], aims: Goals) -> Trial | None:
-    return None if aims.has_front else aims.find_best(trials)
+def _find_best(trials: Sequence[Trial], goals: Goals) -> Trial | None:
+    return None if goals.has_front else goals.find_best(trials)
 
 
-def _format_best(best: Trial | None, aims: Goals) -> str:
-    return "none that counts" if best is None else f"best {format_value(aims.main.get_value(best))}, trial {best.id}"
+def _format_best(best: Trial | None, goals: Goals) -> str:
+    return "none that counts" if best is None else f"best {format_value(goals.main.get_value(best))}, trial {best.id}"
 
 
-def _compare_origins(best: Mapping[str, Trial | None], aims: Goals) -> str:
+def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
     """What gave the best so far, and how what old data chose compares with the design."""
-    found = {name: aims.compute_worth(one) for name, one in best.items() if one is not None}
+    found = {name: goals.compute_worth(one) for name, one in best.items() if one is not None}
     if not found:
         return ""
     first = max(found, key=lambda name: found[name])

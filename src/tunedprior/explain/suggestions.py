@@ -289,13 +289,13 @@ class SettingExplainer:
     @cached_property
     def ranks(self) -> tuple[float, float] | None:
         """The shares of settings of lower expected utility, and of smaller uncertainty; None of several objectives."""
-        aims, fitted = self.suggester.goals, self.fitted
-        if fitted is None or fitted.main not in fitted.parts or len(aims.objectives) > 1:
+        goals, fitted = self.suggester.goals, self.fitted
+        if fitted is None or fitted.main not in fitted.parts or len(goals.objectives) > 1:
             return None
         part = fitted.parts[fitted.main]
         with torch.no_grad():
             mean, variance = predict_moments(part.model, torch.cat([self.codes, self.sample]))
-        low, high = aims.main.scale_target(part.observations)
+        low, high = goals.main.scale_target(part.observations)
         hope = mean if low == torch.inf else -torch.maximum(low - mean, mean - high).clamp_min(0.0)
         return float((hope[1:] < hope[0]).double().mean()), float((variance[1:] < variance[0]).double().mean())
 

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.goals.observations import Observations
 from tunedprior.history.trials import Trial
@@ -294,7 +294,7 @@ class TrustHistory:
     Attributes:
         average: Whose.
         objective: What is wanted of the response.
-        aims: What the campaign is after, with it.
+        goals: What the campaign is after, with it.
         trials: The results so far.
         steps: What was made of the first 0, 1, 2, … of them.
         cache: Of the average (see `CachingSurrogate`).
@@ -302,7 +302,7 @@ class TrustHistory:
 
     average: Average
     objective: Objective
-    aims: Goals
+    goals: Goals
     trials: tuple[Trial, ...] = ()
     steps: "tuple[_Step, ...]" = ()
     cache: Any = None
@@ -330,7 +330,7 @@ class TrustHistory:
             return _Step(
                 _sum_probabilities(WeightedHypotheses.from_prior_probabilities(average.hypotheses)), nothing
             ), cache
-        observations = self.aims.make_observations(self.objective, trials, average.box)
+        observations = self.goals.make_observations(self.objective, trials, average.box)
         weighed, cache = average.weigh(observations, cache)
         with isolate_computation(), torch.no_grad():
             relations = {

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, format_list, format_value, warn
 from tunedprior.errors import InputError, OddResultWarning
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import MEANT, Objective, encode_run_settings
 from tunedprior.history.cells import FLAGS, is_empty_cell, parse_label, parse_trial_number
 from tunedprior.history.table import DIRECTIONS, STATES, HistoryColumns
@@ -154,44 +154,44 @@ class Measurement:
     more: Mapping[str, float] = field(default_factory=dict)
 
 
-def parse_measurements(value: Any, failed: Any, count: int, aims: Goals) -> list[Measurement]:
+def parse_measurements(value: Any, failed: Any, count: int, goals: Goals) -> list[Measurement]:
     """For each of `count` settings; an `InputError` for what is no response."""
-    if len(aims.responses) == 1 and not _is_by_name(value):
+    if len(goals.responses) == 1 and not _is_by_name(value):
         found = [Measurement(one) for one in parse_outcomes(value, failed, count)]
     else:
         flags = parse_failed_flags(failed, count)
         if count == 1 and isinstance(value, float) and isnan(value):
             return [Measurement()]
         if value is None and not all(flags):
-            raise InputError(_describe_expected_form(aims, "nothing"))
-        rows = [{}] * count if value is None else _convert_to_rows(value, aims)
+            raise InputError(_describe_expected_form(goals, "nothing"))
+        rows = [{}] * count if value is None else _convert_to_rows(value, goals)
         if len(rows) != count:
             raise InputError(f"tell needs the responses of each of the {count} settings; got {len(rows)}.")
-        found = [_parse_row(row, flag, aims) for row, flag in zip(rows, flags, strict=True)]
+        found = [_parse_row(row, flag, goals) for row, flag in zip(rows, flags, strict=True)]
     for one in found:
         if not isnan(one.value):
-            aims.main.refuse_impossible_value(one.value)
-        for response in aims.others:
+            goals.main.refuse_impossible_value(one.value)
+        for response in goals.others:
             if response.name in one.more:
                 response.refuse_impossible_value(one.more[response.name])
     return found
 
 
-def list_boolean_responses(value: Any, aims: Goals) -> list[Objective]:
+def list_boolean_responses(value: Any, goals: Goals) -> list[Objective]:
     """The responses that are numbers and of which True or False is told."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return []
-    if len(aims.responses) == 1 and not _is_by_name(value):
-        rows: list[Mapping[Any, Any]] = [{aims.main.name: cell} for cell in list_cells(value, "Values")]
+    if len(goals.responses) == 1 and not _is_by_name(value):
+        rows: list[Mapping[Any, Any]] = [{goals.main.name: cell} for cell in list_cells(value, "Values")]
     else:
-        rows = _convert_to_rows(value, aims)
+        rows = _convert_to_rows(value, goals)
     flags = {name for row in rows for name, cell in row.items() if isinstance(cell, bool | np.bool_)}
-    return [one for one in aims.responses if one.name in flags and not one.labels]
+    return [one for one in goals.responses if one.name in flags and not one.labels]
 
 
-def parse_noises(noise_std: Any, count: int, aims: Goals) -> list[dict[str, float]]:
+def parse_noises(noise_std: Any, count: int, goals: Goals) -> list[dict[str, float]]:
     """The noise of each response in each of `count` runs, by name; a single number is that of the first response."""
-    return [_parse_noise(one, aims) for one in _broadcast_to_runs(noise_std, count, "noise_std")]
+    return [_parse_noise(one, goals) for one in _broadcast_to_runs(noise_std, count, "noise_std")]
 
 
 def parse_costs(cost: Any, count: int) -> list[float]:
@@ -208,10 +208,10 @@ def _broadcast_to_runs(given: Any, count: int, what: str) -> list[Any]:
     return list(given)
 
 
-def _parse_noise(noise_std: Any, aims: Goals) -> dict[str, float]:
+def _parse_noise(noise_std: Any, goals: Goals) -> dict[str, float]:
     if is_missing(noise_std):
         return {}
-    names = [one.name for one in aims.objectives]
+    names = [one.name for one in goals.objectives]
     if not isinstance(noise_std, Mapping):
         if len(names) > 1:
             raise InputError(
@@ -246,7 +246,7 @@ def _is_by_name(value: Any) -> bool:
     return isinstance(value, Mapping) or several
 
 
-def _convert_to_rows(value: Any, aims: Goals) -> list[Mapping[Any, Any]]:
+def _convert_to_rows(value: Any, goals: Goals) -> list[Mapping[Any, Any]]:
     if isinstance(value, pd.DataFrame):
         return list(value.to_dict("records"))
     if isinstance(value, pd.Series):
@@ -255,16 +255,16 @@ def _convert_to_rows(value: Any, aims: Goals) -> list[Mapping[Any, Any]]:
         return [value]
     if isinstance(value, Sequence) and all(one is None or isinstance(one, Mapping | pd.Series) for one in value):
         return [{} if one is None else dict(one) for one in value]
-    raise InputError(_describe_expected_form(aims, f"{type(value).__name__} {format_value(value)}"))
+    raise InputError(_describe_expected_form(goals, f"{type(value).__name__} {format_value(value)}"))
 
 
-def _describe_expected_form(aims: Goals, got: str) -> str:
-    example = ", ".join(f"{one.name!r}: {'pass' if one.labels else '…'}" for one in aims.responses)
+def _describe_expected_form(goals: Goals, got: str) -> str:
+    example = ", ".join(f"{one.name!r}: {'pass' if one.labels else '…'}" for one in goals.responses)
     return f"tell takes what was measured as a dict, {{{example}}}, of which some may be left out; got {got}."
 
 
-def _parse_row(row: Mapping[Any, Any], failed: bool, aims: Goals) -> Measurement:
-    names = [one.name for one in aims.responses]
+def _parse_row(row: Mapping[Any, Any], failed: bool, goals: Goals) -> Measurement:
+    names = [one.name for one in goals.responses]
     unknown = [name for name in row if name not in names]
     if unknown:
         raise InputError(
@@ -272,7 +272,7 @@ def _parse_row(row: Mapping[Any, Any], failed: bool, aims: Goals) -> Measurement
             "objectives or "
             "requirements, or leave it out."
         )
-    found = {one.name: _parse_cell(row[one.name], one) for one in aims.responses if one.name in row}
+    found = {one.name: _parse_cell(row[one.name], one) for one in goals.responses if one.name in row}
     found = {name: value for name, value in found.items() if not isnan(value)}
     if failed and found:
         raise InputError(f"A run has responses ({format_list(found)}), or it failed; got both. Leave one of them out.")
@@ -280,9 +280,9 @@ def _parse_row(row: Mapping[Any, Any], failed: bool, aims: Goals) -> Measurement
         return Measurement()
     if not found:
         raise InputError(
-            _describe_expected_form(aims, "none of them") + " Tell a run that gave nothing with failed=True."
+            _describe_expected_form(goals, "none of them") + " Tell a run that gave nothing with failed=True."
         )
-    return Measurement(found.pop(aims.main.name, nan), found)
+    return Measurement(found.pop(goals.main.name, nan), found)
 
 
 def _parse_cell(cell: Any, response: Objective) -> float:
@@ -352,7 +352,7 @@ class Run:
         trial: int | Suggestion | Trial | None,
         note: str,
         columns: HistoryColumns,
-        aims: Goals,
+        goals: Goals,
         noise_std: Any = None,
         cost: Any = None,
     ) -> "Run":
@@ -386,13 +386,13 @@ class Run:
             ]
         return cls(
             table,
-            parse_measurements(value, failed, count, aims),
+            parse_measurements(value, failed, count, goals),
             suggestions,
             numbers,
             trial is not None,
             extras,
             notes,
-            parse_noises(noise_std, count, aims),
+            parse_noises(noise_std, count, goals),
             parse_costs(cost, count),
         )
 

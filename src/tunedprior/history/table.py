@@ -17,7 +17,7 @@ import pandas as pd
 
 from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.cells import (
     convert_numeric_text,
     is_empty_cell,
@@ -67,7 +67,7 @@ class HistoryColumns:
     campaign: str
 
     @classmethod
-    def from_space(cls, space: Space, aims: Goals) -> "HistoryColumns":
+    def from_space(cls, space: Space, goals: Goals) -> "HistoryColumns":
         """The columns for this space and these responses."""
         taken = set(space.names)
 
@@ -77,13 +77,13 @@ class HistoryColumns:
             taken.add(name)
             return name
 
-        response, *more = map(find_free_name, (one.name for one in aims.responses))
-        others = {one.name: column for one, column in zip(aims.others, more, strict=True)}
+        response, *more = map(find_free_name, (one.name for one in goals.responses))
+        others = {one.name: column for one, column in zip(goals.others, more, strict=True)}
         usual = ("state", "asked", "trial", "direction", "note")
         state, asked, trial, direction, note = map(find_free_name, usual)
         suggested = {name: find_free_name(f"asked {name}") for name in space.names}
-        labels = frozenset(one.name for one in aims.others if one.labels)
-        noise = {one.name: find_free_name(f"noise of {one.name}") for one in aims.objectives}
+        labels = frozenset(one.name for one in goals.others if one.labels)
+        noise = {one.name: find_free_name(f"noise of {one.name}") for one in goals.objectives}
         cost, campaign = find_free_name("cost of the run"), find_free_name("campaign")
         own = (state, asked, trial, direction, note)
         return cls(space.names, response, *own, suggested, others, labels, noise, cost, campaign)

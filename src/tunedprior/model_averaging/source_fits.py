@@ -17,8 +17,8 @@ from torch import Tensor
 
 from tunedprior.checks import format_list, format_value, warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import Goal, Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
@@ -215,29 +215,29 @@ def _are_records(data: Any) -> bool:
     return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
-def read_sources(old_data: Mapping[str, OldData], space: Space, aims: Goals) -> dict[str, dict[str, LoadedSource]]:
+def read_sources(old_data: Mapping[str, OldData], space: Space, goals: Goals) -> dict[str, dict[str, LoadedSource]]:
     """For each response, every old data set that has it, matched to the space.
 
     What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
     one; of a single response, each must have that.
     """
-    found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in aims.responses}
+    found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in goals.responses}
     for name, data in old_data.items():
-        for response in _find_responses(data, space, aims, name):
+        for response in _find_responses(data, space, goals, name):
             others = [one for one in found if one != response.name]
             found[response.name][name] = _read_source(data, space, response, name, others)
     return found
 
 
-def _find_responses(data: OldData, space: Space, aims: Goals, name: str) -> list[Objective]:
+def _find_responses(data: OldData, space: Space, goals: Goals, name: str) -> list[Objective]:
     """Those that an old data set has; the only one, if there is only one."""
-    if len(aims.responses) == 1:
-        return [aims.main]
-    names = [one.name for one in aims.responses]
+    if len(goals.responses) == 1:
+        return [goals.main]
+    names = [one.name for one in goals.responses]
     if isinstance(data, WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
         raise InputError(f"A WeightPrior is of one response; there are {format_list(names)}. Give the table instead.")
     columns = list(read_table(data, [*space.names, *names], f"Old data {name!r}").table.columns)
-    there = [one for one in aims.responses if one.name in columns]
+    there = [one for one in goals.responses if one.name in columns]
     if not there:
         raise InputError(
             f"Old data {name!r} must have one of the responses {format_list(names)} as a column; there are "

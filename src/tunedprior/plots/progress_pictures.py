@@ -222,14 +222,14 @@ def _make_prediction_dots(
 
 def _compute_best_so_far(standing: Snapshot, response: Objective) -> tuple[float, ...]:
     """The value of the best trial after each result; where there is a front, the best of this response alone."""
-    aims = standing.goals
-    if response not in aims.objectives:
+    goals = standing.goals
+    if response not in goals.objectives:
         return (nan,) * len(standing.history)
     best: Trial | None = None
     found = []
     for trial in standing.history.told:
         some = [trial] if best is None else [best, trial]
-        best = response.find_best(aims.select_feasible(some)) if aims.has_front else aims.find_best(some)
+        best = response.find_best(goals.select_feasible(some)) if goals.has_front else goals.find_best(some)
         found.append(nan if best is None else response.get_value(best))
     return tuple(found)
 

@@ -15,8 +15,8 @@ import numpy as np
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import refuse_other_types
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial
 from tunedprior.numerics.isolation import silence_warnings
@@ -29,7 +29,7 @@ from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.suggester import Suggester
 
 
-def make_goal_lines(aims: Goals, response: Objective) -> list[Layer]:
+def make_goal_lines(goals: Goals, response: Objective) -> list[Layer]:
     """What a response is to come close to, and the limits that are required of it."""
     found: list[Layer] = []
     wanted = response.direction
@@ -37,16 +37,16 @@ def make_goal_lines(aims: Goals, response: Objective) -> list[Layer]:
         found.append(Level("target", wanted.low, GREEN))
     elif isinstance(wanted, Target):
         found.append(Zone("target", wanted.low, wanted.upper, GREEN))
-    for one in aims.requirements:
+    for one in goals.requirements:
         if one.response == response.name and not one.labels:
             ends = [end for end in (one.low, one.high) if not isinf(end) and (end > 0 or not response.log)]
             found += [Level("limit that is required", end, RED) for end in ends]
     return found
 
 
-def format_goal(aims: Goals, response: Objective) -> str:
+def format_goal(goals: Goals, response: Objective) -> str:
     """What is wanted of a response, in few words; nothing, if it is only required to be within limits."""
-    if response not in aims.objectives:
+    if response not in goals.objectives:
         return "required"
     return f"target {response.direction}" if isinstance(response.direction, Target) else response.direction
 

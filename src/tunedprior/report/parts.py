@@ -97,29 +97,29 @@ def describe_status(standing: Snapshot, draw: Callable[[], Picture]) -> Callable
 
     def make(part: ReportPart) -> ReportPart:
         progress = make_part(part.anchor, part.title, lambda empty: replace(empty, picture=draw()))
-        aims, history = standing.goals, standing.history
+        goals, history = standing.goals, standing.history
         failed = sum(trial.failed for trial in history.told)
         told = f"{len(history)}" + (f", {failed} of them failed runs" if failed else "")
-        facts = [("Wanted", aims.describe())]
+        facts = [("Wanted", goals.describe())]
         if standing.space.constraints:
             facts.append(("Constraints", "; ".join(map(str, standing.space.constraints))))
         facts.append(("Results", told))
         if history.pending:
             facts.append(("Under way", f"{len(history.pending)}"))
-        if aims.has_front:
+        if goals.has_front:
             facts.append(
-                ("Best trade-offs", ", ".join(f"trial {one.id}" for one in aims.find_front(history.told)) or "none")
+                ("Best trade-offs", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none")
             )
         lead = [_describe_best(standing)] if history.told else []
         sentences = [] if progress.picture is None else list(progress.picture.sentences)
         with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
             found = standing.recommendation
             if found.probability < 1:
-                works = "Meets what is required" if aims.requirements else "A run there works"
+                works = "Meets what is required" if goals.requirements else "A run there works"
                 facts.append((works, f"with probability {found.probability:.2g}"))
             expected = f"{found.mean:.4g} expected, 95 % interval {found.low:.4g} to {found.high:.4g}"
             lead.append(
-                f"Recommended: {abbreviate_setting(found.setting, standing.space)} ({aims.main.name} {expected})."
+                f"Recommended: {abbreviate_setting(found.setting, standing.space)} ({goals.main.name} {expected})."
             )
             sentences.append(
                 "The recommended setting is the one that all results together speak for, and not the luckiest "
@@ -144,16 +144,16 @@ def describe_status(standing: Snapshot, draw: Callable[[], Picture]) -> Callable
 
 def _describe_best(standing: Snapshot) -> str:
     """The best so far, in a sentence."""
-    aims, told = standing.goals, standing.history.told
+    goals, told = standing.goals, standing.history.told
     of_all = f"of {len(told)} result{'s' if len(told) > 1 else ''}"
-    if aims.has_front:
-        count = len(aims.find_front(told))
+    if goals.has_front:
+        count = len(goals.find_front(told))
         return f"Best trade-offs so far: {count or 'none'} {of_all}."
-    best = aims.find_best(told)
+    best = goals.find_best(told)
     if best is None:
-        lacking = "meets what is required" if aims.requirements else "is one that counts"
+        lacking = "meets what is required" if goals.requirements else "is one that counts"
         return f"None {of_all} {lacking} yet."
-    values = ", ".join(f"{one.name} {_format_value(one, best)}" for one in aims.responses)
+    values = ", ".join(f"{one.name} {_format_value(one, best)}" for one in goals.responses)
     return f"Best so far: {values} (trial {best.id}, {of_all}), at {abbreviate_setting(best.setting, standing.space)}."
 
 

@@ -18,7 +18,7 @@ from optuna.artifacts import download_artifact, upload_artifact
 from optuna.study import Study
 
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.model_averaging import average_archive
 from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import Surrogate
@@ -147,9 +147,9 @@ def decode_surrogates(data: bytes) -> dict[str, Surrogate]:
     return {name: _decode_surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
 
 
-def are_compatible(surrogates: Mapping[str, Surrogate], space: Space, aims: Goals) -> bool:
+def are_compatible(surrogates: Mapping[str, Surrogate], space: Space, goals: Goals) -> bool:
     """Whether there is one for each response, in a box that holds the space."""
-    responses = {one.name for one in aims.responses}
+    responses = {one.name for one in goals.responses}
     return set(surrogates) == responses and all(one.box.covers(space) for one in surrogates.values())
 
 

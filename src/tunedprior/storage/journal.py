@@ -22,7 +22,7 @@ import pandas as pd
 
 from tunedprior.checks import format_value
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import COMPLETE, FAILED, History, Trial, is_same_setting
 from tunedprior.space.search_space import Space
 from tunedprior.storage.loading import decode_history, decode_space, decode_trial
@@ -272,12 +272,12 @@ def _format_time(time: datetime | None) -> str:
     return "" if time is None else time.isoformat(timespec="milliseconds")
 
 
-def build_journal_table(journal: Iterable[JournalEntry], aims: Goals) -> pd.DataFrame:
+def build_journal_table(journal: Iterable[JournalEntry], goals: Goals) -> pd.DataFrame:
     """A row for each entry: its number, time, person and action, the trial, and what changed, before and after."""
     rows = []
     for entry in journal:
-        before = {} if entry.before is None else _collect_named_values(entry.before, aims)
-        after = _collect_named_values(entry.after, aims)
+        before = {} if entry.before is None else _collect_named_values(entry.before, goals)
+        after = _collect_named_values(entry.after, goals)
         changed = [
             name for name in {**before, **after} if not is_same_setting({"": before.get(name)}, {"": after.get(name)})
         ]
@@ -297,9 +297,9 @@ def build_journal_table(journal: Iterable[JournalEntry], aims: Goals) -> pd.Data
     return table.assign(time=pd.to_datetime(table["time"], utc=True))
 
 
-def _collect_named_values(trial: Trial, aims: Goals) -> Mapping[str, Any]:
+def _collect_named_values(trial: Trial, goals: Goals) -> Mapping[str, Any]:
     """What there is to say of a trial, by the names that people gave."""
-    values = {} if isnan(trial.value) else {aims.main.name: trial.value}
+    values = {} if isnan(trial.value) else {goals.main.name: trial.value}
     noise = {f"noise of {name}": one for name, one in trial.noise.items()}
     cost = {} if isnan(trial.cost) else {"cost": trial.cost}
     note = {"note": trial.note} if trial.note else {}

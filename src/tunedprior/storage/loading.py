@@ -11,8 +11,8 @@ import msgspec
 
 from tunedprior.checks import format_list, refuse_other_types, warn
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning
-from tunedprior.goals.aims import Goals, make_goals
 from tunedprior.goals.goal import MAXIMIZE, MINIMIZE, Requirement, Target
+from tunedprior.goals.goals import Goals, make_goals
 from tunedprior.history.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
 from tunedprior.model_averaging.source_fits import name_sources
 from tunedprior.space.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
@@ -117,20 +117,20 @@ def build_arguments(
 
 def _build_goal_arguments(own: SavedArguments) -> dict[str, Any]:
     """What is wanted, as the arguments of an `Optimizer`."""
-    if own.aims is None:
+    if own.goals is None:
         return {"direction": own.direction, "target": own.target, "noise_std": own.noise_std}
-    each, required = own.aims.objectives, own.aims.requirements
+    each, required = own.goals.objectives, own.goals.requirements
     goals = {
         one.name: Target(one.goal.low, one.goal.high) if isinstance(one.goal, SavedTarget) else one.goal for one in each
     }
     bounds = {
         name: f"<= {-utility!r}" if goals[name] == MINIMIZE else f">= {utility!r}"
-        for name, utility in own.aims.bounds.items()
+        for name, utility in own.goals.bounds.items()
     }
     return {
         "objectives": goals,
         "requirements": {one.name: Requirement(one.name, *_decode_range(one), one.labels) for one in required},
-        "preference": own.aims.weights or bounds or None,
+        "preference": own.goals.weights or bounds or None,
         "noise_std": {one.name: one.noise_std for one in each if one.noise_std is not None},
         "log": [one.name for one in each if one.log],
         "limits": {one.name: _format_limits(*one.limits) for one in each if one.limits is not None},
@@ -148,8 +148,8 @@ def decode_goals(saved: SavedCampaign) -> Goals:
     return make_goals(**arguments)
 
 
-def _drop_preference(aims: Goals) -> tuple[object, ...]:
-    return tuple((one.name, one.direction) for one in aims.objectives), aims.requirements
+def _drop_preference(goals: Goals) -> tuple[object, ...]:
+    return tuple((one.name, one.direction) for one in goals.objectives), goals.requirements
 
 
 def _refuse_other_functions(saved: SavedCampaign, space: Space, options: Mapping[str, Any]) -> None:

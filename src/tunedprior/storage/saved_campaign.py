@@ -24,8 +24,8 @@ import torch
 from optuna.study import Study
 
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import NO_LIMITS, Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import History, Trial
 from tunedprior.space.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
@@ -153,7 +153,7 @@ class SavedArguments(_Struct, frozen=True):
     design: str = "sobol"
     relations: dict[str, str] = {}
     # None where there is one response to be maximised or minimised, which the fields above say.
-    aims: SavedGoals | None = None
+    goals: SavedGoals | None = msgspec.field(default=None, name="aims")
     failures: str = "worst"  # as in files of before it was there
     constraints: list[SavedLinear | SavedOnlyWhen | SavedFunction] = []
 
@@ -283,7 +283,7 @@ def encode_campaign(
         ard=made.ard,
         design=suggester.design,
         relations=dict(made.relations),
-        aims=None if plain else _encode_goals(suggester.goals),
+        goals=None if plain else _encode_goals(suggester.goals),
         failures=suggester.failures,
         constraints=[_encode_constraint(constraint) for constraint in suggester.space.constraints],
         objects=[*made.objects, *([] if "suggester" in made.objects else _list_further_objects(suggester))],
@@ -342,7 +342,7 @@ def _encode_parameter(parameter: Parameter) -> SavedNumeric | SavedCategorical:
     return SavedNumeric(**fields | {"levels": None if parameter.levels is None else list(parameter.levels)})
 
 
-def _encode_goals(aims: Goals) -> SavedGoals:
+def _encode_goals(goals: Goals) -> SavedGoals:
     def encode_goal(one: Objective) -> Any:
         wanted = one.direction
         return SavedTarget(float(wanted.low), float(wanted.upper)) if isinstance(wanted, Target) else wanted
@@ -356,14 +356,14 @@ def _encode_goals(aims: Goals) -> SavedGoals:
                 one.log,
                 None if one.limits == NO_LIMITS else (_encode_bound(one.limits[0]), _encode_bound(one.limits[1])),
             )
-            for one in aims.objectives
+            for one in goals.objectives
         ],
         [
             SavedRequirement(one.response, _encode_bound(one.low), _encode_bound(one.high), one.labels)
-            for one in aims.requirements
+            for one in goals.requirements
         ],
-        dict(aims.weights),
-        dict(aims.bounds),
+        dict(goals.weights),
+        dict(goals.bounds),
     )
 
 

@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tunedprior.checks import format_list, format_value
 from tunedprior.errors import FileFormatError, InputError, StorageError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import History, Trial
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.space.search_space import Space
@@ -79,15 +79,15 @@ class StudyRecord:
     Args:
         study: Where it is kept.
         space: What may be set.
-        aims: What is wanted.
+        goals: What is wanted.
         mark: Called before the first entry that is written into a campaign of an older form, so that programs that know
             of no other refuse it from then on.
     """
 
     is_shared = True
 
-    def __init__(self, study: Study, space: Space, aims: Goals, mark: Callable[[], None] | None = None) -> None:
-        self.study, self._space, self._aims, self._mark = study, space, aims, mark
+    def __init__(self, study: Study, space: Space, goals: Goals, mark: Callable[[], None] | None = None) -> None:
+        self.study, self._space, self._aims, self._mark = study, space, goals, mark
         self._log = make_entry_log(study)
         self._ledger = self._make_ledger()
         self._last = History()
@@ -360,23 +360,23 @@ class StoredCampaign:
             return None
         return cls(study, loading.decode_campaign(data, f"The study {name!r}"))
 
-    def refuse_other(self, space: Space, aims: Goals) -> None:
-        """An `InputError` if this is not the space, or these are not the aims, that the campaign was begun with."""
+    def refuse_other(self, space: Space, goals: Goals) -> None:
+        """An `InputError` if this is not the space, or these are not the goals, that the campaign was begun with."""
         own = loading.decode_space(self.saved, self.study.study_name)
-        if space.without_functions != own or (aims.objectives, aims.requirements) != _get_goals(self.saved):
+        if space.without_functions != own or (goals.objectives, goals.requirements) != _get_goals(self.saved):
             what = "search space" if space.without_functions != own else "responses or goals"
             raise InputError(
                 f"The storage has a campaign {self.study.study_name!r} with another {what}. Give this one another "
                 f"name=, or open that one with Optimizer.load(storage, name={self.study.study_name!r})."
             )
 
-    def load_surrogates(self, space: Space, aims: Goals) -> dict[str, Surrogate] | None:
+    def load_surrogates(self, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
         """What was learnt from old data, by response; None if there was none, or it cannot be used."""
         data = blobs.load_blob(self.study, _LEARNT)
         found = {} if data is None else decode_surrogates(data)
         if not found:
             return None
-        if not are_compatible(found, space, aims):
+        if not are_compatible(found, space, goals):
             raise FileFormatError(f"What {self.study.study_name!r} learnt from old data does not fit to its space.")
         return found
 
@@ -389,8 +389,8 @@ class StoredCampaign:
 
 
 def _get_goals(saved: SavedCampaign) -> tuple[object, object]:
-    aims = loading.decode_goals(saved)
-    return aims.objectives, aims.requirements
+    goals = loading.decode_goals(saved)
+    return goals.objectives, goals.requirements
 
 
 def open_record(
@@ -406,7 +406,7 @@ def open_record(
         made_with: The arguments that the suggester does not tell.
         again: Whether what was learnt from old data is to be kept anew, as it was given anew.
     """
-    aims, wanted = suggester.goals, to_optuna_directions(suggester.goals)
+    goals, wanted = suggester.goals, to_optuna_directions(suggester.goals)
     database = databases.open_storage(storage)
     # To make one that is there writes too, for a moment, and not everybody may.
     study = databases.find_study(database, name) or databases.find_or_make_study(database, name, wanted)
@@ -417,7 +417,7 @@ def open_record(
             f"{format_list(wanted)}. Give another name=."
         )
     if blobs.get_blob_description(study, _ARGUMENTS) is None or again:
-        surrogates = {aims.main.name: suggester.surrogate, **suggester.other_surrogates}
+        surrogates = {goals.main.name: suggester.surrogate, **suggester.other_surrogates}
         if made_with.old_sources:
             blobs.save_blob(
                 study, _LEARNT, encode_surrogates(surrogates), {"sources": [one.name for one in made_with.old_sources]}
@@ -425,7 +425,7 @@ def open_record(
         data = encode_campaign(suggester, seed, made_with, History(), (), None)
         blobs.save_blob(study, _ARGUMENTS, data, {_FORM: VERSION})
     is_older = (blobs.get_blob_description(study, _ARGUMENTS) or {}).get(_FORM, 1) < VERSION
-    return StudyRecord(study, suggester.space, aims, partial(_upgrade_format_version, study) if is_older else None)
+    return StudyRecord(study, suggester.space, goals, partial(_upgrade_format_version, study) if is_older else None)
 
 
 def _upgrade_format_version(study: Study) -> None:

@@ -19,8 +19,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from tunedprior.checks import warn
 from tunedprior.errors import FileFormatError, StudyWarning
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import MAXIMIZE, MINIMIZE, Requirement, Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import CANCELLED, Trial, is_same_setting
 from tunedprior.space.parameters import Categorical, Parameter, is_missing
@@ -121,7 +121,7 @@ def sort_finished(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
 def convert_finished_trials(
     trials: Sequence[FrozenTrial],
     names: Sequence[str],
-    aims: Goals,
+    goals: Goals,
     constraints: Mapping[str, str],
     distributions: Mapping[str, BaseDistribution],
     before: Sequence[Trial] = (),
@@ -136,18 +136,18 @@ def convert_finished_trials(
     Args:
         trials: In the order in which they finished.
         names: The parameters.
-        aims: What the study is after.
+        goals: What the study is after.
         constraints: What the response of each constraint is called.
         distributions: Those of the parameters now, for values that were chosen and not asked for.
-        before: What was found for the same names, aims and constraints: it stays, as finished trials do.
+        before: What was found for the same names, goals and constraints: it stays, as finished trials do.
     """
     complete: list[float] = []
     known = {trial.id: trial for trial in before}
     found = []
     for trial in trials:
         one = known.get(trial.number + 1)
-        values = _read_values(trial, aims, complete) if one is None else [one.value]
-        if trial.state == TrialState.COMPLETE and len(aims.objectives) == 1 and isfinite(values[0]):
+        values = _read_values(trial, goals, complete) if one is None else [one.value]
+        if trial.state == TrialState.COMPLETE and len(goals.objectives) == 1 and isfinite(values[0]):
             complete.append(values[0])
         if one is not None:
             found.append(one)
@@ -156,7 +156,7 @@ def convert_finished_trials(
         setting = _find_told_setting(trial, names, known_of)
         if setting is None:
             continue
-        more = dict(zip([each.name for each in aims.objectives[1:]], values[1:], strict=True))
+        more = dict(zip([each.name for each in goals.objectives[1:]], values[1:], strict=True))
         more |= {constraints[key]: value for key, value in read_constraints(trial).items() if key in constraints}
         measured = {name: value for name, value in more.items() if isfinite(value)}
         asked = CHOSEN in trial.system_attrs
@@ -179,14 +179,14 @@ def _find_told_setting(
     return next(iter(read_settings([trial], names, distributions)), None)
 
 
-def _read_values(trial: FrozenTrial, aims: Goals, complete: Sequence[float]) -> list[float]:
+def _read_values(trial: FrozenTrial, goals: Goals, complete: Sequence[float]) -> list[float]:
     """One for each objective; NaN for one that is no number."""
     values = list(trial.values or ()) if trial.state != TrialState.FAIL else []
     values = [value if isfinite(value) else nan for value in values]
     if trial.state == TrialState.PRUNED and values and complete:
-        worse = max if aims.main.direction == MINIMIZE else min
+        worse = max if goals.main.direction == MINIMIZE else min
         values = [worse(values[0], median(complete))]
-    return values if len(values) == len(aims.objectives) else [nan] * len(aims.objectives)
+    return values if len(values) == len(goals.objectives) else [nan] * len(goals.objectives)
 
 
 def read_settings(
@@ -256,27 +256,27 @@ RESERVED = "tunedprior:reserved"
 _PLAIN = (bool, int, float, str)
 
 
-def to_optuna_directions(aims: Goals) -> list[str]:
+def to_optuna_directions(goals: Goals) -> list[str]:
     """Optuna's directions; a response with a target is shown by its distance to that, which is to be small."""
-    return [MINIMIZE if isinstance(one.direction, Target) else one.direction for one in aims.objectives]
+    return [MINIMIZE if isinstance(one.direction, Target) else one.direction for one in goals.objectives]
 
 
-def to_optuna_values(trial: Trial, aims: Goals) -> list[float] | None:
+def to_optuna_values(trial: Trial, goals: Goals) -> list[float] | None:
     """Optuna's values; None if an objective was not measured."""
     found = []
-    for one in aims.objectives:
+    for one in goals.objectives:
         value = one.get_value(trial)
         found.append(-one.compute_utility(value) if isinstance(one.direction, Target) and not isnan(value) else value)
     return None if any(map(isnan, found)) else found
 
 
-def to_optuna_state(trial: Trial, aims: Goals) -> TrialState:
+def to_optuna_state(trial: Trial, goals: Goals) -> TrialState:
     """Optuna's state; a run of which not all objectives were measured is shown as pruned."""
     if trial.is_pending:
         return TrialState.RUNNING
     if trial.failed or trial.set_aside == CANCELLED:
         return TrialState.FAIL
-    return TrialState.PRUNED if to_optuna_values(trial, aims) is None else TrialState.COMPLETE
+    return TrialState.PRUNED if to_optuna_values(trial, goals) is None else TrialState.COMPLETE
 
 
 def to_optuna_parameters(setting: Setting, space: Space) -> tuple[dict[str, Any], dict[str, BaseDistribution]]:
@@ -285,19 +285,19 @@ def to_optuna_parameters(setting: Setting, space: Space) -> tuple[dict[str, Any]
     return {name: value for name, (value, _) in both.items()}, {name: one for name, (_, one) in both.items()}
 
 
-def to_optuna_attributes(trial: Trial, space: Space, aims: Goals) -> tuple[dict[str, Any], dict[str, Any]]:
+def to_optuna_attributes(trial: Trial, space: Space, goals: Goals) -> tuple[dict[str, Any], dict[str, Any]]:
     """The user's attributes, which dashboards show, and those of the system."""
     user: dict[str, Any] = dict(trial.more) | {f"noise of {name}": one for name, one in trial.noise.items()}
-    user |= {aims.main.name: trial.value} if isinstance(aims.main.direction, Target) else {}
+    user |= {goals.main.name: trial.value} if isinstance(goals.main.direction, Target) else {}
     user |= {"note": trial.note} if trial.note else {}
     user |= {} if isnan(trial.cost) else {"cost": trial.cost}
     told = {
-        name: aims.get_response(name).get_value(trial)
-        for name in dict.fromkeys(one.response for one in aims.requirements)
+        name: goals.get_response(name).get_value(trial)
+        for name in dict.fromkeys(one.response for one in goals.requirements)
     }
     required = {
         f"constraints:{one}": max(one.low - told[one.response], told[one.response] - one.high)
-        for one in aims.requirements
+        for one in goals.requirements
         if not isnan(told[one.response])
     }
     return {name: one for name, one in user.items() if not is_missing(one)}, {
@@ -310,10 +310,10 @@ def encode_trial_json(trial: Trial, space: Space) -> str:
     return msgspec.json.encode(encode_trial(trial, space)).decode()
 
 
-def make_reservation(trial: Trial, space: Space, aims: Goals) -> FrozenTrial:
+def make_reservation(trial: Trial, space: Space, goals: Goals) -> FrozenTrial:
     """A trial that runs, to be put into a study so that it has a number; nobody sees it before the journal has it."""
     params, distributions = to_optuna_parameters(trial.setting, space)
-    user, system = to_optuna_attributes(trial, space, aims)
+    user, system = to_optuna_attributes(trial, space, goals)
     return create_trial(
         state=TrialState.RUNNING,
         params=params,
@@ -323,19 +323,19 @@ def make_reservation(trial: Trial, space: Space, aims: Goals) -> FrozenTrial:
     )
 
 
-def from_optuna_trial(frozen: FrozenTrial, space: Space, aims: Goals, correction: str | None = None) -> Trial | None:
+def from_optuna_trial(frozen: FrozenTrial, space: Space, goals: Goals, correction: str | None = None) -> Trial | None:
     """A trial of a study, whoever put it there; None for one that is none of this space, or not under way yet.
 
     Args:
         frozen: Optuna's trial.
         space: What may be set.
-        aims: What is wanted.
+        goals: What is wanted.
         correction: What `encode_trial_json` gave of the corrected trial, where it was corrected after it was told.
     """
     text = correction or frozen.system_attrs.get(AS_TOLD)
     number = frozen.number + 1
     if text is None:
-        return _from_foreign_trial(frozen, space, aims)
+        return _from_foreign_trial(frozen, space, goals)
     try:
         told = decode_trial(msgspec.json.decode(text, type=SavedTrial), space)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
@@ -344,12 +344,12 @@ def from_optuna_trial(frozen: FrozenTrial, space: Space, aims: Goals, correction
         asked = told.suggested or told.setting
         return Trial(dict(asked), suggested=dict(asked), id=number, is_pending=True)
     if told.is_pending:  # it was told with Optuna's own means
-        value, more = _read_optuna_values(frozen, aims)
+        value, more = _read_optuna_values(frozen, goals)
         return Trial(told.setting, value, told.suggested, number, more=more)
     return replace(told, id=number)
 
 
-def _from_foreign_trial(frozen: FrozenTrial, space: Space, aims: Goals) -> Trial | None:
+def _from_foreign_trial(frozen: FrozenTrial, space: Space, goals: Goals) -> Trial | None:
     """A trial that a sampler or a person put into the study with Optuna's own means."""
     setting = read_setting(frozen, frozen.distributions)
     if frozen.state == TrialState.WAITING or any(name not in setting for name in space.names):
@@ -358,19 +358,19 @@ def _from_foreign_trial(frozen: FrozenTrial, space: Space, aims: Goals) -> Trial
     suggested = dict(own) if CHOSEN in frozen.system_attrs or not frozen.state.is_finished() else None
     if not frozen.state.is_finished():
         return Trial(own, suggested=suggested, id=frozen.number + 1, is_pending=True)
-    value, more = _read_optuna_values(frozen, aims)
+    value, more = _read_optuna_values(frozen, goals)
     return Trial(own, value, suggested, frozen.number + 1, more=more)
 
 
-def _read_optuna_values(frozen: FrozenTrial, aims: Goals) -> tuple[float, Mapping[str, float]]:
+def _read_optuna_values(frozen: FrozenTrial, goals: Goals) -> tuple[float, Mapping[str, float]]:
     """The first response and all others, as far as Optuna knows them; of one with a target it knows the distance."""
     values = frozen.values if frozen.state == TrialState.COMPLETE else None
     known = {
         one.name: value
-        for one, value in zip(aims.objectives, values or (), strict=False)
+        for one, value in zip(goals.objectives, values or (), strict=False)
         if not isinstance(one.direction, Target)
     }
-    return known.pop(aims.main.name, nan), known
+    return known.pop(goals.main.name, nan), known
 
 
 def _match_choice(parameter: Parameter, value: Any) -> Any:

@@ -19,7 +19,7 @@ from tunedprior.acquisition.composed import (
     make_weighted_improvement_term,
 )
 from tunedprior.acquisition.posterior import predict_moments
-from tunedprior.goals.aims import Goals, is_non_dominated
+from tunedprior.goals.goals import Goals, is_non_dominated
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import Trial, collect_settings
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
@@ -36,12 +36,12 @@ class AcquisitionBuilder:
     """The models of a fitted history, with pending settings accounted for, and the terms that are made of them.
 
     Attributes:
-        aims: What is wanted.
+        goals: What is wanted.
         fitted: The models.
         under_way: Codes of the pending settings, which count as what each process expects of them.
     """
 
-    aims: Goals
+    goals: Goals
     fitted: FittedModels
     under_way: Float[Tensor, "p k"]
 
@@ -62,7 +62,7 @@ class AcquisitionBuilder:
 
     def compute_feasibility_probability(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """That a run at each setting works and meets everything that is required."""
-        asked = {_WORKS, *(one.response for one in self.aims.requirements)}
+        asked = {_WORKS, *(one.response for one in self.goals.requirements)}
         models = {
             name: self._condition_on_pending(part) for name, part in self._collect_models().items() if name in asked
         }
@@ -82,23 +82,25 @@ class AcquisitionBuilder:
 
     def _condition_on_pending(self, part: ResponseModel) -> MixtureOfProcesses:
         model = part.model
-        assert isinstance(model, MixtureOfProcesses)  # the suggester takes no other for such aims
+        assert isinstance(model, MixtureOfProcesses)  # the suggester refuses other models for such goals
         with torch.no_grad():
             return model.condition_on_means(self.under_way) if len(self.under_way) else model
 
     def _build_improvement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
         """What a setting adds to the best so far; nothing, while there is none that meets what is required."""
-        each = [self.make_scaled_goal(one.name, models[one.name]) for one in self.aims.objectives if one.name in models]
-        if len(each) < len(self.aims.objectives):
+        each = [
+            self.make_scaled_goal(one.name, models[one.name]) for one in self.goals.objectives if one.name in models
+        ]
+        if len(each) < len(self.goals.objectives):
             return []
         utilities = self._compute_utilities(models, each)
         if len(utilities) == 0:
             return []
         if len(each) == 1:
             return [make_improvement_term(each[0], utilities.max())]
-        if self.aims.weights:
+        if self.goals.weights:
             worths = [
-                self.aims.weights.get(one.response, 0.0) * self.fitted.parts[one.response].observations.scale
+                self.goals.weights.get(one.response, 0.0) * self.fitted.parts[one.response].observations.scale
                 for one in each
             ]
             best = float((utilities @ utilities.new_tensor(worths)).max())
@@ -107,7 +109,7 @@ class AcquisitionBuilder:
 
     def make_scaled_goal(self, response: str, model: MixtureOfProcesses) -> ScaledGoal:
         """What is wanted of a response, in the units of its observations."""
-        ends = self.aims.get_response(response).scale_target(self.fitted.parts[response].observations)
+        ends = self.goals.get_response(response).scale_target(self.fitted.parts[response].observations)
         return ScaledGoal(response, model.weights, *ends)
 
     def _compute_utilities(
@@ -121,8 +123,8 @@ class AcquisitionBuilder:
         useful = self._select_useful(models)
         if len(each) == 1:
             part = self.fitted.parts[each[0].response]
-            useful = self.aims.main.select_measured(useful)
-            told = [self._scale_value(each[0].response, self.aims.main.get_value(trial), part) for trial in useful]
+            useful = self.goals.main.select_measured(useful)
+            told = [self._scale_value(each[0].response, self.goals.main.get_value(trial), part) for trial in useful]
             found = each[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
         else:
             found = self._compute_expected_utilities(
@@ -139,7 +141,7 @@ class AcquisitionBuilder:
         Where a trial lacks a response that others have, what is expected of it counts.
         """
         told = [trial for trial in self.fitted.history.told if not trial.failed]
-        if not self.aims.requirements or not told:
+        if not self.goals.requirements or not told:
             return told
         expected = self._predict_feasibility(
             models, encode_run_settings(collect_settings(told), self.fitted.box)
@@ -147,8 +149,8 @@ class AcquisitionBuilder:
         found = []
         for trial, is_expected in zip(told, expected, strict=True):
             values = [
-                (one, self.aims.get_response(one.response).get_value(trial))
-                for one in self.aims.requirements
+                (one, self.goals.get_response(one.response).get_value(trial))
+                for one in self.goals.requirements
                 if one.response in models
             ]
             measured = [one.is_met(value) for one, value in values if not isnan(value)]
@@ -157,7 +159,7 @@ class AcquisitionBuilder:
         return found
 
     def _scale_value(self, response: str, value: float, part: ResponseModel) -> float:
-        objective = self.aims.get_response(response)
+        objective = self.goals.get_response(response)
         return (objective.scale_value(value) - part.observations.shift) / part.observations.scale
 
     @staticmethod
@@ -177,7 +179,7 @@ class AcquisitionBuilder:
         """Which settings are expected to meet everything that is required."""
         met = torch.ones(len(codes), dtype=torch.bool)
         with torch.no_grad():
-            for requirement in self.aims.requirements:
+            for requirement in self.goals.requirements:
                 if requirement.response in models:
                     low, high = self._scale_bounds(requirement.response, requirement.low, requirement.high)
                     mean = predict_moments(models[requirement.response], codes)[0]
@@ -193,7 +195,7 @@ class AcquisitionBuilder:
         return min(ends), max(ends)
 
     def _scale_bound(self, response: str, end: float, open_end: float, part: ResponseModel) -> float:
-        objective = self.aims.get_response(response)
+        objective = self.goals.get_response(response)
         if end == open_end or (objective.log and end <= 0):
             return objective.sign * open_end
         return self._scale_value(response, end, part)
@@ -203,15 +205,15 @@ class AcquisitionBuilder:
         front = utilities[is_non_dominated(utilities)]
         reach = (utilities.amax(0) - utilities.amin(0)).clamp_min(_BEHIND)
         reference = front.amin(0) - _BEHIND * reach
-        for column, one in enumerate(self.aims.objectives):
-            if one.name in self.aims.bounds:
+        for column, one in enumerate(self.goals.objectives):
+            if one.name in self.goals.bounds:
                 part = self.fitted.parts[one.name]
-                reference[column] = self._scale_value(one.name, one.sign * self.aims.bounds[one.name], part)
+                reference[column] = self._scale_value(one.name, one.sign * self.goals.bounds[one.name], part)
         return reference
 
     def _build_requirement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
         terms = []
-        for one in self.aims.requirements:
+        for one in self.goals.requirements:
             if one.response in models:
                 model = models[one.response]
                 noise = model.amplitude * model.noise if one.labels else None
@@ -225,7 +227,7 @@ class AcquisitionBuilder:
 
 
 def compute_feasibility_probability(
-    fitted: FittedModels, aims: Goals, codes: Float[Tensor, "n k"]
+    fitted: FittedModels, goals: Goals, codes: Float[Tensor, "n k"]
 ) -> Float[Tensor, " n"]:
     """The probability that a run at each setting works and meets everything that is required."""
-    return AcquisitionBuilder(aims, fitted, codes[:0]).compute_feasibility_probability(codes)
+    return AcquisitionBuilder(goals, fitted, codes[:0]).compute_feasibility_probability(codes)

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from tunedprior.acquisition.posterior import compute_miscalibration, predict_moments, predict_process_moments
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
 from tunedprior.model_averaging.average import Average
@@ -70,23 +70,23 @@ def _evaluate_utility(response: Objective, y: Float64[ndarray, "s n"]) -> Float6
 DEVIATIONS = 1.959963984540054
 
 
-def predict_responses(fitted: FittedModels, codes: Float[Tensor, "n k"], aims: Goals) -> pd.DataFrame:
+def predict_responses(fitted: FittedModels, codes: Float[Tensor, "n k"], goals: Goals) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
 
     Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
     """
-    if len(aims.responses) == 1 and fitted.main in fitted.parts:
-        table = predict_response(fitted.parts[fitted.main], aims.main, codes)
-        if aims.requirements or fitted.success_model is not None:
-            table["probability"] = compute_feasibility_probability(fitted, aims, codes).numpy()
+    if len(goals.responses) == 1 and fitted.main in fitted.parts:
+        table = predict_response(fitted.parts[fitted.main], goals.main, codes)
+        if goals.requirements or fitted.success_model is not None:
+            table["probability"] = compute_feasibility_probability(fitted, goals, codes).numpy()
         return table
-    told = [one for one in aims.responses if one.name in fitted.parts]
+    told = [one for one in goals.responses if one.name in fitted.parts]
     found = {one.name: predict_response(fitted.parts[one.name], one, codes) for one in told}
     if not found:
         raise InputError("There is nothing to predict from yet: every run failed. Tell at least one result first.")
     table = pd.concat(found, axis=1)
-    if aims.requirements or fitted.success_model is not None:
-        table["probability", ""] = compute_feasibility_probability(fitted, aims, codes).numpy()
+    if goals.requirements or fitted.success_model is not None:
+        table["probability", ""] = compute_feasibility_probability(fitted, goals, codes).numpy()
     return table
 
 
@@ -158,35 +158,35 @@ class Improvement:
 
 
 def compute_improvement(
-    fitted: FittedModels, aims: Goals, useful: list[Trial], codes: Float[Tensor, "1 k"]
+    fitted: FittedModels, goals: Goals, useful: list[Trial], codes: Float[Tensor, "1 k"]
 ) -> Improvement:
     """The chances of a setting; of nothing, where an objective was never measured or nothing is of use yet."""
-    if any(one.name not in fitted.parts for one in aims.objectives):
+    if any(one.name not in fitted.parts for one in goals.objectives):
         return Improvement()
     utilities = np.stack(
         [
             convert_to_utilities(
                 one, fitted.parts[one.name], _compute_quantiles(fitted.parts[one.name], codes, number)
             )[:, 0]
-            for number, one in enumerate(aims.objectives)
+            for number, one in enumerate(goals.objectives)
         ],
         axis=1,
     )
-    if aims.has_front:
-        return Improvement(probability_better=_compute_nondominated_probability(utilities, aims, useful))
-    best = aims.find_best(useful)
+    if goals.has_front:
+        return Improvement(probability_better=_compute_nondominated_probability(utilities, goals, useful))
+    best = goals.find_best(useful)
     if best is None:
         return Improvement()
-    weights = [aims.weights.get(one.name, 0.0) if aims.weights else 1.0 for one in aims.objectives]
-    gains = utilities @ np.array(weights) - aims.compute_worth(best)
+    weights = [goals.weights.get(one.name, 0.0) if goals.weights else 1.0 for one in goals.objectives]
+    gains = utilities @ np.array(weights) - goals.compute_worth(best)
     return Improvement(best, float(gains.clip(min=0.0).mean()), float((gains > 0).mean()))
 
 
-def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], aims: Goals, useful: list[Trial]) -> float:
-    front = aims.find_front(useful)
+def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], goals: Goals, useful: list[Trial]) -> float:
+    front = goals.find_front(useful)
     if not front:
         return _NOTHING
-    reached = np.array([aims.compute_utilities(one) for one in front])
+    reached = np.array([goals.compute_utilities(one) for one in front])
     return float((~(reached[:, None] >= utilities[None]).all(-1).any(0)).mean())
 
 

@@ -6,8 +6,8 @@ from tunedprior.beliefs import UninformedBelief, list_beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import Goal
+from tunedprior.goals.goals import Goals
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.model_averaging.average import Average
@@ -82,7 +82,7 @@ def make_surrogate(
 
 
 def make_surrogates(
-    aims: Goals,
+    goals: Goals,
     prior: str,
     old: Mapping[str, Mapping[str, LoadedSource]],
     space: Space,
@@ -94,7 +94,7 @@ def make_surrogates(
     within: Box | None = None,
 ) -> dict[str, Surrogate]:
     """A model for each response, by name; several of them share one box (see `make_surrogate`)."""
-    if within is None and len(aims.responses) > 1:
+    if within is None and len(goals.responses) > 1:
         within = make_common_box(old.values(), space)
     return {
         one.name: make_surrogate(
@@ -108,7 +108,7 @@ def make_surrogates(
             direction=one.direction,
             within=within,
         )
-        for one in aims.responses
+        for one in goals.responses
     }
 
 

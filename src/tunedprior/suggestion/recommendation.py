@@ -20,7 +20,7 @@ from tunedprior.acquisition.optimisation import maximize
 from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings, format_setting
 from tunedprior.model_averaging.mixture import (
@@ -98,10 +98,10 @@ class Recommendation:
         return f"{format_setting(self.setting)}: {self.mean:.6g} ({self.low:.6g} to {self.high:.6g}){met}"
 
 
-def estimate_noise(fitted: FittedModels, aims: Goals) -> dict[str, float]:
+def estimate_noise(fitted: FittedModels, goals: Goals) -> dict[str, float]:
     """The standard deviation of each response's noise, as the models have it; of a logarithm, as a share."""
     found = {}
-    for one in aims.responses:
+    for one in goals.responses:
         part = fitted.parts.get(one.name)
         if part is not None and not one.labels:
             with isolate_computation(), torch.no_grad():
@@ -123,30 +123,30 @@ def recommend_setting(
     they are too simple for the response. Candidates are the settings that were tried, and unless there is a pool,
     whatever the models expect to be best; they are to meet what is required, as probably as any and at best evenly.
     """
-    aims = suggester.goals
-    refuse_front(aims, "recommend")
+    goals = suggester.goals
+    refuse_front(goals, "recommend")
     usable = suggester.keep_usable(fitted.history.told)
-    best = aims.find_best(usable)
+    best = goals.find_best(usable)
     tried = collect_settings(usable)
     settings = [dict(one) for one in (tried if pool is None else pool.settings)]
     with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
         if pool is None:
             settings += _find_most_promising(suggester, fitted, seed)
         codes = encode_run_settings(settings, fitted.box)
-        met = compute_feasibility_probability(fitted, aims, codes)
+        met = compute_feasibility_probability(fitted, goals, codes)
         eligible = met >= min(EVEN, float(met.max()))
-        worth = compute_expected_utility(aims, fitted, codes)
+        worth = compute_expected_utility(goals, fitted, codes)
         if best is not None and (pool is None or best.setting in settings):
             settings = [dict(best.setting), *settings]
             codes = encode_run_settings(settings, fitted.box)
-            sure = _compute_no_worse_probability(aims, fitted, codes, worth, seed) >= _SURE
+            sure = _compute_no_worse_probability(goals, fitted, codes, worth, seed) >= _SURE
             eligible = torch.cat([eligible.new_ones(1), eligible & sure])
             worth = torch.cat([worth.new_tensor([-torch.inf]), worth])
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
-        probability = float(compute_feasibility_probability(fitted, aims, codes[chosen : chosen + 1]))
+        probability = float(compute_feasibility_probability(fitted, goals, codes[chosen : chosen + 1]))
         rows = {
             one.name: predict_interval(fitted.parts[one.name], one, codes[chosen : chosen + 1])[:, 0].tolist()
-            for one in aims.responses
+            for one in goals.responses
             if one.name in fitted.parts and not one.labels
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
@@ -155,36 +155,36 @@ def recommend_setting(
 
 
 def _compute_no_worse_probability(
-    aims: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
+    goals: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
 ) -> Float[Tensor, " m"]:
     """The probability that each setting but the first has at least the utility of the first; `worth` is theirs.
 
     Of many settings it is worked out for those that are expected to be best; 0 for all others.
     """
     found = torch.zeros_like(worth)
-    if not all(isinstance(fitted.parts[one.name].model, MixtureOfProcesses) for one in aims.objectives):
+    if not all(isinstance(fitted.parts[one.name].model, MixtureOfProcesses) for one in goals.objectives):
         return found + 1.0
     some = worth.topk(min(len(found), _COMPARED)).indices
     total = np.zeros((NUM_SAMPLES, len(some) + 1))
-    for one in aims.objectives:
+    for one in goals.objectives:
         part = fitted.parts[one.name]
         assert isinstance(part.model, MixtureOfProcesses)
         drawn = sample_posterior(
             part.model, codes[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
         )
-        weight = aims.weights.get(one.name, 0.0) if aims.weights else 1.0
+        weight = goals.weights.get(one.name, 0.0) if goals.weights else 1.0
         total += weight * convert_to_utilities(one, part, drawn)
     found[some] = torch.as_tensor((total[:, 1:] >= total[:, :1] - _SLIGHT * np.ptp(total)).mean(0))
     return found
 
 
-def compute_expected_utility(aims: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+def compute_expected_utility(goals: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     """E[u(f)] at settings; of several objectives that are weighed, the weighted sum."""
-    composing = AcquisitionBuilder(aims, fitted, codes[:0])
+    composing = AcquisitionBuilder(goals, fitted, codes[:0])
     total = torch.zeros(len(codes), dtype=torch.float64)
-    for one in aims.objectives:
+    for one in goals.objectives:
         part = fitted.parts[one.name]
-        weight = aims.weights.get(one.name, 0.0) * part.observations.scale if aims.weights else 1.0
+        weight = goals.weights.get(one.name, 0.0) * part.observations.scale if goals.weights else 1.0
         if not isinstance(part.model, MixtureOfProcesses):
             total += weight * predict_moments(part.model, codes)[0]
             continue
@@ -220,10 +220,10 @@ def _find_most_promising(suggester: Suggester, fitted: FittedModels, seed: int) 
     return [suggester.decode_setting(found)]
 
 
-def refuse_front(aims: Goals, what: str) -> None:
+def refuse_front(goals: Goals, what: str) -> None:
     """An `InputError` where no single setting is best."""
-    if aims.has_front:
+    if goals.has_front:
         raise InputError(
-            f"{what} is for one objective, and there are {format_list(one.name for one in aims.objectives)}. Take a "
+            f"{what} is for one objective, and there are {format_list(one.name for one in goals.objectives)}. Take a "
             "setting of opt.front, or give a preference by weights."
         )

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from tunedprior.checks import format_value
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import NO_LIMITS
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.goals.observations import Observations
 from tunedprior.history.trials import History, Trial, collect_settings
@@ -40,7 +40,7 @@ BLOCK = 300
 _BEST = 0.25
 
 
-def thin_trials(trials: Sequence[Trial], aims: Goals, box: Box) -> Sequence[Trial]:
+def thin_trials(trials: Sequence[Trial], goals: Goals, box: Box) -> Sequence[Trial]:
     """The results that models are fitted to: all, as long as there are fewer than 3·`BLOCK`.
 
     Of more, the latest and `BLOCK` of those before them: the best, and others spread over the space. Which these are
@@ -49,12 +49,12 @@ def thin_trials(trials: Sequence[Trial], aims: Goals, box: Box) -> Sequence[Tria
     if len(trials) < 3 * BLOCK:
         return trials
     early = BLOCK * ((len(trials) - BLOCK) // BLOCK)
-    return [*_choose_representatives(trials[:early], aims, box), *trials[early:]]
+    return [*_choose_representatives(trials[:early], goals, box), *trials[early:]]
 
 
-def _choose_representatives(trials: Sequence[Trial], aims: Goals, box: Box) -> list[Trial]:
+def _choose_representatives(trials: Sequence[Trial], goals: Goals, box: Box) -> list[Trial]:
     """`BLOCK` of these trials, in order: the best of them, then always the one furthest from all that were chosen."""
-    order = np.argsort([-_compute_worth(trial, aims) for trial in trials], kind="stable")
+    order = np.argsort([-_compute_worth(trial, goals) for trial in trials], kind="stable")
     chosen = [int(position) for position in order[: int(_BEST * BLOCK)]]
     codes = box.to_kernel_inputs(encode_run_settings(collect_settings(trials), box))
     distances = torch.cdist(codes, codes[chosen]).amin(-1)
@@ -71,10 +71,10 @@ def _find_furthest(distances: Float[Tensor, " n"], chosen: Sequence[int]) -> int
     return int(left.argmax())
 
 
-def _compute_worth(trial: Trial, aims: Goals) -> float:
+def _compute_worth(trial: Trial, goals: Goals) -> float:
     """The worth of a trial, or of several objectives their sum; -∞ where something is missing or not as required."""
-    worth = sum(aims.compute_utilities(trial)) if aims.has_front else aims.compute_worth(trial)
-    return -np.inf if isnan(worth) or not aims.is_met(trial) else worth
+    worth = sum(goals.compute_utilities(trial)) if goals.has_front else goals.compute_worth(trial)
+    return -np.inf if isnan(worth) or not goals.is_met(trial) else worth
 
 
 #: What a setting costs, where it is known beforehand.
@@ -135,7 +135,7 @@ class ModelFitter:
     """How a history becomes models.
 
     Attributes:
-        aims: The responses.
+        goals: The responses.
         surrogates: How the observations of each become a model.
         plain: The process that knows no old data, for failures and cost.
         composes: Whether an acquisition function can be composed of several models.
@@ -143,7 +143,7 @@ class ModelFitter:
         cost: What settings cost, where it is known.
     """
 
-    aims: Goals
+    goals: Goals
     surrogates: Mapping[str, Surrogate]
     plain: Average
     composes: bool
@@ -153,9 +153,9 @@ class ModelFitter:
     def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
         """The models, of so many results as `kept` says; faster with those of the same history less some results."""
         box, parts = self.plain.box, {}
-        told, failures = thin_trials(history.told, self.aims, box), not self.learns_failures
-        for one in self.aims.responses:
-            observations = self.aims.make_observations(one, told, box, failures and one.is_main)
+        told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
+        for one in self.goals.responses:
+            observations = self.goals.make_observations(one, told, box, failures and one.is_main)
             if len(observations):
                 old = None if before is None else before.parts.get(one.name)
                 part = self._fit_model(self.surrogates[one.name], observations, seed, old)
@@ -168,7 +168,7 @@ class ModelFitter:
         if len({value for _, value in costs}) > 1:
             old = None if before is None else before.cost
             cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)
-        return FittedModels(history, parts, self.aims.main.name, box, works, cost)
+        return FittedModels(history, parts, self.goals.main.name, box, works, cost)
 
     def _fit_model(
         self, surrogate: Surrogate, observations: Observations, seed: int, before: ResponseModel | None

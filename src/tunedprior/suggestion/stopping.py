@@ -13,8 +13,8 @@ from torch import Tensor
 
 from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import NO_LIMITS, Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import collect_settings, format_setting
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
@@ -92,11 +92,11 @@ def estimate_remaining(
     suggester: Suggester, fitted: FittedModels, seed: int, more_than: float, pool: Pool | None = None
 ) -> RemainingGain:
     """max_x u(f(x)) - u(f(recommended)), from samples of f at settings all over the space (or of all candidates)."""
-    aims = suggester.goals
-    refuse_front(aims, "remaining")
-    if aims.weights or not isinstance(fitted.model, MixtureOfProcesses):
+    goals = suggester.goals
+    refuse_front(goals, "remaining")
+    if goals.weights or not isinstance(fitted.model, MixtureOfProcesses):
         raise InputError("remaining is for a single objective, with prior='average'. Use recommend.")
-    if aims.requirements and aims.find_best(suggester.keep_usable(fitted.history.told)) is None:
+    if goals.requirements and goals.find_best(suggester.keep_usable(fitted.history.told)) is None:
         raise InputError("Nothing that was tried meets what is required yet, so whatever does is a gain. Go on.")
     best = recommend_setting(suggester, fitted, seed, pool)
     tried = collect_settings(suggester.keep_usable(fitted.history.told))
@@ -108,23 +108,25 @@ def estimate_remaining(
         codes = encode_run_settings(settings, fitted.box)
         if pool is None and not suggester.space.constraints:
             codes = torch.cat([codes, _draw_around(codes[0], suggester.encoded_space.bounds, seed)])
-        met = compute_feasibility_probability(fitted, aims, codes) >= EVEN
+        met = compute_feasibility_probability(fitted, goals, codes) >= EVEN
         met[0] = True
         codes = codes[met]
-        samples = sample_posterior(fitted.model, _keep_promising(fitted, aims, codes), seed)
-    utilities = convert_to_utilities(aims.main, fitted.parts[fitted.main], samples)
-    limit, is_declared = _find_limit(aims.main, fitted)
-    most = limit * aims.main.sign
+        samples = sample_posterior(fitted.model, _keep_promising(fitted, goals, codes), seed)
+    utilities = convert_to_utilities(goals.main, fitted.parts[fitted.main], samples)
+    limit, is_declared = _find_limit(goals.main, fitted)
+    most = limit * goals.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
     # Nor more than lies between what is expected of the recommended setting and the limit.
-    within = (utilities.clip(max=most).max(-1) - utilities[:, 0]).clip(0.0, max(0.0, most - aims.main.sign * best.mean))
+    within = (utilities.clip(max=most).max(-1) - utilities[:, 0]).clip(
+        0.0, max(0.0, most - goals.main.sign * best.mean)
+    )
     bound, bound_within = (float(np.quantile(one, _QUANTILE)) for one in (gains, within))
     caveat = ""
     if is_declared:
         gains, bound = within, bound_within
     elif bound_within < bound:
-        way = "above" if aims.main.sign > 0 else "below"
-        caveat = f"at most {bound_within:.3g} if {aims.main.name} cannot be {way} {limit:g}"
+        way = "above" if goals.main.sign > 0 else "below"
+        caveat = f"at most {bound_within:.3g} if {goals.main.name} cannot be {way} {limit:g}"
     return RemainingGain(float(gains.mean()), bound, float((gains > more_than).mean()), more_than, caveat)
 
 
@@ -184,13 +186,13 @@ def _draw_around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: 
     return (code + widths * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
 
 
-def _keep_promising(fitted: FittedModels, aims: Goals, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
+def _keep_promising(fitted: FittedModels, goals: Goals, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
     """The first of the settings and, of many, those that may be best: with the largest mean and three deviations."""
     most = 2 * _EVERYWHERE
     if len(codes) <= most:
         return codes
     mean, variance = predict_moments(fitted.model, codes)
-    low, high = aims.main.scale_target(fitted.observations)
+    low, high = goals.main.scale_target(fitted.observations)
     hope = mean if low == torch.inf else -(mean - (low + high) / 2).abs()
     best = (hope + 3 * variance.sqrt())[1:].topk(most).indices + 1
     return codes[torch.cat([torch.zeros(1, dtype=torch.int64), best])]

@@ -22,7 +22,7 @@ from tunedprior.acquisition.optimisation import maximize
 from tunedprior.acquisition.posterior import condition_on_pending
 from tunedprior.checks import check_positive_integer, format_list, format_value, warn
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings
 from tunedprior.model_averaging.average import Average
@@ -206,7 +206,7 @@ class Suggester:
         return ResponseModel(observations, *self._fitting.plain.fit(observations))
 
     def _check_goals(self) -> None:
-        """Refuse aims that the model or the acquisition function is not for."""
+        """Refuse goals that the model or the acquisition function does not support."""
         if self.failures not in FAILURES:
             raise InputError(
                 f"failures must be one of {format_list(map(repr, FAILURES))}; got {format_value(self.failures)}."

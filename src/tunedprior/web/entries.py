@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tunedprior.errors import InputError
-from tunedprior.goals.aims import Goals
 from tunedprior.goals.goal import format_goal
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.cells import parse_label
 from tunedprior.history.trials import Trial, is_same_setting, recognise_setting
@@ -75,9 +75,9 @@ class Entry:
     note: str = ""
     who: str = ""
 
-    def is_told_by(self, trial: Trial, aims: Goals) -> bool:
+    def is_told_by(self, trial: Trial, goals: Goals) -> bool:
         """Whether a trial says the same already."""
-        told = {one.name: one.get_value(trial) for one in aims.responses}
+        told = {one.name: one.get_value(trial) for one in goals.responses}
         told = {name: value for name, value in told.items() if not isnan(value)}
         same = told == dict(self.values) and trial.failed == self.failed and trial.note == self.note
         return same and is_same_setting(trial.setting, self.setting)
@@ -89,11 +89,11 @@ class ResultForm:
 
     Attributes:
         space: What may be set.
-        aims: What is measured.
+        goals: What is measured.
     """
 
     space: Space
-    aims: Goals
+    goals: Goals
 
     def build_parameter_fields(
         self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
@@ -120,7 +120,7 @@ class ResultForm:
     ) -> list[Field]:
         """Fields for what was measured, with a trial's values in them, or with what was typed."""
         found = []
-        for position, one in enumerate(self.aims.responses):
+        for position, one in enumerate(self.goals.responses):
             name = f"r{position}"
             text = "" if trial is None else format_exact_response(one, one.get_value(trial))
             choices = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL)) if one.labels else ()
@@ -153,7 +153,7 @@ class ResultForm:
             except InputError as error:
                 wrong[f"p{position}"] = str(error)
         values: dict[str, float] = {}
-        for position, response in enumerate(self.aims.responses):
+        for position, response in enumerate(self.goals.responses):
             text = typed.get(f"r{position}", "").strip()
             try:
                 if text:
@@ -176,10 +176,10 @@ class ResultForm:
 
     def _describe_goal(self, response: Objective) -> str:
         """What is wanted of one of several responses; of a single one, the head of the page says it."""
-        if len(self.aims.responses) == 1 and not self.aims.requirements:
+        if len(self.goals.responses) == 1 and not self.goals.requirements:
             return ""
-        required = [str(one) for one in self.aims.requirements if one.response == response.name]
-        wanted = [format_goal(response.direction, "it")] if response in self.aims.objectives else []
+        required = [str(one) for one in self.goals.requirements if one.response == response.name]
+        wanted = [format_goal(response.direction, "it")] if response in self.goals.objectives else []
         return "; ".join((*wanted, *(f"required: {one}" for one in required)))
 
 

@@ -108,14 +108,16 @@ def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaig
             trial=found,
             setting=views.format_setting_lines(found.setting),
             asked_for=None if asked is None else views.format_setting_lines(asked),
-            results=views.format_result_lines(found, campaign.aims),
-            change=views.describe_change(found, history, expected, campaign.aims, campaign.old_spans),
-            suggested=views.make_suggestion_card(found, history, expected, campaign.aims) if found.is_pending else None,
+            results=views.format_result_lines(found, campaign.goals),
+            change=views.describe_change(found, history, expected, campaign.goals, campaign.old_spans),
+            suggested=views.make_suggestion_card(found, history, expected, campaign.goals)
+            if found.is_pending
+            else None,
             fields=pages.build_fields(found, me=read_name(request)),
             is_last=bool(history.told) and history.told[-1].id == number,
             who=str(found.extra.get(campaign.who, "")),
             when=views.format_time(campaign.list_recording_times().get(number)),
-            recommended=views.describe_recommendation(thinker.get_model_summary(history), campaign.aims),
+            recommended=views.describe_recommendation(thinker.get_model_summary(history), campaign.goals),
         )
 
 

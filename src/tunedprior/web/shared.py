@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.campaign.outlier_warnings import Spans, collect_old_spans
 from tunedprior.errors import InputError, StorageError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.table import HistoryColumns
 from tunedprior.history.trials import COMPLETE, FAILED, WITHDRAWN, History, Trial, is_same_setting
 from tunedprior.space.search_space import Space
@@ -39,9 +39,9 @@ class SharedCampaign:
             raise InputError("Only a campaign in a database can be served, such as campaign.db.")
         self.study: Study = self._keeper.study
         self.space: Space = self._keeper.space
-        self.aims: Goals = self._keeper.suggester.goals
+        self.goals: Goals = self._keeper.suggester.goals
         self.old_spans: Spans = collect_old_spans(self._keeper.suggester)
-        taken = {*HistoryColumns.from_space(self.space, self.aims).names, *(one.name for one in self.aims.responses)}
+        taken = {*HistoryColumns.from_space(self.space, self.goals).names, *(one.name for one in self.goals.responses)}
         #: The user's own columns that hold who told a result, and the form that a run came with.
         self.who, self.form = _find_free_name("who", taken), _find_free_name("entry form", taken)
         self._register = idempotency.make_register(self.study)
@@ -90,7 +90,7 @@ class SharedCampaign:
                     if form_column:
                         self._settle(form_column, number)
                     return self.get_trial(number)
-            if not now.set_aside and entry.is_told_by(now, self.aims):
+            if not now.set_aside and entry.is_told_by(now, self.goals):
                 return now
             raise FormConflictError(f"Trial {number} {_describe_state(now)} meanwhile. Nothing was changed.", now)
 
@@ -143,7 +143,7 @@ class SharedCampaign:
         before = f"This form was recorded before, as trial {known.id}"
         if known.is_pending or known.set_aside:
             raise FormConflictError(f"{before}, and taken back since. Nothing was changed.", known)
-        if not entry.is_told_by(known, self.aims):
+        if not entry.is_told_by(known, self.goals):
             raise FormConflictError(
                 f"{before}, which says something else than the form does now. Nothing was changed. Correct trial "
                 f"{known.id} if it is wrong, or open a new form for another run.",
@@ -173,13 +173,13 @@ class SharedCampaign:
             now = self.get_trial(number)
             if now.is_pending or now.set_aside:
                 raise FormConflictError(f"Trial {number} {_describe_state(now)}, so there is nothing to correct.", now)
-            if entry.is_told_by(now, self.aims):
+            if entry.is_told_by(now, self.goals):
                 return now
             if version != compute_version(now):
                 raise FormConflictError(f"Trial {number} was corrected by somebody else meanwhile.", now)
             changes: dict[str, Any] = {"note": entry.note, "failed": entry.failed}
             if not entry.failed:
-                blank = {one.name: None for one in self.aims.responses if one.name not in entry.values}
+                blank = {one.name: None for one in self.goals.responses if one.name not in entry.values}
                 changes["value"] = {**entry.values, **blank}
             if not is_same_setting(entry.setting, now.setting):
                 changes["setting"] = entry.setting

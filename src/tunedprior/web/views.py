@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse
 from tunedprior.campaign.outlier_warnings import Spans, describe_outliers
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError, StorageError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import COMPLETE, FAILED, History, Trial, is_same_setting
 from tunedprior.space.search_space import Setting
@@ -75,9 +75,9 @@ def format_setting_lines(setting: Setting) -> list[Line]:
     return [(name, format_short(value)) for name, value in setting.items()]
 
 
-def format_result_lines(trial: Trial, aims: Goals) -> list[Line]:
+def format_result_lines(trial: Trial, goals: Goals) -> list[Line]:
     """What was measured."""
-    told = [(one.name, format_response(one, one.get_value(trial))) for one in aims.responses]
+    told = [(one.name, format_response(one, one.get_value(trial))) for one in goals.responses]
     return [(name, text) for name, text in told if text]
 
 
@@ -87,32 +87,32 @@ def format_response(response: Objective, value: float) -> str:
     return format_short(value) if exact and not response.labels else exact
 
 
-def format_prediction(one: ResponseInterval, aims: Goals) -> str:
+def format_prediction(one: ResponseInterval, goals: Goals) -> str:
     """Such as "71.2 (55.1 to 87.3)", with the response's name where there are several."""
-    name = f"{one.response} " if len(aims.responses) > 1 else ""
+    name = f"{one.response} " if len(goals.responses) > 1 else ""
     return name + _format_interval(one)
 
 
 def make_suggestion_card(
-    trial: Trial, history: History, expected: Sequence[ResponseInterval], aims: Goals
+    trial: Trial, history: History, expected: Sequence[ResponseInterval], goals: Goals
 ) -> SuggestionCard:
     """An open suggestion as it is shown."""
     same = [one for one in history.told if is_same_setting(one.setting, trial.setting)]
     before = f"It was run before, as trial {format_list(one.id for one in same)}: this repeats it." if same else ""
     return SuggestionCard(
-        trial, format_setting_lines(trial.setting), [format_prediction(one, aims) for one in expected], before
+        trial, format_setting_lines(trial.setting), [format_prediction(one, goals) for one in expected], before
     )
 
 
 def make_trial_rows(campaign: SharedCampaign, history: History) -> list[TrialRow]:
     """All trials, the latest first."""
-    times, aims = campaign.list_recording_times(), campaign.aims
-    best = {one.id for one in list_best(history.told, aims)}
+    times, goals = campaign.list_recording_times(), campaign.goals
+    best = {one.id for one in list_best(history.told, goals)}
     return [
         TrialRow(
             one.id,
             [text for _, text in format_setting_lines(one.setting)],
-            [format_response(response, response.get_value(one)) for response in aims.responses],
+            [format_response(response, response.get_value(one)) for response in goals.responses],
             "open" if one.is_pending else one.state,
             str(one.extra.get(campaign.who, "")),
             one.note,
@@ -128,69 +128,71 @@ def format_time(when: datetime | None) -> str:
     return "" if when is None else f"{when:%Y-%m-%d %H:%M}"
 
 
-def list_best(told: Sequence[Trial], aims: Goals) -> list[Trial]:
+def list_best(told: Sequence[Trial], goals: Goals) -> list[Trial]:
     """The best trial, or the best trade-offs; none yet, while nothing meets what is required."""
-    if aims.has_front:
-        return aims.find_front(told)
-    best = aims.find_best(told)
+    if goals.has_front:
+        return goals.find_front(told)
+    best = goals.find_best(told)
     return [] if best is None else [best]
 
 
-def list_trade_offs(told: Sequence[Trial], aims: Goals) -> list[Trial]:
+def list_trade_offs(told: Sequence[Trial], goals: Goals) -> list[Trial]:
     """The front, the best of the first objective at the top; not more than can be taken in."""
-    found = aims.find_front(told) if aims.has_front else []
-    return sorted(found, key=lambda one: -aims.compute_utilities(one)[0])[:_MOST_TRADE_OFFS]
+    found = goals.find_front(told) if goals.has_front else []
+    return sorted(found, key=lambda one: -goals.compute_utilities(one)[0])[:_MOST_TRADE_OFFS]
 
 
-def describe_recommendation(insight: ModelSummary | None, aims: Goals) -> Mapping[str, object] | None:
+def describe_recommendation(insight: ModelSummary | None, goals: Goals) -> Mapping[str, object] | None:
     """The setting to use and what is expected of it."""
     found = None if insight is None else insight.recommended
     if found is None:
         return None
-    middle = ResponseInterval(aims.main.name, found.mean, found.low, found.high)
+    middle = ResponseInterval(goals.main.name, found.mean, found.low, found.high)
     return {
         "setting": format_setting_lines(found.setting),
-        "expected": f"{aims.main.name} {_format_interval(middle)}",
+        "expected": f"{goals.main.name} {_format_interval(middle)}",
         "probability": "" if found.probability == 1 else f"{100 * found.probability:.0f} %",
     }
 
 
 def describe_change(
-    trial: Trial, history: History, expected: Sequence[ResponseInterval], aims: Goals, old: Spans | None = None
+    trial: Trial, history: History, expected: Sequence[ResponseInterval], goals: Goals, old: Spans | None = None
 ) -> Change:
     """What a result changed when it was told."""
     position = next((k for k, one in enumerate(history.told) if one.id == trial.id), None)
     if position is None or trial.state not in (COMPLETE, FAILED):
         return Change("", False, [])
     before = history.told[:position]
-    headline, is_good = _choose_headline(trial, before, aims)
-    sentences = [_compare_with_interval(one, aims.get_response(one.response).get_value(trial)) for one in expected]
-    sentences += [f"{said} If it is a slip, correct it." for said in describe_outliers(before, [trial], aims, old)]
+    headline, is_good = _choose_headline(trial, before, goals)
+    sentences = [_compare_with_interval(one, goals.get_response(one.response).get_value(trial)) for one in expected]
+    sentences += [f"{said} If it is a slip, correct it." for said in describe_outliers(before, [trial], goals, old)]
     return Change(headline, is_good, [said for said in sentences if said])
 
 
-def _choose_headline(trial: Trial, before: Sequence[Trial], aims: Goals) -> tuple[str, bool]:
+def _choose_headline(trial: Trial, before: Sequence[Trial], goals: Goals) -> tuple[str, bool]:
     if trial.failed:
         return "The run failed. It is learnt that such settings may fail.", False
-    missed = [str(one) for one in aims.requirements if not one.is_met(aims.get_response(one.response).get_value(trial))]
+    missed = [
+        str(one) for one in goals.requirements if not one.is_met(goals.get_response(one.response).get_value(trial))
+    ]
     if missed:
         return f"It does not meet what is required: {format_list(missed)}.", False
-    if not aims.select_feasible([trial]):
+    if not goals.select_feasible([trial]):
         return "Not everything was measured, so it cannot be the best; it is learnt from all the same.", False
-    if aims.has_front:
-        return _describe_front_change(trial, before, aims)
-    best = aims.find_best(before)
+    if goals.has_front:
+        return _describe_front_change(trial, before, goals)
+    best = goals.find_best(before)
     if best is None:
         return "It is the first result that counts.", True
-    was = f"{format_response(aims.main, best.value)} (trial {best.id})"
-    if aims.compute_worth(trial) > aims.compute_worth(best):
-        return f"It is the best so far: {format_response(aims.main, trial.value)}. The best was {was}.", True
+    was = f"{format_response(goals.main, best.value)} (trial {best.id})"
+    if goals.compute_worth(trial) > goals.compute_worth(best):
+        return f"It is the best so far: {format_response(goals.main, trial.value)}. The best was {was}.", True
     return f"The best stays as it was: {was}.", False
 
 
-def _describe_front_change(trial: Trial, before: Sequence[Trial], aims: Goals) -> tuple[str, bool]:
-    was = aims.find_front(before)
-    now = aims.find_front([*before, trial])
+def _describe_front_change(trial: Trial, before: Sequence[Trial], goals: Goals) -> tuple[str, bool]:
+    was = goals.find_front(before)
+    now = goals.find_front([*before, trial])
     if trial not in now:
         return "It is not among the best trade-offs: another run is at least as good in everything.", False
     gone = [one.id for one in was if one not in now]
@@ -236,7 +238,7 @@ class Pages:
 
     def __init__(self, campaign: SharedCampaign, thinker: SuggestionWorker, draw: Draw, where: str) -> None:
         self.campaign, self.thinker, self._draw, self._where = campaign, thinker, draw, where
-        self.form = ResultForm(campaign.space, campaign.aims)
+        self.form = ResultForm(campaign.space, campaign.goals)
 
     def render(
         self, request: Request | None, template: str, history: History, status: int = 200, **content: Any
@@ -248,8 +250,8 @@ class Pages:
             template,
             status,
             campaign=campaign,
-            aims=campaign.aims,
-            goal=campaign.aims.describe(),
+            goals=campaign.goals,
+            goal=campaign.goals.describe(),
             where=self._where,
             history=history,
             version=self.compute_page_version(history, insight),
@@ -268,16 +270,16 @@ class Pages:
 
     def render_home(self, request: Request) -> HTMLResponse:
         """What to run now, and how it stands."""
-        history, aims = self.campaign.trials, self.campaign.aims
+        history, goals = self.campaign.trials, self.campaign.goals
         insight = self.thinker.get_model_summary(history)
         cards = [
             (
-                make_suggestion_card(one, history, self.thinker.get_intervals(one.id), aims),
+                make_suggestion_card(one, history, self.thinker.get_intervals(one.id), goals),
                 self.build_fields(one, me=read_name(request)),
             )
             for one in history.pending
         ]
-        best = None if aims.has_front else next(iter(list_best(history.told, aims)), None)
+        best = None if goals.has_front else next(iter(list_best(history.told, goals)), None)
         return self.render(
             request,
             "home.html",
@@ -285,14 +287,14 @@ class Pages:
             cards=cards,
             best=best,
             best_lines=[] if best is None else format_setting_lines(best.setting),
-            best_results=[] if best is None else format_result_lines(best, aims),
+            best_results=[] if best is None else format_result_lines(best, goals),
             front=[
-                (one.id, format_result_lines(one, aims), format_setting_lines(one.setting))
-                for one in list_trade_offs(history.told, aims)
+                (one.id, format_result_lines(one, goals), format_setting_lines(one.setting))
+                for one in list_trade_offs(history.told, goals)
             ],
-            recommended=describe_recommendation(insight, aims),
+            recommended=describe_recommendation(insight, goals),
             last=history.told[-1] if history.told else None,
-            last_results=format_result_lines(history.told[-1], aims) if history.told else [],
+            last_results=format_result_lines(history.told[-1], goals) if history.told else [],
             failed=sum(one.failed for one in history.told),
             ask_form=idempotency.make_form_number(),
             most=MOST,
@@ -360,8 +362,8 @@ class Pages:
 
     def render_conflict(self, request: Request, error: FormConflictError, entry: Entry) -> HTMLResponse:
         """What somebody else told meanwhile, beside what was typed."""
-        aims, now = self.campaign.aims, error.trial
-        typed = [(name, format_response(aims.get_response(name), value)) for name, value in entry.values.items()]
+        goals, now = self.campaign.goals, error.trial
+        typed = [(name, format_response(goals.get_response(name), value)) for name, value in entry.values.items()]
         return self.render(
             request,
             "overtaken.html",
@@ -370,7 +372,7 @@ class Pages:
             title="Somebody was faster",
             message=str(error),
             number=None if now is None else now.id,
-            there=[] if now is None else format_result_lines(now, aims),
+            there=[] if now is None else format_result_lines(now, goals),
             there_who="" if now is None else str(now.extra.get(self.campaign.who, "")),
             typed=typed or [("the run", "failed")],
             note=entry.note,

@@ -188,20 +188,20 @@ class GroupModel:
         keys = sorted({key for trial in finished for key in read_constraints(trial)})
         taken = [*space.names, *objectives]
         constraints = {key: make_constraint_name(key, taken) for key in keys}
-        aims = infer_goals(study, objectives, list(constraints.values()), noise_std)
-        same = before is not None and (before.suggester.space, before.suggester.goals) == (space, aims)
+        goals = infer_goals(study, objectives, list(constraints.values()), noise_std)
+        same = before is not None and (before.suggester.space, before.suggester.goals) == (space, goals)
         known = before.told if same and before is not None else ()
-        told = convert_finished_trials(finished, space.names, aims, constraints, distributions, known)
+        told = convert_finished_trials(finished, space.names, goals, constraints, distributions, known)
         beyond = [trial.setting for trial in told if not _is_within_ranges(trial.setting, space)]
         ends = _find_extremes(beyond, space)
-        made_for = (space, aims, ends)
+        made_for = (space, goals, ends)
         if before is not None and before.suggester_key == made_for:
             suggester = before.suggester
         else:
             everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
-            surrogates = teaching.learn_surrogates(study, space, aims, constraints, ends, everything)
-            main = surrogates.pop(aims.main.name)
-            suggester = Suggester(space, main, aims, acquisition, other_surrogates=surrogates)
+            surrogates = teaching.learn_surrogates(study, space, goals, constraints, ends, everything)
+            main = surrogates.pop(goals.main.name)
+            suggester = Suggester(space, main, goals, acquisition, other_surrogates=surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)
         return cls(suggester, _keep_in_box(told, suggester) if beyond else told, made_for, made_of)
 

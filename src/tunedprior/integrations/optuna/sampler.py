@@ -305,12 +305,12 @@ class TunedPriorSampler(BaseSampler):
 
     def _warn_if_far_worse(self, models: Sequence[GroupModel]) -> None:
         for model in models:
-            aims, box = model.suggester.goals, model.suggester.surrogate.box
-            for name, trials in aims.find_far_worse(model.told, box).items():
+            goals, box = model.suggester.goals, model.suggester.surrogate.box
+            for name, trials in goals.find_far_worse(model.told, box).items():
                 if name not in self._said_far_worse:
                     self._said_far_worse.add(name)
                     numbered = [replace(trial, id=trial.id - 1) for trial in trials]  # as Optuna counts
-                    _log.warning(describe_far_worse(aims.get_response(name), numbered, "fail the trial"))
+                    _log.warning(describe_far_worse(goals.get_response(name), numbered, "fail the trial"))
 
 
 def _parse_search_space(given: Distributions | None) -> dict[str, BaseDistribution]:

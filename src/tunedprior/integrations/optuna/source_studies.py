@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tunedprior.checks import format_list, format_value, hide_password
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
-from tunedprior.goals.aims import Goals
+from tunedprior.goals.goals import Goals
 from tunedprior.model_averaging.source_fits import (
     LoadedSource,
     find_reversed_sources,
@@ -117,31 +117,31 @@ def refuse_missing_responses(responses: Sequence[str], data: Any, name: str) -> 
         )
 
 
-def select_for_group(data: Any, names: Sequence[str], aims: Goals, constraints: Mapping[str, str]) -> Any | None:
+def select_for_group(data: Any, names: Sequence[str], goals: Goals, constraints: Mapping[str, str]) -> Any | None:
     """An old data set as `read_sources` takes it for these parameters; None if it has none of them.
 
     Args:
         data: What `find_old_data` gave.
         names: The parameters.
-        aims: What the study is after.
+        goals: What the study is after.
         constraints: What the response of each constraint is called.
     """
     if isinstance(data, Study):
-        return _make_study_table(data, names, aims, constraints)
+        return _make_study_table(data, names, goals, constraints)
     if isinstance(data, str | PathLike) and is_weight_prior(data):
         data = WeightPrior.load(data)
     if isinstance(data, WeightPrior):
         return data if set(data.box.names) == set(names) else None
-    responses = [one.name for one in aims.responses]
+    responses = [one.name for one in goals.responses]
     columns = read_table(data, [*names, *responses], "Old data").table.columns
     return data if any(name in columns for name in names) else None
 
 
 def _make_study_table(
-    old: Study, names: Sequence[str], aims: Goals, constraints: Mapping[str, str]
+    old: Study, names: Sequence[str], goals: Goals, constraints: Mapping[str, str]
 ) -> ReadTable | None:
     """A row for each trial that has all of the parameters that the old study knows; None if it knows none of them."""
-    targets = [one.name for one in aims.objectives]
+    targets = [one.name for one in goals.objectives]
     _refuse_other_objectives(old, targets)
     trials = old.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
     known = {name for trial in trials for name in trial.params}
@@ -219,7 +219,7 @@ class SourceLearner:
         self,
         study: Study,
         space: Space,
-        aims: Goals,
+        goals: Goals,
         constraints: Mapping[str, str],
         beyond: Sequence[Setting],
         alone: bool,
@@ -232,63 +232,65 @@ class SourceLearner:
         Args:
             study: The study.
             space: The parameters of the group.
-            aims: What the study is after.
+            goals: What the study is after.
             constraints: What the response of each constraint is called.
             beyond: Settings that were told and lie outside of the space, as its ranges changed.
             alone: Whether these are all the parameters there are.
         """
-        name = f"{_LEARNT}{_hash_parameters(space, aims)}"
+        name = f"{_LEARNT}{_hash_parameters(space, goals)}"
         stored = blobs.get_blob_description(study, name)
         try:
-            old = self._read_old_data(study, space, aims, constraints, alone)
+            old = self._read_old_data(study, space, goals, constraints, alone)
         except OldDataNotFoundError as error:
             if stored is None:
                 raise
             _log.info(f"{error} Going on with what the study learnt from it.")
             old = None
         if old is None and stored is not None:
-            return self._load_surrogates(study, name, space, aims) or self._fit_surrogates({}, space, aims, beyond)
+            return self._load_surrogates(study, name, space, goals) or self._fit_surrogates({}, space, goals, beyond)
         if not old:
-            return self._fit_surrogates({}, space, aims, beyond)
+            return self._fit_surrogates({}, space, goals, beyond)
         sets, read = old
         about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
-        turned = {one.name: find_reversed_sources(read[one.name], one.direction) for one in aims.responses}
+        turned = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
         if any(turned.values()):
             about["turned"] = {name: list(sets) for name, sets in turned.items()}
         if stored == about and not beyond:
-            found = self._load_surrogates(study, name, space, aims)
+            found = self._load_surrogates(study, name, space, goals)
             if found is not None:
                 return found
-        found = self._fit_surrogates(read, space, aims, beyond, sets)
+        found = self._fit_surrogates(read, space, goals, beyond, sets)
         blobs.save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
         return found
 
     def _read_old_data(
-        self, study: Study, space: Space, aims: Goals, constraints: Mapping[str, str], alone: bool
+        self, study: Study, space: Space, goals: Goals, constraints: Mapping[str, str], alone: bool
     ) -> tuple[dict[str, Any], dict[str, dict[str, LoadedSource]]] | None:
         """Old data sets by name, and as they were read for each response; None if none was given for these."""
         given = {name: find_old_data(one, study) for name, one in name_sources(self.old_data).items()}
-        sets = {name: select_for_group(one, space.names, aims, constraints) for name, one in given.items()}
+        sets = {name: select_for_group(one, space.names, goals, constraints) for name, one in given.items()}
         # With other groups of parameters there may be some that old data has nothing of; without, that is a mistake.
         sets = {name: given[name] if one is None and alone else one for name, one in sets.items()}
         sets = {name: one for name, one in sets.items() if one is not None}
-        return (sets, read_sources(sets, space, aims)) if sets else None
+        return (sets, read_sources(sets, space, goals)) if sets else None
 
     def _fit_surrogates(
         self,
         read: Mapping[str, Mapping[str, LoadedSource]],
         space: Space,
-        aims: Goals,
+        goals: Goals,
         beyond: Sequence[Setting],
         sets: Mapping[str, Any] | None = None,
     ) -> dict[str, Surrogate]:
-        by_response = {one.name: read.get(one.name, {}) for one in aims.responses}
+        by_response = {one.name: read.get(one.name, {}) for one in goals.responses}
         known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
         relations = {name: one for name, one in known.items() if name in (sets or {})}
         within = _make_wider_box(space, by_response, beyond)
-        return make_surrogates(aims, self.prior, by_response, space, seed=self.seed, relations=relations, within=within)
+        return make_surrogates(
+            goals, self.prior, by_response, space, seed=self.seed, relations=relations, within=within
+        )
 
-    def _load_surrogates(self, study: Study, name: str, space: Space, aims: Goals) -> dict[str, Surrogate] | None:
+    def _load_surrogates(self, study: Study, name: str, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
         """What the study keeps, as far as it can be used for this space."""
         try:
             data = blobs.load_blob(study, name, self.artifact_store)
@@ -296,15 +298,15 @@ class SourceLearner:
         except (FileFormatError, InputError) as error:
             _log.warning(f"What was learnt from old data cannot be read from the study, and is left aside: {error}")
             return None
-        if found is not None and are_compatible(found, space, aims):
+        if found is not None and are_compatible(found, space, goals):
             return found
         _log.warning("What the study learnt from old data is of another search space, and is left aside.")
         return None
 
 
-def _hash_parameters(space: Space, aims: Goals) -> str:
+def _hash_parameters(space: Space, goals: Goals) -> str:
     """The parameters and the responses, in few characters."""
-    responses = [(one.name, str(one.direction)) for one in aims.responses]
+    responses = [(one.name, str(one.direction)) for one in goals.responses]
     return hashlib.sha256(json.dumps([space.names, responses]).encode()).hexdigest()[:16]
 
 

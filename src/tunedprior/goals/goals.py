@@ -27,8 +27,8 @@ class Goals:
         weights: What one unit of each objective is worth, where the user has such a preference.
         bounds: For each objective, the utility below which it is of no interest, where the user has such a preference.
 
-    >>> aims = Goals((Objective("yield"), Objective("cost", "minimize", is_main=False)))
-    >>> [trial.value for trial in aims.find_front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7,
+    >>> goals = Goals((Objective("yield"), Objective("cost", "minimize", is_main=False)))
+    >>> [trial.value for trial in goals.find_front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7,
     ...     more={"cost": 4.0})])]
     [0.8]
     """
@@ -210,21 +210,21 @@ def make_goals(
         Objective(name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS))
         for position, (name, goal) in enumerate(objectives.items())
     )
-    aims = Goals(made, required)
-    return aims if preference is None else _apply_preference(aims, preference)
+    goals = Goals(made, required)
+    return goals if preference is None else _apply_preference(goals, preference)
 
 
-def refuse_names_of_parameters(aims: Goals, space: Space) -> None:
+def refuse_names_of_parameters(goals: Goals, space: Space) -> None:
     """An `InputError` for one of several responses that has the name of a parameter, or of another response."""
-    names = [one.name for one in aims.responses]
+    names = [one.name for one in goals.responses]
     wrong = [name for name in names if name in space.names] if len(names) > 1 else []
     if wrong:
         raise InputError(f"{format_list(wrong)} is a parameter, so it cannot be a response too. Rename one of them.")
 
 
-def _apply_preference(aims: Goals, preference: Any) -> Goals:
+def _apply_preference(goals: Goals, preference: Any) -> Goals:
     """Weights for numbers, bounds for text such as ">= 0.5"."""
-    names = [one.name for one in aims.objectives]
+    names = [one.name for one in goals.objectives]
     if not isinstance(preference, Mapping) or not preference or len(names) < 2:
         raise InputError(
             "preference is for several objectives, by name: what a unit of each is worth, such as "
@@ -242,13 +242,13 @@ def _apply_preference(aims: Goals, preference: Any) -> Goals:
     if not texts:
         for name, weight in preference.items():
             check_positive(weight, f"The weight of {name!r}")
-        logs = [one.name for one in aims.objectives if one.log]
+        logs = [one.name for one in goals.objectives if one.log]
         if logs:
             raise InputError(f"A weight is of a unit of a response, and {format_list(logs)} is on a logarithmic scale.")
-        return Goals(aims.objectives, aims.requirements, dict(preference))
+        return Goals(goals.objectives, goals.requirements, dict(preference))
     bounds = {}
     for name, text in texts.items():
-        objective, bound = aims.get_response(name), Requirement.parse(name, text)
+        objective, bound = goals.get_response(name), Requirement.parse(name, text)
         if isinstance(objective.direction, Target):
             raise InputError(f"{name!r} has a target, so a bound says nothing of it. Require a range instead.")
         wanted = bound.low if objective.sign > 0 else bound.high
@@ -257,7 +257,7 @@ def _apply_preference(aims: Goals, preference: Any) -> Goals:
                 f"To {objective.direction} {name!r}, its bound is the worst that is of interest; got {text!r}."
             )
         bounds[name] = objective.compute_utility(wanted)
-    return Goals(aims.objectives, aims.requirements, bounds=bounds)
+    return Goals(goals.objectives, goals.requirements, bounds=bounds)
 
 
 def _broadcast_to_objectives(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
