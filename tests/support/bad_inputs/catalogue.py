@@ -1,8 +1,8 @@
 """Bad inputs, as users, reviewers and attackers type them, each with its verdict.
 
-In every part `REFUSED` has the words that the message must hold, in that order with anything for ` … `, and pieces of
-code that are refused with it; `WARNED` the same for code that works with a warning of ours; `TAKEN` code that works
-without a word, with assertions where they are cheap. What the code may use is in `runner.py`.
+In every part `REFUSED` has the kind of an error and the facts its message must name, in any order, and pieces of code
+that are refused with it; `WARNED` the kind and the facts of a warning, and code that works with it; `TAKEN` code that
+works without a warning, with assertions where they are cheap. What the code may use is in `runner.py`.
 """
 
 import json
@@ -48,12 +48,21 @@ PARTS: tuple[ModuleType, ...] = (
 
 @dataclass(frozen=True)
 class Case:
-    """A piece of code, and what must come of it: "refused", "warned" or "taken", and the words to be said."""
+    """A piece of code, and what must come of it.
+
+    Attributes:
+        part: The module that it is in.
+        code: What is run.
+        verdict: "refused", "warned" or "taken".
+        kind: The name of the error's or warning's class.
+        facts: What its message must name.
+    """
 
     part: str
     code: str
     verdict: str
-    words: str = ""
+    kind: str = ""
+    facts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.part.rsplit('.')[-1]}: {self.code[:100]}"
@@ -61,23 +70,14 @@ class Case:
 
 def _cases(part: ModuleType) -> list[Case]:
     name = part.__name__
-    said = [("refused", part.REFUSED), ("warned", part.WARNED)]
-    found = [Case(name, code, verdict, words) for verdict, by in said for words, codes in by.items() for code in codes]
-    return found + [Case(name, code, "taken") for code in part.TAKEN]
+    found = [Case(name, code, "taken") for code in part.TAKEN]
+    for verdict, table in (("refused", part.REFUSED), ("warned", part.WARNED)):
+        for (kind, *facts), codes in table.items():
+            found += [Case(name, code, verdict, kind, tuple(facts)) for code in codes]
+    return found
 
 
 CASES = tuple(case for part in PARTS for case in _cases(part))
-
-
-def says(text: str, words: str) -> bool:
-    """Whether the text holds the words, in order, with anything for ` … `."""
-    at = 0
-    for fragment in words.split(" … "):
-        at = text.find(fragment, at)
-        if at < 0:
-            return False
-        at += len(fragment)
-    return True
 
 
 def outcomes() -> dict[str, Any]:

@@ -1,22 +1,22 @@
 """`resume`: histories, damaged in every way."""
 
-REFUSED: dict[str, tuple[str, ...]] = {
-    "must be a pandas.DataFrame, the path of a file … ; got ": (
+REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("InputError", "pandas.DataFrame", "path", "got"): (
         "Optimizer(SPACE).resume(None)",
         "Optimizer(SPACE).resume(3)",
         "Optimizer(SPACE).resume([])",
         "Optimizer(SPACE).resume(opt)",
     ),
-    "there is no file … (Looked for in ": ('Optimizer(SPACE).resume("nosuch.csv")',),
-    "is a folder. Name a file in it": ("Optimizer(SPACE).resume(folder)",),
-    "The history must have columns (temp, gas": ("Optimizer(SPACE).resume({})",),
-    "Write pandas.DataFrame(array, columns=['temp', ": ("Optimizer(SPACE).resume(OLD.to_numpy())",),
-    "resume needs an Optimizer that was told nothing yet. Make a new one": (
+    ("InputError", "no file", "looked for in"): ('Optimizer(SPACE).resume("nosuch.csv")',),
+    ("InputError", "folder"): ("Optimizer(SPACE).resume(folder)",),
+    ("InputError", "history", "columns", "temp, gas"): ("Optimizer(SPACE).resume({})",),
+    ("InputError", "pandas.DataFrame(array", "'temp'"): ("Optimizer(SPACE).resume(OLD.to_numpy())",),
+    ("InputError", "resume", "Optimizer", "new"): (
         "opt.resume(told.history)",
         "told.resume(told.history)",
     ),
-    "is empty. A line with the columns' names comes first": ('Optimizer(SPACE).resume(csv(""))',),
-    "A history has the columns that opt.history has … A table of results alone goes to tell": (
+    ("InputError", "empty", "line", "names"): ('Optimizer(SPACE).resume(csv(""))',),
+    ("InputError", "opt.history", "columns", "tell"): (
         r'Optimizer(SPACE).resume(csv("temp,gas,y\n"))',
         "Optimizer(SPACE).resume(pd.DataFrame())",
         "Optimizer(SPACE).resume(OLD)",
@@ -27,21 +27,21 @@ REFUSED: dict[str, tuple[str, ...]] = {
         'Optimizer(SPACE).resume(told.history.rename(columns={"y": "yield"}))',
         'Optimizer({"x": (0.0, 1.0)}).resume(told.history)',
     ),
-    "is not a text file (nor Excel or Parquet), or it is damaged. Save it as CSV in UTF-8": (
+    ("InputError", "text file", "Excel", "Parquet", "CSV", "UTF-8"): (
         r'Optimizer(SPACE).resume(csv(b"\x00\x01\x02" * 50))',
     ),
-    "direction is  … Make one with the direction of the history": (
+    ("InputError", "direction", "history"): (
         'Optimizer(SPACE, direction="minimize").resume(told.history)',
         'Optimizer(SPACE).resume(told.history.assign(direction="north"))',
     ),
-    "'temp' must lie between  … If the unit is right, widen the search space": (
+    ("InputError", "'temp'", "between", "search space"): (
         'Optimizer({"temp": (0.0, 10.0), "gas": ["air", "argon"]}).resume(told.history)',
         "Optimizer(SPACE).resume(told.history.assign(temp=400.0))",
     ),
-    "'gas' must be one of air; got 'argon'": (
+    ("InputError", "'gas'", "air", "'argon'"): (
         'Optimizer({"temp": (30.0, 90.0), "gas": ["air"]}).resume(told.history)',
     ),
-    "so nothing was: … row 0: y is  … which is no": (
+    ("InputError", "row 0", "y is"): (
         'Optimizer(SPACE).resume(told.history.assign(y="high"))',
         "Optimizer(SPACE).resume(told.history.assign(y=inf))",
         "Optimizer(SPACE).resume(told.history.assign(y=10**400))",
@@ -49,66 +49,66 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "Optimizer(SPACE).resume(told.history.assign(y=[[1.0]] * 4))",
         'Optimizer(SPACE).resume(opt.history.assign(y=["1,5", ""]))',
     ),
-    " is complete, but y is blank. Fill it in": ("Optimizer(SPACE).resume(told.history.assign(y=nan))",),
-    "so nothing was: … row 0: temp is  … which is no": (
+    ("InputError", "complete", "y", "blank"): ("Optimizer(SPACE).resume(told.history.assign(y=nan))",),
+    ("InputError", "row 0", "temp is"): (
         'Optimizer(SPACE).resume(told.history.assign(temp="warm"))',
         "Optimizer(SPACE).resume(told.history.assign(temp=10**400))",
     ),
-    "is a date (1 January 2020): spreadsheets make dates of numbers such as 20.5; write it again as a number": (
+    ("InputError", "date", "1 January 2020", "number"): (
         'Optimizer(SPACE).resume(told.history.assign(y=pd.Timestamp("2020-01-01")))',
         'Optimizer(SPACE).resume(told.history.assign(temp=pd.Timestamp("2020-01-01")))',
     ),
-    "so nothing was: … row 0: temp is blank": ("Optimizer(SPACE).resume(told.history.assign(temp=nan))",),
-    "'gas' must be one of air, argon; got ": (
+    ("InputError", "row 0", "temp", "blank"): ("Optimizer(SPACE).resume(told.history.assign(temp=nan))",),
+    ("InputError", "'gas'", "air, argon", "got"): (
         'Optimizer(SPACE).resume(told.history.assign(gas="helium"))',
         'Optimizer(SPACE).resume(told.history.assign(gas=[["air"]] * 4))',
     ),
-    "so nothing was: … row 0: gas is blank": ("Optimizer(SPACE).resume(told.history.assign(gas=None))",),
-    "state is  … write complete, failed, pending, cancelled, withdrawn or nothing": (
+    ("InputError", "row 0", "gas", "blank"): ("Optimizer(SPACE).resume(told.history.assign(gas=None))",),
+    ("InputError", "state", "complete", "failed", "pending", "cancelled", "withdrawn"): (
         'Optimizer(SPACE).resume(told.history.assign(state="great"))',
         "Optimizer(SPACE).resume(told.history.assign(state=3))",
         'Optimizer(SPACE).resume(told.history.assign(state=[["complete"]] * 4))',
         'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False).replace("complete", "compleat")))',
     ),
-    "is failed, but y is  … Clear one of the two": ('Optimizer(SPACE).resume(told.history.assign(state="failed"))',),
-    "asked is  … write true or false": (
+    ("InputError", "failed", "y is"): ('Optimizer(SPACE).resume(told.history.assign(state="failed"))',),
+    ("InputError", "asked is", "true", "false"): (
         'Optimizer(SPACE).resume(told.history.assign(asked="perhaps"))',
         "Optimizer(SPACE).resume(told.history.assign(asked=7))",
     ),
-    "has trial number  … Clear the one that is new": (
+    ("InputError", "trial number"): (
         "Optimizer(SPACE).resume(told.history.assign(trial=1))",
         "Optimizer(SPACE).resume(told.history.assign(trial=[1, 2, 2, 4]))",
         "Optimizer(SPACE).resume(pd.concat([told.history, told.history]))",
     ),
-    "trial is  … a whole number, 1 or more": (
+    ("InputError", "trial is", "whole number", "1"): (
         "Optimizer(SPACE).resume(told.history.assign(trial=-1))",
         "Optimizer(SPACE).resume(told.history.assign(trial=[1.5, 2, 3, 4]))",
     ),
-    "so nothing was: … row 0: trial is  … which is no": (
+    ("InputError", "row 0", "trial is"): (
         'Optimizer(SPACE).resume(told.history.assign(trial="one"))',
         "Optimizer(SPACE).resume(told.history.assign(trial=10**400))",
         "Optimizer(SPACE).resume(told.history.assign(trial=inf))",
         "Optimizer(SPACE).resume(told.history.assign(trial=True))",
     ),
-    "every column must have a name of its own … Rename or drop one of them": (
+    ("InputError", "column", "name of its own"): (
         'Optimizer(SPACE).resume(pd.concat([told.history, told.history[["y"]]], axis=1))',
     ),
-    " has 5  … Mend that line": ("Optimizer(SPACE).resume(csv(told.history.to_csv(index=False)[:-15]))",),
-    " has 2  … Mend that line": (r'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False) + "40,air\n"))',),
-    "1 may be any of the choices '1', '01'. Read the file as text": (
+    ("InputError", "line", "has 5"): ("Optimizer(SPACE).resume(csv(told.history.to_csv(index=False)[:-15]))",),
+    ("InputError", "line", "has 2"): (r'Optimizer(SPACE).resume(csv(told.history.to_csv(index=False) + "40,air\n"))',),
+    ("InputError", "1", "'1', '01'", "text"): (
         (
             's = {"x": (0.0, 1.0), "g": ["1", "01"]}; o = Optimizer(s); o.tell({"x": 0.5, "g": "01"}, 1.0); '
             'o.history.to_csv(folder / "h.csv", index=False); Optimizer(s).resume(pd.read_csv(folder / "h.csv"))'
         ),
     ),
-    "Parameters must have different names; ": (
+    ("InputError", "parameters", "different names"): (
         (
             's = {"x": (0.0, 1.0), "x ": (0.0, 1.0)}; o = Optimizer(s); o.tell({"x": 0.25, "x ": 0.75}, 1.0); '
             'o.history.to_csv(folder / "h.csv", index=False); assert Optimizer(s).resume('
             'folder / "h.csv").best.setting == {"x": 0.25, "x ": 0.75}'
         ),
     ),
-    "Parameters must have names, as text; got ": (
+    ("InputError", "parameters", "names", "text"): (
         (
             's = {"": (0.0, 1.0)}; o = Optimizer(s); o.tell({"": 0.25}, 1.0); o.history.to_csv(folder / "h.csv", '
             'index=False); assert Optimizer(s).resume(folder / "h.csv").best.value == 1.0'
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
 }
 
-WARNED: dict[str, tuple[str, ...]] = {}
+WARNED: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 TAKEN: tuple[str, ...] = (
     'Optimizer(SPACE).resume(opt.history.assign(y=["failed", ""]))',
