@@ -104,13 +104,13 @@ def two_goals(trials: int = _TRIALS) -> Optimizer:
 
 def pictures_of(one: Optimizer, two: Optimizer, shadow: bool = True) -> dict[str, Picture]:
     """What each function of `tunedprior.plots` would draw, as values; the first campaign's, and the second's front."""
-    standing = take_snapshot(one)
+    snapshot = take_snapshot(one)
     return {
-        "progress": build_progress_picture(standing, parse_baseline_count(shadow)),
-        "effects": build_effects_picture(standing),
-        "interactions": build_interactions_picture(standing),
+        "progress": build_progress_picture(snapshot, parse_baseline_count(shadow)),
+        "effects": build_effects_picture(snapshot),
+        "interactions": build_interactions_picture(snapshot),
         "trust": build_trust_picture(one.trust),
-        "old_data": build_old_data_picture(standing),
+        "old_data": build_old_data_picture(snapshot),
         "front": build_front_picture(take_snapshot(two)),
     }
 

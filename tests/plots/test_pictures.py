@@ -140,12 +140,12 @@ def test_the_strongest_interaction_is_found() -> None:
     opt = Optimizer({"a": (-1.0, 1.0), "b": (-1.0, 1.0), "c": (-1.0, 1.0)}, noise_std=0.01)
     for a, b, c in np.random.default_rng(0).uniform(-1, 1, (24, 3)).tolist():
         opt.tell({"a": a, "b": b, "c": c}, a * c + 2 * b)
-    standing = take_snapshot(opt)
-    first, second = rank_interacting_pairs(standing, opt.suggester.goals.main)
+    snapshot = take_snapshot(opt)
+    first, second = rank_interacting_pairs(snapshot, opt.suggester.goals.main)
     assert (first.one.name, first.other.name) == ("a", "c")
     assert first.share > 0.9
     assert second.strength < first.strength / 3
-    assert "a and c" in build_interactions_picture(standing).sentences[0]
+    assert "a and c" in build_interactions_picture(snapshot).sentences[0]
 
 
 def test_importance_is_that_in_the_old_data() -> None:

@@ -61,62 +61,62 @@ _NOTED = 600  # points of all panels that say more than their trial's number
 _DRAWN = 500  # results that are drawn: the latest
 
 
-def build_effects_picture(standing: Snapshot) -> Picture:
+def build_effects_picture(snapshot: Snapshot) -> Picture:
     """For each response a row: what is expected along each input, all others held at the recommended setting."""
-    standing.refuse_if_nothing_told("A picture of effects")
+    snapshot.refuse_if_nothing_told("A picture of effects")
     panels: list[Panel] = []
     broken = False
-    for response in standing.modelled:
-        drawn = [_build_layers(standing, response, one) for one in standing.varying]
+    for response in snapshot.modelled:
+        drawn = [_build_layers(snapshot, response, one) for one in snapshot.varying]
         broken = broken or any(interrupted for _, interrupted, _ in drawn)
         seen = [one for _, _, values in drawn for one in values]
         y = Scale(response.name, response.log, ends=compute_axis_range(seen, response.log))
-        for parameter, (layers, _, _) in zip(standing.varying, drawn, strict=True):
+        for parameter, (layers, _, _) in zip(snapshot.varying, drawn, strict=True):
             panels.append(Panel(make_axis_scale(parameter), y, tuple(layers)))
-    held = f"{standing.centre_description} ({abbreviate_setting(standing.centre, standing.space)})"
+    held = f"{snapshot.centre_description} ({abbreviate_setting(snapshot.centre, snapshot.space)})"
     said = [f"The star is {held}."]
-    if len(standing.varying) > 1:
+    if len(snapshot.varying) > 1:
         said = [
             f"All other inputs are held at {held}, the star. Results (grey) were measured with the others elsewhere: "
             "they need not lie on the curves."
         ]
-    left = max(len(one.select_measured(standing.history.told)) for one in standing.modelled) - _DRAWN
+    left = max(len(one.select_measured(snapshot.history.told)) for one in snapshot.modelled) - _DRAWN
     if left > 0:
         said.append(f"Of the results, the latest {_DRAWN} are drawn; {left} earlier ones are left out.")
     said.append("Intervals are those of the response itself, without the noise of a measurement.")
     if broken:
         said.append("Where a curve is dashed or a point hollow, the constraints do not allow the setting.")
-    columns = len(standing.varying) if len(standing.varying) <= _WIDE else 3
+    columns = len(snapshot.varying) if len(snapshot.varying) <= _WIDE else 3
     return Picture("What the model expects along each input", tuple(panels), columns, tuple(said))
 
 
 def _build_layers(
-    standing: Snapshot, response: Objective, parameter: Parameter
+    snapshot: Snapshot, response: Objective, parameter: Parameter
 ) -> tuple[list[Layer], bool, list[float]]:
     """What is in one panel, whether a curve of it is interrupted, and all heights in it."""
-    name, centre = parameter.name, standing.centre
+    name, centre = parameter.name, snapshot.centre
     values = list_axis_values(parameter, _FINE)
     settings = vary_input(centre, name, values)
-    expected, at = standing.predict_interval(response, settings), locate_on_axis(parameter, values)
-    trials = response.select_measured(standing.history.told)[-_DRAWN:]
+    expected, at = snapshot.predict_interval(response, settings), locate_on_axis(parameter, values)
+    trials = response.select_measured(snapshot.history.told)[-_DRAWN:]
     told = tuple(response.get_value(one) for one in trials)
     layers: list[Layer] = [
-        *make_goal_lines(standing.goals, response),
+        *make_goal_lines(snapshot.goals, response),
         Dots(
             "results",
             locate_on_axis(parameter, [one.setting[name] for one in trials]),
             told,
             GREY,
             small=True,
-            notes=list_hover_notes(trials, standing.space, _NOTED // len(standing.varying)),
+            notes=list_hover_notes(trials, snapshot.space, _NOTED // len(snapshot.varying)),
         ),
     ]
-    allowed = standing.are_feasible(settings)
+    allowed = snapshot.are_feasible(settings)
     if has_few_values(parameter):
         layers += _make_points(at, expected, allowed, make_axis_scale(parameter))
     else:
         layers += _make_curves(at, expected, allowed)
-    here = standing.predict_interval(response, [centre])
+    here = snapshot.predict_interval(response, [centre])
     layers.append(Dots("held here", locate_on_axis(parameter, [centre[name]]), here.mean, BLACK, STAR))
     heights = [*expected.low, *expected.high, *told, *(one.at for one in layers if isinstance(one, Level))]
     return layers, not allowed.all(), heights
@@ -167,36 +167,36 @@ class Pair:
     share: float
 
 
-def rank_interacting_pairs(standing: Snapshot, response: Objective, most: int = _STRONGEST) -> list[Pair]:
+def rank_interacting_pairs(snapshot: Snapshot, response: Objective, most: int = _STRONGEST) -> list[Pair]:
     """Pairs of inputs by how strongly they act together on a response, the strongest first."""
-    inputs = _select_active_inputs(standing, response)
-    found = [_compute_interaction(standing, response, *pair) for pair in combinations(inputs, 2)]
+    inputs = _select_active_inputs(snapshot, response)
+    found = [_compute_interaction(snapshot, response, *pair) for pair in combinations(inputs, 2)]
     return sorted(found, key=lambda pair: -pair.strength)[:most]
 
 
-def build_interactions_picture(standing: Snapshot) -> Picture:
+def build_interactions_picture(snapshot: Snapshot) -> Picture:
     """For each objective the strongest pairs of inputs, as maps of what the model expects."""
-    if len(standing.varying) < 2:
+    if len(snapshot.varying) < 2:
         raise InputError("An interaction is one of two inputs, and only one can change here. Draw its effects instead.")
-    standing.refuse_if_nothing_told("A picture of interactions")
+    snapshot.refuse_if_nothing_told("A picture of interactions")
     panels, said = [], []
-    for response in standing.modelled:
-        if response not in standing.goals.objectives:
+    for response in snapshot.modelled:
+        if response not in snapshot.goals.objectives:
             continue
-        pairs = rank_interacting_pairs(standing, response)
-        maps = [_predict_map(standing, response, pair) for pair in pairs]
+        pairs = rank_interacting_pairs(snapshot, response)
+        maps = [_predict_map(snapshot, response, pair) for pair in pairs]
         seen = np.concatenate([z[np.isfinite(z)] for _, _, z in maps])
         ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
         for pair, (x, y, z) in zip(pairs, maps, strict=True):
             panels.append(
-                _build_pair_panel(standing, response, pair, Shades(response.name, x, y, _convert_to_rows(z), ends))
+                _build_pair_panel(snapshot, response, pair, Shades(response.name, x, y, _convert_to_rows(z), ends))
             )
             said.append(_describe_interaction(response, pair))
     if not panels:
         raise InputError("A picture of interactions needs a result of an objective; none was measured yet.")
-    blank = " Blank settings are not allowed by the constraints." if standing.space.constraints else ""
-    held = abbreviate_setting(standing.centre, standing.space)
-    said.append(f"All other inputs are held at {standing.centre_description} ({held}; the star).{blank}")
+    blank = " Blank settings are not allowed by the constraints." if snapshot.space.constraints else ""
+    held = abbreviate_setting(snapshot.centre, snapshot.space)
+    said.append(f"All other inputs are held at {snapshot.centre_description} ({held}; the star).{blank}")
     return Picture("The strongest interactions", tuple(panels), _STRONGEST, tuple(said))
 
 
@@ -211,10 +211,10 @@ def _describe_interaction(response: Objective, pair: Pair) -> str:
     )
 
 
-def _build_pair_panel(standing: Snapshot, response: Objective, pair: Pair, shades: Shades) -> Panel:
-    trials = response.select_measured(standing.history.told)
+def _build_pair_panel(snapshot: Snapshot, response: Objective, pair: Pair, shades: Shades) -> Panel:
+    trials = response.select_measured(snapshot.history.told)
     at = [locate_on_axis(one, [trial.setting[one.name] for trial in trials]) for one in (pair.one, pair.other)]
-    here = [locate_on_axis(one, [standing.centre[one.name]]) for one in (pair.one, pair.other)]
+    here = [locate_on_axis(one, [snapshot.centre[one.name]]) for one in (pair.one, pair.other)]
     notes = tuple(f"trial {one.id}: {response.name} {response.get_value(one):.6g}" for one in trials)
     return Panel(
         make_axis_scale(pair.one),
@@ -228,12 +228,12 @@ def _build_pair_panel(standing: Snapshot, response: Objective, pair: Pair, shade
     )
 
 
-def _predict_map(standing: Snapshot, response: Objective, pair: Pair) -> tuple[Any, Any, Any]:
+def _predict_map(snapshot: Snapshot, response: Objective, pair: Pair) -> tuple[Any, Any, Any]:
     """The places of columns and rows, and what is expected there; NaN where constraints forbid it."""
     across, up = (list_axis_values(one, _PAIR_POINTS) for one in (pair.one, pair.other))
-    settings = _make_grid(standing.centre, pair.one, across, pair.other, up)
-    z = np.array(standing.predict_interval(response, settings).mean)
-    allowed = standing.are_feasible(settings)
+    settings = _make_grid(snapshot.centre, pair.one, across, pair.other, up)
+    z = np.array(snapshot.predict_interval(response, settings).mean)
+    allowed = snapshot.are_feasible(settings)
     if allowed.mean() >= _LEAST_ALLOWED:
         z = np.where(allowed, z, np.nan)
     return locate_on_axis(pair.one, across), locate_on_axis(pair.other, up), z.reshape(len(up), len(across))
@@ -248,10 +248,10 @@ def _make_grid(centre: Setting, one: Parameter, across: list[Any], other: Parame
     return [setting for row in vary_input(centre, other.name, up) for setting in vary_input(row, one.name, across)]
 
 
-def _compute_interaction(standing: Snapshot, response: Objective, one: Parameter, other: Parameter) -> Pair:
+def _compute_interaction(snapshot: Snapshot, response: Objective, one: Parameter, other: Parameter) -> Pair:
     """F_ij - F_i. - F_.j + F_.. over a coarse grid, on the scale of the model."""
     across, up = list_axis_values(one, _COARSE), list_axis_values(other, _COARSE)
-    mean = np.array(standing.predict_interval(response, _make_grid(standing.centre, one, across, other, up)).mean)
+    mean = np.array(snapshot.predict_interval(response, _make_grid(snapshot.centre, one, across, other, up)).mean)
     z = (np.log(mean) if response.log else mean).reshape(len(up), len(across))
     together = z - z.mean(0) - z.mean(1, keepdims=True) + z.mean()
     strength, total = float(together.std()), float(z.std())
@@ -263,15 +263,15 @@ def _compute_interaction(standing: Snapshot, response: Objective, one: Parameter
     return Pair(first, second, 0.0 if negligible else strength, 0.0 if negligible else (strength / total) ** 2)
 
 
-def _select_active_inputs(standing: Snapshot, response: Objective) -> list[Parameter]:
+def _select_active_inputs(snapshot: Snapshot, response: Objective) -> list[Parameter]:
     """The inputs along which most changes, in their order."""
-    inputs = standing.varying
+    inputs = snapshot.varying
     if len(inputs) <= _COMPARED:
         return inputs
     moved = []
     for one in inputs:
-        settings = vary_input(standing.centre, one.name, list_axis_values(one, _COARSE))
-        moved.append(float(np.std(standing.predict_interval(response, settings).mean)))
+        settings = vary_input(snapshot.centre, one.name, list_axis_values(one, _COARSE))
+        moved.append(float(np.std(snapshot.predict_interval(response, settings).mean)))
     most = sorted(np.argsort(moved)[-_COMPARED:].tolist())
     return [inputs[number] for number in most]
 
@@ -355,33 +355,33 @@ def compute_importance(lesson: SourceResponse, space: Space) -> dict[str, float]
     return {one.name: shares.get(one.name, 0.0) for one in space.parameters}
 
 
-def build_old_data_picture(standing: Snapshot) -> Picture:
+def build_old_data_picture(snapshot: Snapshot) -> Picture:
     """For each old data set: how much each input matters, then the old response along each of them."""
-    lessons = list_source_responses(standing.suggester)
+    lessons = list_source_responses(snapshot.suggester)
     if not lessons:
         raise InputError("This campaign has no old data that is used, so there is nothing that it taught.")
     panels, said = [], []
     for lesson in lessons:
         shares = {
             name: one
-            for name, one in compute_importance(lesson, standing.space).items()
-            if name in _list_varying_names(standing)
+            for name, one in compute_importance(lesson, snapshot.space).items()
+            if name in _list_varying_names(snapshot)
         }
         panels.append(_build_importance_panel(lesson, shares))
-        drawn = [_build_input_layers(lesson, standing.space, one) for one in standing.varying]
+        drawn = [_build_input_layers(lesson, snapshot.space, one) for one in snapshot.varying]
         seen = [height for _, heights in drawn for height in heights]
         y = Scale(f"old {lesson.response}", lesson.log, ends=compute_axis_range(seen, lesson.log))
-        for parameter, (layers, _) in zip(standing.varying, drawn, strict=True):
+        for parameter, (layers, _) in zip(snapshot.varying, drawn, strict=True):
             panels.append(Panel(make_axis_scale(parameter), y, tuple(layers), lesson.name))
         most = sorted(shares, key=lambda name: -shares[name])
         said.append(_describe_importance(lesson, [(name, shares[name]) for name in most]))
     said += _READING
-    columns = 1 + len(standing.varying) if len(standing.varying) <= 3 else 3
+    columns = 1 + len(snapshot.varying) if len(snapshot.varying) <= 3 else 3
     return Picture("What the old data taught", tuple(panels), columns, tuple(said))
 
 
-def _list_varying_names(standing: Snapshot) -> set[str]:
-    return {one.name for one in standing.varying}
+def _list_varying_names(snapshot: Snapshot) -> set[str]:
+    return {one.name for one in snapshot.varying}
 
 
 def _describe_importance(lesson: SourceResponse, shares: list[tuple[str, float]]) -> str:

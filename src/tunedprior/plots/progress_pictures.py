@@ -46,34 +46,34 @@ from tunedprior.suggestion.response_models import FittedModels
 _TITLE = "what plain optimisation would have suggested"
 
 
-def has_baseline(standing: Snapshot) -> bool:
+def has_baseline(snapshot: Snapshot) -> bool:
     """Whether old data makes a difference to suggestions: without any, they are the plain ones."""
-    suggester = standing.suggester
+    suggester = snapshot.suggester
     models = (suggester.surrogate, *suggester.other_surrogates.values())
     return any(getattr(one, "sources", True) for one in models)
 
 
-def replay_baselines(standing: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
+def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
     """For the latest suggestions, by their position among the results, what plain optimisation would have suggested.
 
     It sees the results that were told before, as the real campaign did; of its own suggestions none was ever run.
 
     Args:
-        standing: The campaign.
+        snapshot: The campaign.
         most: Of how many suggestions, the latest ones.
         progress: Whether to show a progress bar.
     """
-    told, known = standing.history.told, standing.baseline_suggestions
+    told, known = snapshot.history.told, snapshot.baseline_suggestions
     asked = [position for position, trial in enumerate(told) if trial.is_suggestion][-most:] if most else []
     missing = [one for one in asked if one not in known or known[one][0] != told[:one]]
-    plain = standing.suggester.drop_old_data()
+    plain = snapshot.suggester.drop_old_data()
     fitted: FittedModels | None = None
     for position in _show_progress(missing, progress):
-        history = standing.history.keep_first(position)
+        history = snapshot.history.keep_first(position)
         with silence_warnings(""):  # that nothing is left to suggest was said when the real one was made
             if not plain.is_designing(history, []):
-                fitted = plain.fit(history, standing.seed, fitted)
-            setting = plain.suggest(history, [], standing.seed, None, fitted)
+                fitted = plain.fit(history, snapshot.seed, fitted)
+            setting = plain.suggest(history, [], snapshot.seed, None, fitted)
         known[position] = told[:position], setting
     return {position: known[position][1] for position in asked}
 
@@ -88,27 +88,27 @@ def _show_progress(positions: list[int], progress: bool) -> Iterable[int]:
 _WORDS = ("fail", "pass")
 
 
-def build_progress_picture(standing: Snapshot, shadow: int, progress: bool = False) -> Picture:
+def build_progress_picture(snapshot: Snapshot, shadow: int, progress: bool = False) -> Picture:
     """Results in the order they were told, for each response a panel.
 
     Args:
-        standing: The campaign.
+        snapshot: The campaign.
         shadow: For how many of the latest suggestions the shadow is worked out.
         progress: Whether to show a progress bar meanwhile.
     """
-    if not len(standing.history):
+    if not len(snapshot.history):
         raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
     instead: dict[int, Setting] = {}
     said = []
-    modelled = [one.name for one in standing.modelled] if _has_any_value(standing) else []
-    if modelled and shadow and has_baseline(standing):
+    modelled = [one.name for one in snapshot.modelled] if _has_any_value(snapshot) else []
+    if modelled and shadow and has_baseline(snapshot):
         try:
-            instead = replay_baselines(standing, shadow, progress)
+            instead = replay_baselines(snapshot, shadow, progress)
         except InputError as error:  # of an acquisition function that plain optimisation cannot do
             said.append(f"There is no shadow: {error}")
     panels = [
-        _build_response_panel(standing, one, instead if one.name in modelled else {})
-        for one in standing.goals.responses
+        _build_response_panel(snapshot, one, instead if one.name in modelled else {})
+        for one in snapshot.goals.responses
     ]
     if instead:
         said.append(
@@ -116,47 +116,47 @@ def build_progress_picture(standing: Snapshot, shadow: int, progress: bool = Fal
             "suggested instead. It was never run: shown is what the present model expects there, with its 95 % "
             "interval."
         )
-        left = sum(trial.is_suggestion for trial in standing.history.told) - len(instead)
+        left = sum(trial.is_suggestion for trial in snapshot.history.told) - len(instead)
         if left > 0:
             said.append(f"It is shown for the latest {len(instead)} suggestions.")
     return Picture("Progress", tuple(panels), columns=2 if len(panels) > 1 else 1, sentences=tuple(said))
 
 
-def _has_any_value(standing: Snapshot) -> bool:
-    return any(one.select_measured(standing.history.told) for one in standing.goals.responses)
+def _has_any_value(snapshot: Snapshot) -> bool:
+    return any(one.select_measured(snapshot.history.told) for one in snapshot.goals.responses)
 
 
-def _build_response_panel(standing: Snapshot, response: Objective, instead: Mapping[int, Setting]) -> Panel:
-    told, pending = standing.history.told, standing.history.pending
+def _build_response_panel(snapshot: Snapshot, response: Objective, instead: Mapping[int, Setting]) -> Panel:
+    told, pending = snapshot.history.told, snapshot.history.pending
     if response.labels:
-        return _build_labels_panel(standing, response)
-    layers: list[Layer] = make_goal_lines(standing.goals, response)
+        return _build_labels_panel(snapshot, response)
+    layers: list[Layer] = make_goal_lines(snapshot.goals, response)
     if instead:
-        expected = standing.predict_interval(response, list(instead.values()))
-        notes: Sequence[str] = [format_rounded_setting(one, standing.space) for one in instead.values()]
+        expected = snapshot.predict_interval(response, list(instead.values()))
+        notes: Sequence[str] = [format_rounded_setting(one, snapshot.space) for one in instead.values()]
         numbers = [one + 1 for one in instead]
         layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
-    if pending and _has_any_value(standing) and response.name in standing.fitted.parts:
+    if pending and _has_any_value(snapshot) and response.name in snapshot.fitted.parts:
         settings = [one.setting for one in pending]
         coming = [len(told) + 1 + number for number in range(len(pending))]
-        notes = list_hover_notes(pending, standing.space)
-        expected = standing.predict_interval(response, settings)
+        notes = list_hover_notes(pending, snapshot.space)
+        expected = snapshot.predict_interval(response, settings)
         layers.append(_make_prediction_dots("under way: expected", coming, expected, notes, BLUE, SQUARE))
-    best = _compute_best_so_far(standing, response)
+    best = _compute_best_so_far(snapshot, response)
     if not all(map(isnan, best)):
         layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
     for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
         rows = [(number, one) for number, one in enumerate(told, start=1) if one.is_suggestion == asked]
-        layers += _make_result_dots(name, rows, response, standing, colour)
+        layers += _make_result_dots(name, rows, response, snapshot, colour)
     heights = _collect_heights(layers)
     ends = compute_axis_range(heights, response.log) or (0.0, 1.0)
     failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.get_value(one))]
     if failed:
         where = tuple(float(number) for number, _ in failed)
-        why = list_hover_notes([one for _, one in failed], standing.space)
+        why = list_hover_notes([one for _, one in failed], snapshot.space)
         layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
         ends = compute_axis_range([*ends], response.log) or ends
-    title = f"{response.name} ({format_goal(standing.goals, response)})"
+    title = f"{response.name} ({format_goal(snapshot.goals, response)})"
     return Panel(
         Scale("result", ends=(0.4, len(told) + len(pending) + 0.6), whole=True),
         Scale(response.name, response.log, ends=ends),
@@ -165,14 +165,14 @@ def _build_response_panel(standing: Snapshot, response: Objective, instead: Mapp
     )
 
 
-def _build_labels_panel(standing: Snapshot, response: Objective) -> Panel:
-    told = standing.history.told
+def _build_labels_panel(snapshot: Snapshot, response: Objective) -> Panel:
+    told = snapshot.history.told
     rows = [(number, one) for number, one in enumerate(told, start=1)]
     layers = [
         layer
         for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE))
         for layer in _make_result_dots(
-            name, [row for row in rows if row[1].is_suggestion == asked], response, standing, colour
+            name, [row for row in rows if row[1].is_suggestion == asked], response, snapshot, colour
         )
     ]
     x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
@@ -181,7 +181,7 @@ def _build_labels_panel(standing: Snapshot, response: Objective) -> Panel:
 
 
 def _make_result_dots(
-    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, standing: Snapshot, colour: str
+    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, snapshot: Snapshot, colour: str
 ) -> list[Layer]:
     """Results, those that do not meet what is required hollow."""
     found: list[Layer] = []
@@ -189,7 +189,7 @@ def _make_result_dots(
         some = [
             (number, one, response.get_value(one))
             for number, one in rows
-            if not isnan(response.get_value(one)) and standing.goals.is_met(one) == met
+            if not isnan(response.get_value(one)) and snapshot.goals.is_met(one) == met
         ]
         if not some:
             continue
@@ -202,7 +202,7 @@ def _make_result_dots(
                 heights,
                 colour,
                 hollow=not met,
-                notes=list_hover_notes(trials, standing.space),
+                notes=list_hover_notes(trials, snapshot.space),
             )
         )
     return found
@@ -220,14 +220,14 @@ def _make_prediction_dots(
     return Dots(name, where, expected.mean, colour, shape, True, False, *ends, tuple(notes))
 
 
-def _compute_best_so_far(standing: Snapshot, response: Objective) -> tuple[float, ...]:
+def _compute_best_so_far(snapshot: Snapshot, response: Objective) -> tuple[float, ...]:
     """The value of the best trial after each result; where there is a front, the best of this response alone."""
-    goals = standing.goals
+    goals = snapshot.goals
     if response not in goals.objectives:
-        return (nan,) * len(standing.history)
+        return (nan,) * len(snapshot.history)
     best: Trial | None = None
     found = []
-    for trial in standing.history.told:
+    for trial in snapshot.history.told:
         some = [trial] if best is None else [best, trial]
         best = response.find_best(goals.select_feasible(some)) if goals.has_front else goals.find_best(some)
         found.append(nan if best is None else response.get_value(best))
@@ -277,36 +277,36 @@ def _get_trust_column(trust: Trust, name: str, several: bool) -> tuple[float, ..
     return tuple(float(one) for one in column)
 
 
-def build_front_picture(standing: Snapshot) -> Picture:
+def build_front_picture(snapshot: Snapshot) -> Picture:
     """Every pair of objectives: the best trade-offs, all that is worse, and what does not meet the requirements."""
-    objectives = standing.goals.objectives
+    objectives = snapshot.goals.objectives
     if len(objectives) == 1:
         raise InputError(
             f"A front is one of several objectives, and this campaign has one, {objectives[0].name!r}. Draw its "
             "progress instead."
         )
-    standing.refuse_if_nothing_told("A picture of the front")
-    measured = [one for one in standing.history.told if not any(map(isnan, standing.goals.compute_utilities(one)))]
+    snapshot.refuse_if_nothing_told("A picture of the front")
+    measured = [one for one in snapshot.history.told if not any(map(isnan, snapshot.goals.compute_utilities(one)))]
     if not measured:
         raise InputError("A picture of the front needs a trial in which every objective was measured; there is none.")
-    front = standing.goals.find_front(measured)
+    front = snapshot.goals.find_front(measured)
     best = {one.id for one in front}
     rest = [one for one in measured if one.id not in best]
     groups = {
         "best trade-offs": front,
-        "another is better in all": [one for one in rest if standing.goals.is_met(one)],
-        "not as required": [one for one in rest if not standing.goals.is_met(one)],
+        "another is better in all": [one for one in rest if snapshot.goals.is_met(one)],
+        "not as required": [one for one in rest if not snapshot.goals.is_met(one)],
     }
-    panels = tuple(_build_front_panel(standing, pair, groups) for pair in combinations(objectives, 2))
+    panels = tuple(_build_front_panel(snapshot, pair, groups) for pair in combinations(objectives, 2))
     said = f"{len(front)} of {len(measured)} trials are among the best trade-offs."
     if not front:
         said = "No trial meets what is required yet."
     return Picture("The front of trade-offs", panels, columns=min(3, len(panels)), sentences=(said,))
 
 
-def _build_front_panel(standing: Snapshot, pair: tuple[Objective, Objective], groups: dict[str, list[Trial]]) -> Panel:
+def _build_front_panel(snapshot: Snapshot, pair: tuple[Objective, Objective], groups: dict[str, list[Trial]]) -> Panel:
     layers: list[Layer] = []
-    if len(standing.goals.objectives) == 2 and groups["best trade-offs"]:
+    if len(snapshot.goals.objectives) == 2 and groups["best trade-offs"]:
         first, second = pair
         line = sorted((first.get_value(trial), second.get_value(trial)) for trial in groups["best trade-offs"])
         layers.append(Curve("", tuple(x for x, _ in line), tuple(y for _, y in line), GREEN, dashed=True))
@@ -314,8 +314,8 @@ def _build_front_panel(standing: Snapshot, pair: tuple[Objective, Objective], gr
         reversed(groups.items()), (GREY, GREY, GREEN), (True, False, False), strict=True
     ):
         if trials:
-            layers.append(_make_dots(name, trials, pair, standing, colour, hollow))
-    x, y = (_make_objective_scale(standing, one, [trial for some in groups.values() for trial in some]) for one in pair)
+            layers.append(_make_dots(name, trials, pair, snapshot, colour, hollow))
+    x, y = (_make_objective_scale(snapshot, one, [trial for some in groups.values() for trial in some]) for one in pair)
     return Panel(x, y, tuple(layers))
 
 
@@ -323,16 +323,16 @@ def _make_dots(
     name: str,
     trials: Sequence[Trial],
     pair: tuple[Objective, Objective],
-    standing: Snapshot,
+    snapshot: Snapshot,
     colour: str,
     hollow: bool,
 ) -> Dots:
     x, y = (tuple(one.get_value(trial) for trial in trials) for one in pair)
-    notes = list_hover_notes(trials, standing.space)
+    notes = list_hover_notes(trials, snapshot.space)
     return Dots(name, x, y, colour, hollow=hollow, notes=notes)
 
 
-def _make_objective_scale(standing: Snapshot, response: Objective, trials: Sequence[Trial]) -> Scale:
+def _make_objective_scale(snapshot: Snapshot, response: Objective, trials: Sequence[Trial]) -> Scale:
     values = [response.get_value(one) for one in trials]
-    title = f"{response.name} ({format_goal(standing.goals, response)})"
+    title = f"{response.name} ({format_goal(snapshot.goals, response)})"
     return Scale(title, response.log, ends=compute_axis_range(values, response.log))

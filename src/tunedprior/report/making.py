@@ -145,20 +145,20 @@ def _get_campaign_name(opt: Optimizer) -> str:
 
 
 def _build_parts(opt: Optimizer, shadow: int, bar: bool) -> list[ReportPart]:
-    standing = take_snapshot(opt)
-    several = len(standing.goals.objectives) > 1
+    snapshot = take_snapshot(opt)
+    several = len(snapshot.goals.objectives) > 1
     makers: list[tuple[str, str, Callable[[ReportPart], ReportPart]]] = [
-        ("stand", "Where it stands", describe_status(standing, lambda: build_progress_picture(standing, shadow, bar))),
-        ("next", "What to run next, and why", describe_pending(opt, standing)),
+        ("stand", "Where it stands", describe_status(snapshot, lambda: build_progress_picture(snapshot, shadow, bar))),
+        ("next", "What to run next, and why", describe_pending(opt, snapshot)),
         (
             "effects",
             "What the model expects along each input",
-            _draw_into_part(lambda: build_effects_picture(standing)),
+            _draw_into_part(lambda: build_effects_picture(snapshot)),
         ),
-        ("interactions", "The strongest interactions", _draw_into_part(lambda: build_interactions_picture(standing))),
+        ("interactions", "The strongest interactions", _draw_into_part(lambda: build_interactions_picture(snapshot))),
         ("trust", "Trust in old data", _draw_into_part(lambda: build_trust_picture(opt.trust))),
-        ("learnt", "What the old data taught", describe_old_data(opt, standing)),
-        ("front", "The front of trade-offs", _draw_into_part(lambda: build_front_picture(standing))),
+        ("learnt", "What the old data taught", describe_old_data(opt, snapshot)),
+        ("front", "The front of trade-offs", _draw_into_part(lambda: build_front_picture(snapshot))),
         ("data", "The data", tabulate_trials(opt)),
     ]
     with _show_progress(len(makers), bar) as step:

@@ -87,22 +87,22 @@ _EXPLAINED = 4  # pending settings that are explained; of more, the first
 _LISTED = 500  # trials in the table of all; of more, the latest
 
 
-def describe_status(standing: Snapshot, draw: Callable[[], Picture]) -> Callable[[ReportPart], ReportPart]:
+def describe_status(snapshot: Snapshot, draw: Callable[[], Picture]) -> Callable[[ReportPart], ReportPart]:
     """What is found, recommended and left to gain, the picture of progress, and then what these do not say.
 
     Args:
-        standing: The campaign.
+        snapshot: The campaign.
         draw: Draws the progress.
     """
 
     def make(part: ReportPart) -> ReportPart:
         progress = make_part(part.anchor, part.title, lambda empty: replace(empty, picture=draw()))
-        goals, history = standing.goals, standing.history
+        goals, history = snapshot.goals, snapshot.history
         failed = sum(trial.failed for trial in history.told)
         told = f"{len(history)}" + (f", {failed} of them failed runs" if failed else "")
         facts = [("Wanted", goals.describe())]
-        if standing.space.constraints:
-            facts.append(("Constraints", "; ".join(map(str, standing.space.constraints))))
+        if snapshot.space.constraints:
+            facts.append(("Constraints", "; ".join(map(str, snapshot.space.constraints))))
         facts.append(("Results", told))
         if history.pending:
             facts.append(("Under way", f"{len(history.pending)}"))
@@ -110,23 +110,23 @@ def describe_status(standing: Snapshot, draw: Callable[[], Picture]) -> Callable
             facts.append(
                 ("Best trade-offs", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none")
             )
-        lead = [_describe_best(standing)] if history.told else []
+        lead = [_describe_best(snapshot)] if history.told else []
         sentences = [] if progress.picture is None else list(progress.picture.sentences)
         with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
-            found = standing.recommendation
+            found = snapshot.recommendation
             if found.probability < 1:
                 works = "Meets what is required" if goals.requirements else "A run there works"
                 facts.append((works, f"with probability {found.probability:.2g}"))
             expected = f"{found.mean:.4g} expected, 95 % interval {found.low:.4g} to {found.high:.4g}"
             lead.append(
-                f"Recommended: {abbreviate_setting(found.setting, standing.space)} ({goals.main.name} {expected})."
+                f"Recommended: {abbreviate_setting(found.setting, snapshot.space)} ({goals.main.name} {expected})."
             )
             sentences.append(
                 "The recommended setting is the one that all results together speak for, and not the luckiest "
                 "measurement alone."
             )
         with suppress(InputError):
-            left = estimate_remaining(standing.suggester, standing.fitted, standing.seed, 0.0)
+            left = estimate_remaining(snapshot.suggester, snapshot.fitted, snapshot.seed, 0.0)
             gain = f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}"
             gain += f" ({left.caveat})" if left.caveat else ""
             lead.append(f"Left to gain: {gain}.")
@@ -142,9 +142,9 @@ def describe_status(standing: Snapshot, draw: Callable[[], Picture]) -> Callable
     return make
 
 
-def _describe_best(standing: Snapshot) -> str:
+def _describe_best(snapshot: Snapshot) -> str:
     """The best so far, in a sentence."""
-    goals, told = standing.goals, standing.history.told
+    goals, told = snapshot.goals, snapshot.history.told
     of_all = f"of {len(told)} result{'s' if len(told) > 1 else ''}"
     if goals.has_front:
         count = len(goals.find_front(told))
@@ -154,7 +154,7 @@ def _describe_best(standing: Snapshot) -> str:
         lacking = "meets what is required" if goals.requirements else "is one that counts"
         return f"None {of_all} {lacking} yet."
     values = ", ".join(f"{one.name} {_format_value(one, best)}" for one in goals.responses)
-    return f"Best so far: {values} (trial {best.id}, {of_all}), at {abbreviate_setting(best.setting, standing.space)}."
+    return f"Best so far: {values} (trial {best.id}, {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
 
 
 def _format_value(response: Objective, trial: Trial) -> str:
@@ -164,28 +164,28 @@ def _format_value(response: Objective, trial: Trial) -> str:
     )
 
 
-def describe_pending(opt: Optimizer, standing: Snapshot) -> Callable[[ReportPart], ReportPart]:
+def describe_pending(opt: Optimizer, snapshot: Snapshot) -> Callable[[ReportPart], ReportPart]:
     """The settings that are under way, what is expected of each, and why each was suggested."""
 
     def make(part: ReportPart) -> ReportPart:
-        pending = standing.history.pending
+        pending = snapshot.history.pending
         if not pending:
             said = "Nothing is under way. Ask for the next setting with: tunedprior suggest"
             return replace(part, sentences=(said,))
-        names, settings = standing.space.names, [one.setting for one in pending]
+        names, settings = snapshot.space.names, [one.setting for one in pending]
         expected = []
         modelled = (
-            standing.modelled if any(r.select_measured(standing.history.told) for r in standing.goals.responses) else []
+            snapshot.modelled if any(r.select_measured(snapshot.history.told) for r in snapshot.goals.responses) else []
         )
         for response in modelled:
-            found = standing.predict_interval(response, settings)
+            found = snapshot.predict_interval(response, settings)
             ends = zip(found.mean, found.low, found.high, strict=True)
             expected.append([f"{mean:.4g} ({low:.4g} to {high:.4g})" for mean, low, high in ends])
         columns = ["trial", *names, *(f"{one.name} expected (95 % interval)" for one in modelled)]
         rows = [
             [
                 trial.id,
-                *round_near_zeros(trial.setting, standing.space).values(),
+                *round_near_zeros(trial.setting, snapshot.space).values(),
                 *(column[number] for column in expected),
             ]
             for number, trial in enumerate(pending)
@@ -204,11 +204,11 @@ def _explain_trial(opt: Optimizer, trial: Trial) -> tuple[str, ...]:
         return (f"Trial {trial.id}: {error}",)
 
 
-def describe_old_data(opt: Optimizer, standing: Snapshot) -> Callable[[ReportPart], ReportPart]:
+def describe_old_data(opt: Optimizer, snapshot: Snapshot) -> Callable[[ReportPart], ReportPart]:
     """What the old data taught, as a picture and in words."""
 
     def make(part: ReportPart) -> ReportPart:
-        picture = build_old_data_picture(standing)
+        picture = build_old_data_picture(snapshot)
         # The same and more, in words; the last ones say how to read the picture.
         return replace(
             part, picture=picture, sentences=picture.sentences[-HOW_TO_READ:], lists=(_explain_old_data(opt),)
