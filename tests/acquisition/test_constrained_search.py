@@ -35,9 +35,9 @@ def found_for(space: Space, target: dict[str, float], seed: int = 0) -> Setting:
     codes = maximize(acquisition, EncodedSpace.from_space(space, box), vector([]).reshape(0, len(space.names)), seed)
     setting = box.decode(codes[None], space)[0]
     assert space.feasible is not None
-    settled = space.feasible.repair_setting(setting)
-    assert settled is not None
-    return settled
+    repaired = space.feasible.repair_setting(setting)
+    assert repaired is not None
+    return repaired
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,13 @@ def test_lists_and_conditions_take_part() -> None:
 def test_the_own_gradient_leads_where_autograd_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     model = mixture_of_many(2, others=False)
     space = Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}).add_constraints("a + b <= -0.5")
-    lattice, acquisition = EncodedSpace.from_space(space, Box.enclose(space)), LogExpectedImprovement(model, best_f=0.9)
-    found = maximize(acquisition, lattice, model.train_inputs[0], 0)
+    encoded_space, acquisition = (
+        EncodedSpace.from_space(space, Box.enclose(space)),
+        LogExpectedImprovement(model, best_f=0.9),
+    )
+    found = maximize(acquisition, encoded_space, model.train_inputs[0], 0)
     monkeypatch.setattr(MixtureAcquisition, "from_botorch", lambda _: None)
-    torch.testing.assert_close(found, maximize(acquisition, lattice, model.train_inputs[0], 0), atol=1e-3, rtol=0)
+    torch.testing.assert_close(found, maximize(acquisition, encoded_space, model.train_inputs[0], 0), atol=1e-3, rtol=0)
     grid = torch.cartesian_prod(*[torch.linspace(-1, 1, 60).double()] * 2)
     grid = grid[grid.sum(-1) <= -0.5]
     assert found.sum() <= -0.5 + 1e-9

@@ -46,8 +46,8 @@ def test_a_setting_is_among_others_if_it_equals_one_of_them_in_every_code() -> N
 
 
 def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:
-    lattice = EncodedSpace(torch.tensor([[-0.5, 0.0], [0.5, 0.0]]).double(), {}, {}, {1: 0.0})
-    starts = _draw_starts(PosteriorMean(GenericDeterministicModel(lambda x: 0 * x[..., :1])), lattice, seed=3)
+    encoded_space = EncodedSpace(torch.tensor([[-0.5, 0.0], [0.5, 0.0]]).double(), {}, {}, {1: 0.0})
+    starts = _draw_starts(PosteriorMean(GenericDeterministicModel(lambda x: 0 * x[..., :1])), encoded_space, seed=3)
     assert starts.shape == (8, 1, 2)
     assert starts[..., 0].abs().max() <= 0.5
     assert starts[..., 0].unique().numel() == 8

@@ -48,11 +48,11 @@ def test_settings_of_odd_spaces_are_allowed_there_and_back(space: dict, seed: in
 def test_the_lattice_of_an_odd_space_holds_its_settings(space: dict) -> None:
     parsed = Space.parse(space)
     box = Box.enclose(parsed)
-    lattice = EncodedSpace.from_space(parsed, box)
-    low, high = lattice.bounds
+    encoded_space = EncodedSpace.from_space(parsed, box)
+    low, high = encoded_space.bounds
     codes = box.encode(parsed.sobol(4, 0))
     assert ((codes >= low - 1e-9) & (codes <= high + 1e-9)).all()
-    every = lattice.list_settings()
+    every = encoded_space.list_settings()
     if every is not None:
         assert len(every) == parsed.size
         assert len(every.unique(dim=0)) == len(every)

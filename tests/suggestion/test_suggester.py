@@ -20,10 +20,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         found.append({"situation": situation})
         return make(choice, model, situation, beta)
 
-    def searched(acquisition: Any, lattice: Any, avoid: torch.Tensor, seed: int, *more: Any) -> torch.Tensor:
+    def searched(acquisition: Any, encoded_space: Any, avoid: torch.Tensor, seed: int, *more: Any) -> torch.Tensor:
         found[-1].setdefault("avoid", avoid)
         found[-1].setdefault("seed", seed)
-        return search(acquisition, lattice, avoid, seed, *more)
+        return search(acquisition, encoded_space, avoid, seed, *more)
 
     monkeypatch.setattr(suggester_module, "make_acquisition", made)
     monkeypatch.setattr(suggester_module, "maximize", searched)

@@ -113,11 +113,14 @@ def get_batch_size(acquisition: AcquisitionFunction) -> int:
 
 
 def mask_preferred(
-    choices: Float[Tensor, "c k"], lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+    choices: Float[Tensor, "c k"],
+    encoded_space: EncodedSpace,
+    avoid: Float[Tensor, "n k"],
+    pending: Float[Tensor, "p k"],
 ) -> Bool[Tensor, " c"]:
     """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
     fresh = ~is_among(choices, avoid)
-    apart = fresh & ~is_near(choices, pending, lattice)
+    apart = fresh & ~is_near(choices, pending, encoded_space)
     return apart if apart.any() else fresh if fresh.any() else ~fresh
 
 
@@ -127,11 +130,13 @@ def evaluate_acquisition(acquisition: AcquisitionFunction, codes: Float[Tensor, 
     return torch.cat([acquisition(some) for some in codes.split(get_batch_size(acquisition))])
 
 
-def is_near(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], lattice: EncodedSpace) -> Bool[Tensor, " n"]:
+def is_near(
+    codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], encoded_space: EncodedSpace
+) -> Bool[Tensor, " n"]:
     """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
-    low, high = lattice.bounds
+    low, high = encoded_space.bounds
     reach = APART * (high - low)
-    reach[list(lattice.categories)] = 0.0
+    reach[list(encoded_space.categories)] = 0.0
     near: Tensor = ((codes[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
     return near
 

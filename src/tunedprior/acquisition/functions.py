@@ -166,7 +166,7 @@ _RESPONSES = (-1.2, 0.2, 1.0)
 
 
 def check_acquisition(
-    choice: AcquisitionChoice, surrogate: Surrogate, lattice: EncodedSpace, beta: str | float
+    choice: AcquisitionChoice, surrogate: Surrogate, encoded_space: EncodedSpace, beta: str | float
 ) -> None:
     """Make the acquisition on a model of three invented observations, and ask it for a value and a gradient.
 
@@ -174,7 +174,7 @@ def check_acquisition(
     """
     if not callable(choice):
         return
-    codes = _make_dummy_settings(lattice)
+    codes = _make_dummy_settings(encoded_space)
     y = torch.tensor(_RESPONSES, dtype=torch.float64)[:, None]
     situation = AcquisitionContext(
         best=y.max(),
@@ -183,7 +183,7 @@ def check_acquisition(
         num_inputs=codes.shape[1],
         num_choices=len(codes),
         seed=0,
-        bounds=lattice.bounds,
+        bounds=encoded_space.bounds,
     )
     try:
         with isolate_computation(), silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(0):
@@ -199,7 +199,7 @@ def check_acquisition(
             f"{get_acquisition_name(choice)} does not work with the model that {type(surrogate).__name__} makes "
             f"({type(error).__name__}: {error}). Use 'ei', 'ucb' or a class that docs/algorithm1.md lists."
         ) from error
-    if one_shot and lattice.constrained is not None:
+    if one_shot and encoded_space.constrained is not None:
         raise InputError(
             f"{get_acquisition_name(choice)} looks for several settings at once, which constraints do not allow "
             "for. Use 'ei', "
@@ -212,10 +212,10 @@ def check_acquisition(
         )
 
 
-def _make_dummy_settings(lattice: EncodedSpace) -> Float[Tensor, "3 k"]:
+def _make_dummy_settings(encoded_space: EncodedSpace) -> Float[Tensor, "3 k"]:
     """Both ends and something between them, each an allowed setting."""
-    low, high = lattice.bounds
+    low, high = encoded_space.bounds
     codes = torch.stack([low, (low + 2 * high) / 3, high])
-    for column, values in lattice.discrete.items():
+    for column, values in encoded_space.discrete.items():
         codes[1, column] = values[len(values) // 2]
     return codes

@@ -48,18 +48,18 @@ Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
 
 
 def maximize_feasible(
-    acquisition: AcquisitionFunction, lattice: EncodedSpace, prefer: Prefer, seed: int
+    acquisition: AcquisitionFunction, encoded_space: EncodedSpace, prefer: Prefer, seed: int
 ) -> Float[Tensor, " k"]:
     """The codes of the best setting that was found; it satisfies all constraints."""
-    assert lattice.constrained is not None
-    search = _Search(acquisition, lattice, lattice.constrained)
+    assert encoded_space.constrained is not None
+    search = _Search(acquisition, encoded_space, encoded_space.constrained)
     fewer = 1 if get_batch_size(acquisition) > _SAMPLES else 4  # where an evaluation takes long
-    samples = lattice.constrained.space.sobol(_SAMPLES // fewer, seed)
-    codes = lattice.constrained.box.encode(samples)
+    samples = encoded_space.constrained.space.sobol(_SAMPLES // fewer, seed)
+    codes = encoded_space.constrained.box.encode(samples)
     values = evaluate_acquisition(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
     starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
     ends = [search.improve(start, derive_seed(seed, k)) for k, start in enumerate(starts)]
-    found = torch.cat([lattice.constrained.box.encode(ends), codes])
+    found = torch.cat([encoded_space.constrained.box.encode(ends), codes])
     values = evaluate_acquisition(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
     return found[int(values.masked_fill(~prefer(found), -torch.inf).argmax())]
 
@@ -67,7 +67,7 @@ def maximize_feasible(
 @dataclass(frozen=True, eq=False)
 class _Search:
     acquisition: AcquisitionFunction
-    lattice: EncodedSpace
+    encoded_space: EncodedSpace
     constrained: ConstrainedSpace
 
     def improve(self, setting: Setting, seed: int) -> Setting:
@@ -111,9 +111,9 @@ class _Search:
         end = self._find_top(start, columns)
         for part in _PARTS_OF_THE_WAY:
             there = self.constrained.box.decode((start + part * (end - start))[None], self.constrained.space)[0]
-            settled = feasible.repair_setting(there)
-            if settled is not None:
-                return [settled]
+            repaired = feasible.repair_setting(there)
+            if repaired is not None:
+                return [repaired]
         return []
 
     def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
@@ -125,7 +125,7 @@ class _Search:
             value, gradient = _evaluate_with_gradient(self.acquisition, codes)
             return -value, -gradient[columns].numpy()
 
-        low, high = (edge[columns].numpy() for edge in self.lattice.bounds)
+        low, high = (edge[columns].numpy() for edge in self.encoded_space.bounds)
         found = minimize(
             evaluate_negative_acquisition,
             start[columns].numpy().clip(low, high),
@@ -207,7 +207,7 @@ _TRIES = 4  # with more raw samples each, before a flat acquisition function is 
 
 def maximize(
     acquisition: AcquisitionFunction,
-    lattice: EncodedSpace,
+    encoded_space: EncodedSpace,
     avoid: Float[Tensor, "n k"],
     seed: int,
     choices: Float[Tensor, "c k"] | None = None,
@@ -221,25 +221,25 @@ def maximize(
     more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete. With
     constraints, from settings that satisfy them.
     """
-    choices = lattice.list_settings() if choices is None else choices
+    choices = encoded_space.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
     by_hand = MixtureAcquisition.from_botorch(acquisition)
-    if choices is None and lattice.constrained is not None:
-        prefer = partial(mask_preferred, lattice=lattice, avoid=avoid, pending=pending)
+    if choices is None and encoded_space.constrained is not None:
+        prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
         if by_hand is not None:
-            return maximize_feasible(by_hand, lattice, prefer, seed)
+            return maximize_feasible(by_hand, encoded_space, prefer, seed)
         with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-            return maximize_feasible(acquisition, lattice, prefer, seed)
-    if by_hand is not None and (choices is not None or not lattice.discrete):
+            return maximize_feasible(acquisition, encoded_space, prefer, seed)
+    if by_hand is not None and (choices is not None or not encoded_space.discrete):
         # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
         if choices is None:
-            return _climb_with_gradients(by_hand, lattice, seed, pending)
-        return _choose_best(by_hand, choices, mask_preferred(choices, lattice, avoid, pending))
+            return _climb_with_gradients(by_hand, encoded_space, seed, pending)
+        return _choose_best(by_hand, choices, mask_preferred(choices, encoded_space, avoid, pending))
     acquisition = acquisition if by_hand is None else by_hand
     with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
         if choices is None:
-            return _search_with_botorch(acquisition, lattice, avoid, pending)
-        return _choose_best(acquisition, choices, mask_preferred(choices, lattice, avoid, pending))
+            return _search_with_botorch(acquisition, encoded_space, avoid, pending)
+        return _choose_best(acquisition, choices, mask_preferred(choices, encoded_space, avoid, pending))
 
 
 def _choose_best(
@@ -251,28 +251,32 @@ def _choose_best(
 
 
 def _search_with_botorch(
-    acquisition: AcquisitionFunction, lattice: EncodedSpace, avoid: Float[Tensor, "n k"], pending: Float[Tensor, "p k"]
+    acquisition: AcquisitionFunction,
+    encoded_space: EncodedSpace,
+    avoid: Float[Tensor, "n k"],
+    pending: Float[Tensor, "p k"],
 ) -> Float[Tensor, " k"]:
     """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
-    fixed, lists = lattice.fixed or None, lattice.list_values()
+    fixed, lists = encoded_space.fixed or None, encoded_space.list_values()
     at_once = get_batch_size(acquisition)
     if lists is not None:
         found, _ = optimize_acqf_discrete_local_search(
             acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
         )
-    elif not lattice.discrete:
+    elif not encoded_space.discrete:
         ends, values = optimize_acqf(
-            acquisition, lattice.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, fixed_features=fixed,
-            options={"batch_limit": _RESTARTS, "init_batch_limit": at_once}, return_best_only=False,
+            acquisition, encoded_space.bounds, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES,
+            fixed_features=fixed, options={"batch_limit": _RESTARTS, "init_batch_limit": at_once},
+            return_best_only=False,
         )  # fmt: skip
         assert values is not None  # None is for sequential optimisation of several points
-        return _choose_best_apart(ends.squeeze(-2), values, pending, lattice)
+        return _choose_best_apart(ends.squeeze(-2), values, pending, encoded_space)
     else:
         found, _ = optimize_acqf_mixed_alternating(
             acquisition,
-            lattice.bounds,
-            discrete_dims=lattice.values,
-            cat_dims=lattice.categories,
+            encoded_space.bounds,
+            discrete_dims=encoded_space.values,
+            cat_dims=encoded_space.categories,
             fixed_features=fixed,
             num_restarts=_RESTARTS,
             raw_samples=_RAW_SAMPLES,
@@ -286,7 +290,7 @@ def _search_with_botorch(
 
 
 def _climb_with_gradients(
-    acquisition: MixtureAcquisition, lattice: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
+    acquisition: MixtureAcquisition, encoded_space: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
 ) -> Float[Tensor, " k"]:
     """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
 
@@ -296,29 +300,29 @@ def _climb_with_gradients(
         values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(codes))
         return -values.numpy(), -gradients.numpy()
 
-    starts = _draw_starts(acquisition, lattice, seed).squeeze(-2).numpy()
+    starts = _draw_starts(acquisition, encoded_space, seed).squeeze(-2).numpy()
     ends, values, _ = fmin_l_bfgs_b_batched(  # type: ignore[no-untyped-call]  # BoTorch has no types for it
-        evaluate_negative_acquisition, starts, lattice.bounds.T.tolist(), maxiter=_MOST_STEPS
+        evaluate_negative_acquisition, starts, encoded_space.bounds.T.tolist(), maxiter=_MOST_STEPS
     )
-    low, high = lattice.bounds
-    return _choose_best_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, lattice)
+    low, high = encoded_space.bounds
+    return _choose_best_apart(torch.from_numpy(ends).clamp(low, high), -torch.as_tensor(values), pending, encoded_space)
 
 
 def _choose_best_apart(
-    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], lattice: EncodedSpace
+    found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], encoded_space: EncodedSpace
 ) -> Float[Tensor, " k"]:
     """Of several maxima the largest that is not near a pending setting; the largest, if all are near one."""
     values = values.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
-    near = is_near(found, pending, lattice)
+    near = is_near(found, pending, encoded_space)
     return found[int((values if near.all() else values.masked_fill(near, -torch.inf)).argmax())]
 
 
-def _draw_starts(acquisition: AcquisitionFunction, lattice: EncodedSpace, seed: int) -> Float[Tensor, "r 1 k"]:
+def _draw_starts(acquisition: AcquisitionFunction, encoded_space: EncodedSpace, seed: int) -> Float[Tensor, "r 1 k"]:
     """What BoTorch's `gen_batch_initial_conditions` draws with this seed, without its changes to warning filters."""
     with OwnGenerator(seed):
         for factor in range(1, _TRIES + 1):
-            samples = draw_sobol_samples(lattice.bounds, n=_RAW_SAMPLES * factor, q=1)
-            for column, code in lattice.fixed.items():
+            samples = draw_sobol_samples(encoded_space.bounds, n=_RAW_SAMPLES * factor, q=1)
+            for column, code in encoded_space.fixed.items():
                 samples[..., column] = code
             values = evaluate_acquisition(acquisition, samples)
             if values.std() != 0:

@@ -112,14 +112,14 @@ class FirstSettings:
         objectives: What is wanted.
         models: Their surrogates, which may know what to begin with.
         design: `"old data"` or `"sobol"`.
-        lattice: The allowed settings, as codes.
+        encoded_space: The allowed settings, as codes.
     """
 
     space: Space
     objectives: tuple[Objective, ...]
     models: tuple[Surrogate, ...]
     design: str
-    lattice: EncodedSpace
+    encoded_space: EncodedSpace
 
     @property
     def box(self) -> Box:
@@ -171,7 +171,7 @@ class FirstSettings:
         """Settings around one, nearer in each round."""
         if self.space.feasible is not None:
             return self.space.feasible.find_neighbours(setting, WIDTHS[round_] / 2, seed + round_)
-        codes = draw_around(self.box.encode([setting])[0], self.lattice.bounds, round_, seed)
+        codes = draw_around(self.box.encode([setting])[0], self.encoded_space.bounds, round_, seed)
         return self.box.decode(codes, self.space)
 
     def _choose_most_promising(

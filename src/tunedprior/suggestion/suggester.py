@@ -286,9 +286,9 @@ class Suggester:
         setting = self.surrogate.box.decode(codes[None], self.space)[0]
         if self.space.feasible is None or self.space.allows(setting):
             return self.space.round_for_people(setting)
-        settled = self.space.feasible.repair_setting(setting)
-        if settled is not None:
-            return self.space.round_for_people(settled)
+        repaired = self.space.feasible.repair_setting(setting)
+        if repaired is not None:
+            return self.space.round_for_people(repaired)
         codes_of_some = self.surrogate.box.encode(some := self.space.sobol(_FRESH, 0))
         return some[int(((codes_of_some - codes) ** 2).sum(-1).argmin())]
 

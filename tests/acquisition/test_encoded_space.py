@@ -13,14 +13,14 @@ SPACE = Space.parse(
 
 
 def test_every_kind_of_parameter_has_its_place() -> None:
-    lattice = EncodedSpace.from_space(SPACE, Box.enclose(SPACE))
-    assert lattice.bounds.tolist() == [[-1.0, -1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 0.0, 0.0]]
-    assert lattice.values == {1: [-1.0, -0.5, 1.0]}
-    assert lattice.categories == {2: [0.0, 1.0, 2.0]}
-    assert lattice.fixed == {3: 0.0, 4: 0.0}
-    assert lattice.discrete == {1: [-1.0, -0.5, 1.0], 2: [0.0, 1.0, 2.0]}
-    assert lattice.list_values() is None
-    assert lattice.list_settings() is None
+    encoded_space = EncodedSpace.from_space(SPACE, Box.enclose(SPACE))
+    assert encoded_space.bounds.tolist() == [[-1.0, -1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 0.0, 0.0]]
+    assert encoded_space.values == {1: [-1.0, -0.5, 1.0]}
+    assert encoded_space.categories == {2: [0.0, 1.0, 2.0]}
+    assert encoded_space.fixed == {3: 0.0, 4: 0.0}
+    assert encoded_space.discrete == {1: [-1.0, -0.5, 1.0], 2: [0.0, 1.0, 2.0]}
+    assert encoded_space.list_values() is None
+    assert encoded_space.list_settings() is None
 
 
 def test_bounds_are_those_of_the_space_in_a_wider_box() -> None:
@@ -53,7 +53,7 @@ def test_a_large_space_is_not_listed() -> None:
         space = Space.parse({"a": list(range(count)), "b": list(range(100))})
         assert (EncodedSpace.from_space(space, Box.enclose(space)).list_settings() is not None) is listed
     fine = Space.parse({"a": list(range(1001))})
-    lattice = EncodedSpace.from_space(fine, Box.enclose(fine))
-    assert (lattice.values, lattice.bounds.flatten().tolist()) == ({}, [-1.0, 1.0])  # as if continuous
+    encoded_space = EncodedSpace.from_space(fine, Box.enclose(fine))
+    assert (encoded_space.values, encoded_space.bounds.flatten().tolist()) == ({}, [-1.0, 1.0])  # as if continuous
     fine = Space.parse({"a": list(range(1000))})
     assert len(EncodedSpace.from_space(fine, Box.enclose(fine)).values[0]) == 1000
