@@ -43,10 +43,10 @@ def noise(seed: int) -> pd.DataFrame:
     return old_data(random_numbers(seed), ROWS)
 
 
-def reliability(reading: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
+def reliability(fit: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
     """var ĝ / (var ĝ + E[var(g | A)]), the latter from the kernel of the aligned belief less ĝ²."""
-    learnt = reading(sample)
-    left = beliefs.get_belief("aligned").make_kernel(reading).forward(sample, sample, diag=True) - learnt.square()
+    learnt = fit(sample)
+    left = beliefs.get_belief("aligned").make_kernel(fit).forward(sample, sample, diag=True) - learnt.square()
     return learnt.var(correction=0) / (learnt.var(correction=0) + left.mean())
 
 
@@ -63,9 +63,9 @@ def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypat
     relied_on = {old.name: [reliability(one, sample) for one in old.fits] for old in average.sources}
     for row, label in enumerate(among.labels):
         if among.slopes[row] > 0:
-            reading = next(old for old in average.sources if old.name == label.old).fits[among.fit_indices[row]]
+            fit = next(old for old in average.sources if old.name == label.old).fits[among.fit_indices[row]]
             alpha = inverse[row] @ observations.y[:, 0]
-            by_old = among.slopes[row] * (reading(x) @ alpha) * reading(sample)
+            by_old = among.slopes[row] * (fit(x) @ alpha) * fit(sample)
             left = variance[row].mean() - torch.einsum("mi,ij,mj->", cross[row], inverse[row], cross[row]) / len(sample)
             rest = (cross[row] @ alpha - by_old).var(correction=0)
             rest += weighed.amplitude[row] * (left + among.processes.noise[row])

@@ -306,11 +306,11 @@ def test_chances_before_anything_is_of_use() -> None:
     opt = Optimizer(SPACE, seed=0)
     opt.tell({"a": 0.0, "b": 1.0}, float("nan"))
     fitted = opt._fit_model()
-    chances = compute_improvement(
+    improvement = compute_improvement(
         fitted, opt.suggester.goals, [], encode_run_settings([{"a": 0.0, "b": 1.0}], fitted.box)
     )
-    assert chances.best is None
-    assert math.isnan(chances.gain)
+    assert improvement.best is None
+    assert math.isnan(improvement.gain)
 
 
 def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() -> None:

@@ -63,5 +63,5 @@ def test_every_set_is_read_in_the_box_that_all_share() -> None:
     average = average_of(old_data(rows=8), wide)
     for known, table in zip(average.sources, (old_data(rows=8), wide), strict=True):
         expected = average.box.to_kernel_inputs(average.box.encode(table[list(SPACE)]))
-        for reading in known.fits:
-            assert sorted(reading.anchors.tolist()) == sorted(expected.tolist())
+        for fit in known.fits:
+            assert sorted(fit.anchors.tolist()) == sorted(expected.tolist())

@@ -273,11 +273,11 @@ def test_length_scales_settle_with_many_observations_whoever_remembers_them() ->
 
 def test_length_scales_that_have_settled_are_nearly_those_of_all_observations(monkeypatch: pytest.MonkeyPatch) -> None:
     average, observations = average_over(), observed(127)
-    settled = average.weigh(observations)[0]
+    weighed = average.weigh(observations)[0]
     monkeypatch.setattr("tunedprior.model_averaging.incremental._OFTEN", 1000)
     afresh = average.weigh(observations)[0]
-    fitted = settled.hypotheses.fitted_rows
-    assert (kernels_of(settled)[fitted] / kernels_of(afresh)[fitted]).log().abs().mean() < 0.3
+    fitted = weighed.hypotheses.fitted_rows
+    assert (kernels_of(weighed)[fitted] / kernels_of(afresh)[fitted]).log().abs().mean() < 0.3
 
 
 def kernels_of(weighed: weighing.WeightedHypotheses) -> torch.Tensor:

@@ -324,8 +324,8 @@ def test_levels_are_told_apart_however_large_or_small_they_are() -> None:
 def test_a_setting_is_moved_by_little_until_everything_holds() -> None:
     space = Space.parse(UNITS).add_constraints(Mixture(list("abcd")))
     assert space.feasible is not None
-    settled = space.feasible.repair_setting({"a": 0.5, "b": 0.5, "c": 0.2, "d": 0.0})
-    assert settled == pytest.approx({"a": 0.433333, "b": 0.433333, "c": 0.133333, "d": 0.0}, abs=1e-6)
+    repaired = space.feasible.repair_setting({"a": 0.5, "b": 0.5, "c": 0.2, "d": 0.0})
+    assert repaired == pytest.approx({"a": 0.433333, "b": 0.433333, "c": 0.133333, "d": 0.0}, abs=1e-6)
     assert space.feasible.repair_setting(space.sobol(1, 0)[0]) == space.sobol(1, 0)[0]
 
 

@@ -53,13 +53,13 @@ def test_an_unknown_prior_is_refused() -> None:
             Optimizer(SPACE, old, prior="averaged")
 
 
-def test_a_weight_prior_is_one_reading() -> None:
+def test_a_weight_prior_is_one_fit() -> None:
     learnt = pretrain(old_data(scaled(smooth, -2.0)), SPACE)
     opt = told(Optimizer(SPACE, learnt), 6)
     (known,) = opt.surrogate.sources
-    (reading,) = known.fits
-    assert reading.kernel is learnt.base
-    torch.testing.assert_close(reading.alpha, learnt.alpha)
+    (fit,) = known.fits
+    assert fit.kernel is learnt.base
+    torch.testing.assert_close(fit.alpha, learnt.alpha)
     assert opt.trust.relations["slope"].item() == pytest.approx(-0.5, rel=0.1)
     assert opt.ask(candidates=POOL) in POOL
     with pytest.raises(InputError, match="must be the only old data; got 2 sets"):

@@ -134,7 +134,7 @@ def masses() -> list[Value]:
 CLAIMS_FIELD = [
     Claim(README, "They begin with probabilities {0.45}, {0.10} and {0.45}, and every result reweights them.", masses),
     Claim(BELIEFS, "aligned has {0.45}, shape {0.10} and uninformed {0.45}", masses),
-    Claim(BELIEFS, "The first has {0.7} of the probability.", lambda: [source_fits.LIKELY[0]]),
+    Claim(BELIEFS, "The first has {0.7} of the probability.", lambda: [source_fits.FIT_PROBABILITIES[0]]),
     Claim(
         BELIEFS,
         "({50}, {10} or {1} % of the variance; Matérn-5/2)",

@@ -78,7 +78,7 @@ class Belief(ABC):
         """All prior covariances of this belief.
 
         Args:
-            fits: The readings of one old data set, the most probable fit first.
+            fits: The fits of one old data set, the most probable first.
             axes: The parameters, as groups of kernel inputs.
             whatever_the_cost: Whether to include kernels that take longer than all others together.
         """
@@ -127,7 +127,7 @@ class KernelBelief(Belief):
     ) -> list[PriorCovariance]:
         """One version for each fit whose kernel does not vanish and is cheap enough."""
         sample, found = axes.to_kernel_inputs(draw_box_sample(len(axes))), []
-        for reading, fit in enumerate(fits):
+        for fit_index, fit in enumerate(fits):
             kernel = self.make_kernel(fit)
             if not whatever_the_cost and not getattr(kernel, "is_cheap", True):
                 continue
@@ -136,7 +136,7 @@ class KernelBelief(Belief):
             if size > _LEAST_SIZE:
                 counts = self.is_informative(fit, sample, size)
                 slope = self.compute_slope_variance(size) if counts else 0.0
-                found.append(PriorCovariance(kernel, log(self.mass), size, slope, reading, counts))
+                found.append(PriorCovariance(kernel, log(self.mass), size, slope, fit_index, counts))
         return found
 
 

@@ -191,36 +191,36 @@ def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> 
 
 
 def _describe_gain(asked: "SettingExplainer") -> list[str]:
-    chances, goals = asked.improvement, asked.suggester.goals
-    if not isnan(chances.probability_better) and chances.best is None:
+    improvement, goals = asked.improvement, asked.suggester.goals
+    if not isnan(improvement.probability_better) and improvement.best is None:
         return [
-            f"With probability {format_percent(chances.probability_better)} it is a new trade-off: no result so "
+            f"With probability {format_percent(improvement.probability_better)} it is a new trade-off: no result so "
             "far is at least as good "
             "in every objective."
         ]
-    if chances.best is None:
+    if improvement.best is None:
         waiting = goals.requirements and any(not one.failed for one in asked.history.told)
         return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
-    if asked.trial is not None and asked.trial.id == chances.best.id:
+    if asked.trial is not None and asked.trial.id == improvement.best.id:
         return ["It is the best so far."]
-    best = f"trial {chances.best.id}"
+    best = f"trial {improvement.best.id}"
     if goals.weights:
         return [
             f"By the preference it is better than the best so far ({best}) with probability "
-            f"{format_percent(chances.probability_better)}; "
-            f"the expected gain is {format_value(chances.gain)}."
+            f"{format_percent(improvement.probability_better)}; "
+            f"the expected gain is {format_value(improvement.gain)}."
         ]
-    value, wanted = goals.main.get_value(chances.best), goals.main.direction
+    value, wanted = goals.main.get_value(improvement.best), goals.main.direction
     if isinstance(wanted, Target):
         return [
             f"The closest so far is {format_value(value)} ({best}), "
             f"{format_value(-wanted.compute_utility(value))} from what is wanted "
-            f"({wanted}). It comes closer with probability {format_percent(chances.probability_better)}; expected is "
-            f"{format_value(chances.gain)} closer."
+            f"({wanted}). It comes closer with probability {format_percent(improvement.probability_better)}; expected "
+            f"is {format_value(improvement.gain)} closer."
         ]
     return [
         f"The best so far is {format_value(value)} ({best}). It is better than that with probability "
-        f"{format_percent(chances.probability_better)}; the expected gain is {format_value(chances.gain)}."
+        f"{format_percent(improvement.probability_better)}; the expected gain is {format_value(improvement.gain)}."
     ]
 
 

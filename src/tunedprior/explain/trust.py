@@ -82,7 +82,7 @@ def estimate_relation(
         return Relation()
     sample = old.some if _are_bound(old.some, average) else draw_space_sample(average, x)
     which = torch.tensor(among.fit_indices)[rows]
-    elsewhere = torch.stack([reading(sample) for reading in old.fits])[which]
+    elsewhere = torch.stack([fit(sample) for fit in old.fits])[which]
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
     # Readings of doubtful data have units of their own.
     unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]

@@ -203,9 +203,9 @@ class SupportVectorClassifier(_SupportVectorMachine):
         alpha, _ = self._solve(K, labels)
         upper = labels * (K @ alpha)
         lower = upper - np.abs(alpha) * np.diag(K)
-        unsettled = np.flatnonzero((upper > 0) & (lower <= 0))
+        undecided = np.flatnonzero((upper > 0) & (lower <= 0))
         wrong = upper <= 0
-        wrong[unsettled] = labels[unsettled] * self._predict_by_refits(K, labels, alpha, unsettled) <= 0
+        wrong[undecided] = labels[undecided] * self._predict_by_refits(K, labels, alpha, undecided) <= 0
         return torch.as_tensor(wrong).to(y)
 
     def compute_loss(self, y: Float[Tensor, " n"], predictions: Float[Tensor, " n"]) -> Float[Tensor, " n"]:

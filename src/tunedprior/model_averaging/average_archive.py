@@ -55,15 +55,15 @@ class SavedFit(_StrictSaved, frozen=True):
 
 
 class SavedSourceData(_StrictSaved, frozen=True):
-    """An `SourceData`, without its arrays."""
+    """A `SourceData`, without its arrays; files have other names for three of the fields."""
 
     name: str
-    readings: Annotated[list[SavedFit], Meta(min_length=1, max_length=100)]
+    fits: Annotated[list[SavedFit], Meta(min_length=1, max_length=100)] = msgspec.field(name="readings")
     units: list[_Positive]
     middle: _Finite
-    likely: list[_Positive]
+    fit_probabilities: list[_Positive] = msgspec.field(name="likely")
     sign: _Sign
-    hoped: _Sign
+    presumed_sign: _Sign = msgspec.field(name="hoped")
     span: Annotated[list[_Finite], Meta(max_length=2)] = []
 
 
@@ -79,7 +79,7 @@ class SavedAverage(_StrictSaved, frozen=True):
 
 
 def encode_average(average: Average) -> bytes:
-    """The average as bytes, for `decoded`; an `InputError` if something in it cannot be stored."""
+    """The average as bytes, for `decode_average`; an `InputError` if something in it cannot be stored."""
     axes = Axes.make_numeric(average.box.num_inputs) if average.axes is None else average.axes
     tensors = {"of_input": axes.of_input, "unit": axes.unit}
     for position, one in enumerate(average.sources):
@@ -87,8 +87,8 @@ def encode_average(average: Average) -> bytes:
             tensors[f"{position} some"] = one.some
         if one.places:  # as bytes: what reads no places finds the same header as before
             tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
-        for number, reading in enumerate(one.fits):
-            tensors |= {f"{position} {number} {name}": each for name, each in _collect_tensors(reading).items()}
+        for number, fit in enumerate(one.fits):
+            tensors |= {f"{position} {number} {name}": each for name, each in _collect_tensors(fit).items()}
     header = SavedAverage(
         FORMAT,
         VERSION,
@@ -111,7 +111,7 @@ def encode_average(average: Average) -> bytes:
 
 
 def decode_average(data: bytes) -> Average:
-    """The average that `encoded` wrote; a `FileFormatError` if it is not that, or damaged."""
+    """The average that `encode_average` wrote; a `FileFormatError` if it is not that, or damaged."""
     arrays = unpack_arrays(data)
     text = arrays.pop("header", None)
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
@@ -137,10 +137,10 @@ def decode_average(data: bytes) -> Average:
 
 
 def _encode_source(one: SourceData) -> SavedSourceData:
-    readings = [_encode_fit(reading) for reading in one.fits]
+    fits = [_encode_fit(fit) for fit in one.fits]
     return SavedSourceData(
         one.name,
-        readings,
+        fits,
         list(one.units),
         one.middle,
         list(one.fit_probabilities),
@@ -150,12 +150,12 @@ def _encode_source(one: SourceData) -> SavedSourceData:
     )
 
 
-def _encode_fit(reading: Fit) -> SavedFit:
-    kernel = reading.kernel
+def _encode_fit(fit: Fit) -> SavedFit:
+    kernel = fit.kernel
     if not isinstance(kernel, FreeKernel):
         raise InputError(f"Only fits with a free kernel can be stored; got one with {type(kernel).__name__}.")
-    bias = reading.bias if isinstance(reading, AlphaFit) else 0.0
-    return SavedFit(type(kernel).__name__, get_kernel_arguments(kernel), reading.lam, bias)
+    bias = fit.bias if isinstance(fit, AlphaFit) else 0.0
+    return SavedFit(type(kernel).__name__, get_kernel_arguments(kernel), fit.lam, bias)
 
 
 def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
@@ -164,42 +164,42 @@ def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {"choices": None if choices is None else list(choices)}
 
 
-def _collect_tensors(reading: Fit) -> dict[str, Tensor]:
-    if isinstance(reading, AlphaFit):
-        return {"anchors": reading.anchors, "alpha": reading.alpha}
-    if isinstance(reading, FeatureFit):
-        return reading.to_arrays()
-    raise InputError(f"A {type(reading).__name__} cannot be stored.")
+def _collect_tensors(fit: Fit) -> dict[str, Tensor]:
+    if isinstance(fit, AlphaFit):
+        return {"anchors": fit.anchors, "alpha": fit.alpha}
+    if isinstance(fit, FeatureFit):
+        return fit.to_arrays()
+    raise InputError(f"A {type(fit).__name__} cannot be stored.")
 
 
 def _decode_source(saved: SavedSourceData, position: int, arrays: Mapping[str, np.ndarray], box: Box) -> SourceData:
     some = f"{position} some"
-    readings = tuple(_decode_fit(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.readings))
-    if len(saved.units) != len(readings) or (saved.likely and len(saved.likely) != len(readings)):
-        raise FileFormatError("What is stored of old data is damaged: a reading lacks its unit or probability.")
+    fits = tuple(_decode_fit(one, f"{position} {k} ", arrays, box) for k, one in enumerate(saved.fits))
+    if len(saved.units) != len(fits) or len(saved.fit_probabilities) not in (0, len(fits)):
+        raise FileFormatError("What is stored of old data is damaged: a fit lacks its unit or probability.")
     return SourceData(
         saved.name,
-        readings,
+        fits,
         tuple(saved.units),
         saved.middle,
-        tuple(saved.likely),
+        tuple(saved.fit_probabilities),
         saved.sign,
-        saved.hoped or 1,
+        saved.presumed_sign or 1,
         _get_tensor(arrays, some, np.float64) if some in arrays else None,
-        _decode_places(arrays.get(f"{position} places"), readings),
+        _decode_places(arrays.get(f"{position} places"), fits),
         (saved.span[0], saved.span[1]) if len(saved.span) == 2 else None,
     )
 
 
-def _decode_places(text: np.ndarray | None, readings: tuple[Fit, ...]) -> tuple[str, ...]:
-    """Where old rows stand, one place for each anchor of the last reading; empty where none were stored."""
+def _decode_places(text: np.ndarray | None, fits: tuple[Fit, ...]) -> tuple[str, ...]:
+    """Where old rows stand, one place for each anchor of the last fit; empty where none were stored."""
     if text is None:
         return ()
     try:
         found = tuple(msgspec.json.decode(text.tobytes(), type=list[str]))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileFormatError(f"What is stored of old data is damaged (its rows: {error}).") from error
-    anchors = readings[-1].anchors if isinstance(readings[-1], AlphaFit) else ()
+    anchors = fits[-1].anchors if isinstance(fits[-1], AlphaFit) else ()
     if len(found) != len(anchors):
         raise FileFormatError("What is stored of old data is damaged: its rows are not those of its settings.")
     return found

@@ -206,7 +206,7 @@ class _Row:
     label: Label
     certainty: float
     slope: float = 0.0
-    reading: int = -1
+    fit_index: int = -1
     from_prior: bool = False
     near_top: bool = False
 
@@ -286,7 +286,7 @@ def build_hypotheses(
         for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
             slope = part * version.slope_variance
             believed += _make_noise_variants(
-                shares, log_prior, label, one.certainty, slope=slope, reading=version.fit_index
+                shares, log_prior, label, one.certainty, slope=slope, fit_index=version.fit_index
             )
     rows = believed if alone else plain + believed
     return _collect_rows(rows, stack, torch.tensor([stack.get_row(place) for place in near]), stack.get_row(top), axes)
@@ -341,7 +341,7 @@ def _collect_rows(
         torch.tensor([row.log_prior for row in rows], dtype=torch.float64),
         tuple(row.label for row in rows),
         torch.tensor([row.slope for row in rows], dtype=torch.float64),
-        tuple(row.reading for row in rows),
+        tuple(row.fit_index for row in rows),
         torch.tensor([row.certainty for row in rows], dtype=torch.float64),
         torch.tensor([row.from_prior for row in rows]),
         torch.tensor([row.near_top for row in rows]),

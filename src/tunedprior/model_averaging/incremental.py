@@ -32,11 +32,12 @@ class Factors:
 
     Attributes:
         blocks: For each block of rows, its columns left of the diagonal block, and the lower triangular diagonal block.
-        settled: The number of rows last factorised as a whole, because rounding left no positive pivot; 0 if never.
+        refactorised_rows: The number of rows last factorised as a whole, because rounding left no positive pivot; 0 if
+            never.
     """
 
     blocks: tuple[Block, ...] = ()
-    settled: int = 0
+    refactorised_rows: int = 0
 
     @classmethod
     def from_covariance(cls, covariance: Float[Tensor, "s n n"], ends: Sequence[int] = ()) -> "Factors":
@@ -161,7 +162,7 @@ class GramMatrices:
         if same == len(self) and len(x) // _BLOCK == same // _BLOCK:
             return self
         start = same - same % _BLOCK
-        if self.factors is not None and start < self.factors.settled:
+        if self.factors is not None and start < self.factors.refactorised_rows:
             start = 0
         return self.keep_first(start) if start else GramMatrices.make_empty(self.processes, self.factors is not None)
 

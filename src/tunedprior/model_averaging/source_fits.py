@@ -1,6 +1,6 @@
-"""Readings of old data: least-squares fits at its most probable length-scales, and at several fixed ones.
+"""Fit functions ĝ to old data sets: kernel ridge regression at the most probable length-scales and at fixed ones.
 
-Old data before the first experiment: any number of data sets, each with several readings (fits).
+Each old data set (source task) gets several fits, each with a prior probability: `SourceData`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -46,8 +46,8 @@ _MOST_FEATURES = 512
 _MOST_MISSING = 0.25  # of the kernel's variance at old settings; a short length-scale in many inputs has more features
 #: Fixed length-scales for two parameters; for g of them they grow with √g, as distances in the box do.
 FIXED_LENGTHSCALES = (0.3, 0.6, 1.2)
-#: The prior probabilities of the readings: the most probable one, then each at a fixed length-scale.
-LIKELY = (0.7, 0.1, 0.1, 0.1)
+#: The prior probabilities of the fits: the most probable one, then each at a fixed length-scale.
+FIT_PROBABILITIES = (0.7, 0.1, 0.1, 0.1)
 # A length-scale along which nothing changes.
 _WITHOUT_END = 1e3
 
@@ -150,16 +150,16 @@ class SourceData:
     places: tuple[str, ...] = ()
     span: tuple[float, float] | None = None
 
-    def get_fit_weight(self, reading: int) -> float:
-        """The prior probability of a reading, up to a factor; of no reading, that of an average one."""
-        return (
-            self.fit_probabilities[reading] if self.fit_probabilities and reading >= 0 else 1 / max(1, len(self.fits))
-        )
+    def get_fit_weight(self, fit_index: int) -> float:
+        """The prior probability of a fit, up to a factor; the mean of all fits for -1, which stands for no fit."""
+        if self.fit_probabilities and fit_index >= 0:
+            return self.fit_probabilities[fit_index]
+        return 1 / max(1, len(self.fits))
 
     def predict(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """ĝ at kernel inputs, in standard deviations of the old response: the average of all readings."""
+        """ĝ at kernel inputs, in standard deviations of the old response: the average of all fits."""
         weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
-        return weights @ torch.stack([reading(x) for reading in self.fits]) / weights.sum()
+        return weights @ torch.stack([fit(x) for fit in self.fits]) / weights.sum()
 
 
 def name_sources(old_data: Any) -> dict[str, OldData]:
@@ -310,13 +310,19 @@ def fit_sources(
     within: Box | None = None,
     turned: Collection[str] = (),
 ) -> tuple[Box, tuple[SourceData, ...]]:
-    """A box around the space and all old settings (or the one given), and the old data sets with their readings.
+    """Fit each old data set, in a box around the space and all old settings.
 
-    Sets without anything to learn from are left out, with a warning.
+    Sets without anything to learn from are left out, with a warning. A `WeightPrior` is a single fit, in the box that
+    it was learnt in, so it cannot be joined with other sets.
 
-    A `WeightPrior` is one reading, in the box that it was learnt in, and so cannot be joined with other sets.
-
-    Those whose names are in `turned` had the opposite direction (see `find_reversed_sources`).
+    Args:
+        old_data: Old data sets by name, as they were read.
+        space: The search space.
+        seed: Determines which rows are drawn where there are too many.
+        relations: What the user knows of old data sets, by name: "same", "opposite" or "unknown".
+        direction: What is wanted of the response now.
+        within: The box to use in place of the one around the settings.
+        turned: The names of sets that had the opposite direction (see `find_reversed_sources`).
     """
     relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
@@ -341,11 +347,11 @@ def fit_sources(
             sets = [ready if own == box else TrainingSet.from_old_table(tables[name], box).standardise()]
             sets = _drop_doubtful(tables[name], box) + sets
             absent = _get_input_numbers(tables[name].absent, box)
-            fits = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
-            units = tuple(unit for _, unit in fits)
+            fitted = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
+            fits, units = zip(*fitted, strict=True)
             some = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
-            readings, likely = tuple(fit for fit, _ in fits), LIKELY * len(sets)
-            found = SourceData(name, readings, units, sets[0].shift, likely, some=some, places=sets[-1].places)
+            probabilities = FIT_PROBABILITIES * len(sets)
+            found = SourceData(name, fits, units, sets[0].shift, probabilities, some=some, places=sets[-1].places)
             found = replace(found, span=tables[name].span)
             known.append(_apply_relation(found, relations, direction, tables[name].labels, name in turned))
     return box, tuple(known)

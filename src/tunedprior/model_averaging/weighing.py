@@ -38,11 +38,12 @@ class Cache:
 
     Attributes:
         seen: Gram matrices and factors at the first observations.
-        settled: The hypotheses whose length-scales were fitted to observations, with theirs; None if none were.
+        fixed_lengthscales: The hypotheses whose length-scales were fitted to observations, with theirs; None if none
+            were.
     """
 
     seen: GramMatrices
-    settled: FixedLengthscales | None = None
+    fixed_lengthscales: FixedLengthscales | None = None
 
     def __len__(self) -> int:
         return len(self.seen)
@@ -104,18 +105,18 @@ def weigh_hypotheses(
     among = hypotheses if noise_variance is None else hypotheses.drop_noise_variants()
     stages = _list_stages(len(y), len(among))
     begun = _get_matching_cache(hypotheses, among, noise_variance is None, cache)
-    seen, settled = begun.seen.extend_to(x[: stages[0]]), None
+    seen, fixed = begun.seen.extend_to(x[: stages[0]]), None
     # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
-        settled = FixedLengthscales.fit(among, x, y, noise_variance, begun.settled)
-        settled = settled if seen.factors is None else settled.extend_to(x[: stages[0]])
-        among = settled.hypotheses
+        fixed = FixedLengthscales.fit(among, x, y, noise_variance, begun.fixed_lengthscales)
+        fixed = fixed if seen.factors is None else fixed.extend_to(x[: stages[0]])
+        among = fixed.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
             which = which[_select_probable(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = _make_subset(among, which, x[:count]) if stage else _make_first_subset(among, x[:count], seen, settled)
+        part = _make_subset(among, which, x[:count]) if stage else _make_first_subset(among, x[:count], seen, fixed)
         if relative_noise is not None:
             part = replace(part, relative_noise=relative_noise[:count])
         part = _apply_known_noise(part, y[:count], noise_variance)
@@ -126,7 +127,7 @@ def weigh_hypotheses(
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(seen, settled)
+    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(seen, fixed)
 
 
 def _list_stages(count: int, num_hypotheses: int) -> list[int]:
@@ -211,14 +212,14 @@ def _make_subset(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "
 
 
 def _make_first_subset(
-    among: Hypotheses, x: Float[Tensor, "n d"], seen: GramMatrices, settled: FixedLengthscales | None
+    among: Hypotheses, x: Float[Tensor, "n d"], seen: GramMatrices, fixed: FixedLengthscales | None
 ) -> _HypothesisSubset:
     """All hypotheses, with the matrices and factors at x that are known already."""
     known: tuple[PartOfFactors, ...] = ()
     if seen.factors is not None:
         known = (((~among.uses_fitted).nonzero().flatten(), seen.factors),)
-    if known and settled is not None and settled.factors is not None:
-        return _HypothesisSubset(among.processes, among.certainty, seen.gram, (*known, settled.factors))
+    if known and fixed is not None and fixed.factors is not None:
+        return _HypothesisSubset(among.processes, among.certainty, seen.gram, (*known, fixed.factors))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)
     gram = seen.gram.index_put((rows,), StackSection.from_stack(fitted, x).evaluate(x).cross)
@@ -274,7 +275,7 @@ def compute_slopes(
     among = weighed.hypotheses
     of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
     rows = (of_it & (weighed.weights > _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
-    every = torch.stack([reading(x) for reading in old.fits])
+    every = torch.stack([fit(x) for fit in old.fits])
     expected = every[torch.tensor(among.fit_indices)[rows], :, None]
     factor = weighed.build_dense_factors(rows)
     solved = torch.cholesky_solve(torch.cat([expected, y.expand(len(rows), *y.shape)], dim=-1), factor)

@@ -127,10 +127,10 @@ class FeasibleSettings:
             *self._exchange_two_values(row),
             *self._perturb_continuous(row, width, random),
         ]
-        settled = [one for one in map(self.rows.repair_row, moved) if one is not None]
-        if not settled:
+        repaired = [one for one in map(self.rows.repair_row, moved) if one is not None]
+        if not repaired:
             return []
-        rows = self._keep_allowed(_drop_duplicates(np.stack(settled)))
+        rows = self._keep_allowed(_drop_duplicates(np.stack(repaired)))
         return self.decode_rows(rows[(rows != row).any(1)])
 
     def _keep_allowed(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:

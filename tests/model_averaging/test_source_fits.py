@@ -9,7 +9,7 @@ from support.builders import ripple, rows_of_ripple, standardised
 from support.cases import table
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.machines.machine import get_lengthscales
-from tunedprior.model_averaging import source_fits as readings_module
+from tunedprior.model_averaging import source_fits
 from tunedprior.model_averaging.source_fits import fit_training_set
 from tunedprior.source_data.training_set import TrainingSet
 
@@ -18,20 +18,20 @@ def read(x: torch.Tensor, y: torch.Tensor) -> list[Fit]:
     return fit_training_set(TrainingSet(x, y, labels=False))
 
 
-def test_a_reading_is_a_ridge_fit_of_all_old_data() -> None:
+def test_a_fit_is_ridge_regression_of_all_old_data() -> None:
     x = table(12, 2, seed=3)
     y = standardised(torch.sin(3 * x[:, 0]) + 0.5 * x[:, 1])
     found = read(x, y)
-    assert len({tuple(get_lengthscales(reading, 2).tolist()) for reading in found}) == len(found) > 1
-    for reading in found:
-        kernel = reference.stationary("squared exponential", get_lengthscales(reading, 2).tolist())
+    assert len({tuple(get_lengthscales(fit, 2).tolist()) for fit in found}) == len(found) > 1
+    for fit in found:
+        kernel = reference.stationary("squared exponential", get_lengthscales(fit, 2).tolist())
         points = x.tolist()
         gram = [[kernel(p, q) for q in points] for p in points]
-        expected = reference.ridge(gram, y.tolist(), reading.lam)
-        np.testing.assert_allclose(reading.alpha, expected, rtol=1e-5, atol=1e-6)
+        expected = reference.ridge(gram, y.tolist(), fit.lam)
+        np.testing.assert_allclose(fit.alpha, expected, rtol=1e-5, atol=1e-6)
         new = table(3, 2, seed=8)
         predicted = [sum(a * kernel(p, q) for a, p in zip(expected, points, strict=True)) for q in new.tolist()]
-        np.testing.assert_allclose(reading(new), predicted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(fit(new), predicted, rtol=1e-5, atol=1e-6)
     # The first one sees that the second input matters less.
     first, second = get_lengthscales(found[0], 2).tolist()
     assert first < 0.5 * second
@@ -50,17 +50,17 @@ def test_more_old_rows_than_length_scales_need_are_all_fitted() -> None:
     x = table(350, 2, seed=3)
     y = standardised(torch.sin(3 * x[:, 0]))
     found = read(x, y)
-    assert all(len(reading.alpha) == 350 for reading in found)
+    assert all(len(fit.alpha) == 350 for fit in found)
     torch.testing.assert_close(read(x, y)[0].alpha, found[0].alpha, rtol=0, atol=0)
 
 
-def test_readings_of_many_rows_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readings_module, "MOST_ROWS_WITH_ALPHA", 60)
-    monkeypatch.setattr(readings_module, "_ROWS_FOR_LENGTHSCALES", 40)
+def test_fits_of_many_rows_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_fits, "MOST_ROWS_WITH_ALPHA", 60)
+    monkeypatch.setattr(source_fits, "_ROWS_FOR_LENGTHSCALES", 40)
     x, y = rows_of_ripple(90)
-    assert all(isinstance(reading, AlphaFit) for reading in read(x[:60], y[:60]))
+    assert all(isinstance(fit, AlphaFit) for fit in read(x[:60], y[:60]))
     found = read(x, y)
-    assert all(isinstance(reading, FeatureFit) for reading in found)
+    assert all(isinstance(fit, FeatureFit) for fit in found)
     z = table(50, 2, seed=8, low=-0.9, high=0.9)
     assert (found[0](z) - ripple(z)).abs().mean() < 0.05
 
@@ -75,8 +75,8 @@ def test_fixed_length_scales_grow_with_the_diagonal_of_the_box(num_inputs: int, 
 def test_a_parameter_that_old_data_does_not_know_does_not_matter() -> None:
     x, z = table(12, 2, seed=3), table(9, 2, seed=4)
     training = TrainingSet(x, standardised(x[:, 0]), labels=False)
-    for reading in fit_training_set(training, absent=[1]):
+    for fit in fit_training_set(training, absent=[1]):
         moved = z.clone()
         moved[:, 1] = -z[:, 1]
-        torch.testing.assert_close(reading(z), reading(moved), rtol=1e-4, atol=1e-5)
-        assert reading(z).std() > 0.01
+        torch.testing.assert_close(fit(z), fit(moved), rtol=1e-4, atol=1e-5)
+        assert fit(z).std() > 0.01
