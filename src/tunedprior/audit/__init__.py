@@ -1,4 +1,4 @@
-"""What is worth knowing of old data before anything is spent: faults, coverage, what it knows, whether it can help."""
+"""Audit old data before a campaign: its faults, its coverage, its predictive power, and whether it can help."""
 
 from tunedprior.audit.auditing import run_audit
 from tunedprior.audit.findings import Audit

@@ -1,7 +1,4 @@
-"""Faults alone, of old data that a campaign is about to learn from: a look that takes little time, and never fails.
-
-The audit: all that is worth knowing of old data before anything is spent.
-"""
+"""Audit old data in full, or check it quickly for faults before a campaign learns from it."""
 
 from collections.abc import Callable, Collection, Mapping
 from os import PathLike

@@ -1,7 +1,4 @@
-"""How much of the new space old data has seen.
-
-How well old data predicts itself, and from which of its inputs.
-"""
+"""Measure how much of the new search space old data covers, and how well it predicts itself."""
 
 from dataclasses import dataclass
 from itertools import combinations

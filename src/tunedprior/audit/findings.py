@@ -1,7 +1,4 @@
-"""What an audit found, in words.
-
-What an audit found: its parts, and the same in words.
-"""
+"""The results of an audit, as values, in words and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""Whether old data can help: a short campaign on the old data itself, with one half of it and without."""
+"""Test whether old data can help: simulate short campaigns on one half of it, with and without the other half."""
 
 import warnings
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""All commands as one application, and what becomes of their errors."""
+"""The application that holds all commands, and the handling of their errors."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,9 +1,4 @@
-"""What the command line says: to people, or as JSON to programs.
-
-Tables in a terminal.
-
-Arguments that several commands have.
-"""
+"""Print results of commands, for people or as JSON, draw tables in a terminal, and define shared arguments."""
 
 import getpass
 import json

@@ -1,8 +1,7 @@
-"""Ctrl-C before and after a command: there is nothing to say and nothing to put away, so that the program just ends.
+"""The program `tunedprior`: handle Ctrl-C, then run the command line.
 
-The program `tunedprior`, as the shell calls it.
-
-This imports next to nothing: Ctrl-C is taken care of before the commands are imported, which takes a moment.
+This module imports next to nothing, so that Ctrl-C is handled before the slow imports of the commands. Before and after
+a command there is nothing to clean up, and Ctrl-C ends the program.
 """
 
 import gc

@@ -1,1 +1,1 @@
-"""The same optimisation inside other people's tools: each module needs the extra of its name, and nothing else does."""
+"""Use the package inside other tools. Each module needs the extra of its name; nothing else does."""

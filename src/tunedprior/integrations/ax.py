@@ -1,4 +1,4 @@
-"""Old data inside Ax: `TunedPriorGP` in its modular BoTorch generator. Once imported, Ax can load such a client."""
+"""Use old data in Ax: `TunedPriorGP` in its modular BoTorch generator. After this import Ax can load such a client."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Old data inside BayBE: the learnt kernel as a kernel factory of its Gaussian process, which its JSON files hold."""
+"""Use old data in BayBE: the learnt kernel as a kernel factory of its Gaussian process, stored in its JSON files."""
 
 from collections.abc import Mapping
 from typing import Any

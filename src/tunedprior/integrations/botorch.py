@@ -1,9 +1,4 @@
-"""Settings, old data and bounds in the units that a BoTorch model computes in: after its input transform.
-
-The average over beliefs as a BoTorch model on tensors in the user's units.
-
-Old data inside BoTorch: a Gaussian process with the learnt kernel, and the average over beliefs as an ensemble.
-"""
+"""Use old data in BoTorch: a Gaussian process with the learnt kernel, and the model average as an ensemble."""
 
 from copy import deepcopy
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Old data in more rows than one machine should read: Algorithm 1's first half as a tree of sums on Dask's workers."""
+"""Learn from more rows than fit on one machine: the sums of Algorithm 1 over partitions, on Dask's workers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

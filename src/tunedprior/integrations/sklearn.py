@@ -1,4 +1,4 @@
-"""Old data inside scikit-learn: the learnt kernel for its `GaussianProcessRegressor`."""
+"""Use old data in scikit-learn: the learnt kernel for its `GaussianProcessRegressor`."""
 
 from copy import copy
 from typing import Any

@@ -1,7 +1,4 @@
-"""Old data as tables of numbers without names, as BoTorch and scikit-learn have them, and what is learnt from it.
-
-The learnt kernel as a function of settings in the user's units, for models that know nothing of boxes.
-"""
+"""Read old data from arrays without column names, and apply the learnt kernel to settings in the user's units."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,10 +1,8 @@
-"""A database that several workers share: Optuna's storage, set up so that none of them can spoil another's trials.
+"""Run one of many workers on a shared Optuna study; killed neighbours and restarted servers do not stop it.
 
-One worker of many on an Optuna study: a loop that a killed neighbour or a restarted server does not stop.
-
-`study.optimize` ends with an error when the database is away for a moment, and when a trial was failed by the others
-while its worker was asleep; a heartbeat that could not be stored is its last; and a trial whose worker died before the
-first heartbeat stays under way for ever. `run_worker` does the same work without these.
+`study.optimize` ends with an error when the database is away for a moment, and when the others failed a trial while its
+worker was asleep. A heartbeat that could not be stored is its last, and a trial whose worker died before the first
+heartbeat stays running for ever. `run_worker` does the same work without these problems.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A campaign as one page that needs no network."""
+"""A report of a campaign: one HTML page that needs no network."""
 
 from tunedprior.report.making import report_html
 

@@ -1,9 +1,4 @@
-"""What a colour or a mark stands for, drawn small beside its name.
-
-The file that a report is written into.
-
-A report: its parts put together, and the page they are written into.
-"""
+"""Make the report of a campaign: collect its parts and write the HTML page."""
 
 import base64
 import gzip

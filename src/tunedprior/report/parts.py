@@ -1,7 +1,4 @@
-"""The parts of a report: facts, sentences, pictures and tables. What cannot be shown says why.
-
-Where a campaign stands and what to run next, in words and tables.
-"""
+"""The parts of a report: facts, sentences, pictures and tables. A part that cannot be made says why."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress

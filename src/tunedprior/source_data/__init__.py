@@ -1,1 +1,1 @@
-"""Old data (the source task): read, matched to the search space, judged, and made into training sets."""
+"""Old data (the source tasks): read, matched to the search space, checked, and made into training sets."""

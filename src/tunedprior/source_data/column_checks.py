@@ -1,7 +1,4 @@
-"""Columns that are not what their name says: swapped, no numbers, row numbers, categories in several spellings.
-
-Numbers that cannot be what they ought to be: other units, in all rows or in some, sentinels, single ones far off.
-"""
+"""Check single columns of old data: wrong units, sentinels, outliers, row numbers, swapped columns, spellings."""
 
 import re
 import unicodedata

@@ -1,7 +1,4 @@
-"""What an audit blames: a fault, where it is, and what to do about it.
-
-Old data beside the search space: its cells as numbers and categories, whatever is wrong with some of them.
-"""
+"""The value `Fault` (a problem in old data, its place, and what to do), and the table in which problems are looked for."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""Cells of old settings that nobody filled in: what they were, judged by the most similar rows.
-
-Cells of old settings that say nothing: filled in where that can be done, with words for what was done.
-"""
+"""Fill in missing cells of old settings from the most similar rows."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with old data, looked for in turn, and what is left to learn from."""
+"""Run all checks of old data one after another, and return the problems with the rows that are left to learn from."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterable

@@ -1,9 +1,4 @@
-"""The response in old data: numbers, or labels in any spelling.
-
-The settings in old data, matched to the search space: what is missing, what is too much, and what lies far off.
-
-Old data, matched to the search space by column name, and what was found in it.
-"""
+"""Match the columns of old data to the parameters and the response of a search space, and report what does not fit."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""What is suspicious in a column of old data: values far off, other units, sentinels.
-
-A column of which some rows are in other units than the rest.
-"""
+"""Find outliers, sentinels and rows in other units in one column of numbers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
-"""How well rows of a table predict each other: kernel ridge regression, each row left out in turn, in closed form.
+"""Check how settings and response of old data belong together: shifted rows, changes of sign, changes of unit.
 
-What the settings say of the response: rows that slipped against each other, a sign or a unit that changes.
+The checks compare each response with its leave-one-out prediction by kernel ridge regression, in closed form.
 """
 
 from collections.abc import Sequence

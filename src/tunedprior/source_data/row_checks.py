@@ -1,7 +1,4 @@
-"""Rows in which cells stand in the wrong columns: moved by one, or two of them swapped.
-
-Rows that are there more than once: copied, or the same settings with results that contradict each other.
-"""
+"""Find rows of old data whose cells are in the wrong columns, and rows that occur more than once."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Which rows of old data can be learnt from, judged row by row: the same whoever reads which of them."""
+"""Decide for each row of old data by itself whether a model can learn from it.
+
+The decision depends on no other row, so it is the same for every part of a table that is read in pieces.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""What was found when old data was read: in words, and as a table.
-
-The rows of old data while they are read: which are kept, and what was noticed so far.
-"""
+"""Record which rows of old data are kept and why others are left out, and report it in words and as a table."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace

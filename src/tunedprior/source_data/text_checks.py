@@ -1,7 +1,4 @@
-"""Numbers in text files, written in several ways at once: decimal points and commas, thousands separators.
-
-Text files that cannot be read as they are, or only by luck: what is wrong with them, and the table that is meant.
-"""
+"""Check text files of old data: numbers in several notations, and files that cannot be read as they are."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""From old data to what a machine is trained on: distinct settings, scaled responses, a subset of the rows."""
+"""Make training sets from old data: distinct settings, scaled responses, and a subset of the rows where there are many."""
 
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,4 @@
-"""Known constraints: which settings may be run at all, beyond the range of each parameter.
-
-The forms in which constraints are given: as text, as objects, or as functions of a setting.
-"""
+"""Known constraints on settings, given as text, as objects, or as functions of a setting."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The box that holds both the search space and the old data, scaled onto [-1, 1]."""
+"""The box that contains the search space and the old data, and the encoding of settings on [-1, 1]."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

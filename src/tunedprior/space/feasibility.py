@@ -1,6 +1,6 @@
-"""Settings that satisfy all constraints: all of them, some that are spread out, and those next to a given one.
+"""Find settings that satisfy all constraints: list them, draw them, or find neighbours of a given one.
 
-Which constraint leaves nothing to set.
+If no setting satisfies the constraints, say which constraint is the reason.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""One parameter of the search space: a number on a range, a grid or levels, or a category."""
+"""The parameters of a search space: numbers on a range, on a grid or on levels, and categories."""
 
 import re
 from collections.abc import Sequence

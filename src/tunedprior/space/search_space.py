@@ -1,4 +1,4 @@
-"""The search space: what may be set, to which values."""
+"""The search space: parameters, their constraints, and the settings that they allow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,1 +1,1 @@
-"""Where campaigns are kept: files, databases, the journal, and what guards them."""
+"""Store campaigns in files and databases, load them again, and guard them against damage and concurrent changes."""

@@ -1,7 +1,4 @@
-"""Bytes kept with a study: in its attributes piece by piece, or in an artifact store that its attributes point to.
-
-Models of several responses, as far as old data taught them, as bytes; no pickle.
-"""
+"""Store bytes with an Optuna study, in its attributes or in an artifact store; serialise fitted models without pickle."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""The few things of Optuna that have no public name: a study's storage, and the identities in it.
-
-Databases opened so that several people and programs can use one at a time, and studies in them.
-"""
+"""Open databases that several programs share, and reach the parts of Optuna's studies that have no public name."""
 
 import logging
 import os

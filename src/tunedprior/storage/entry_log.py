@@ -1,8 +1,8 @@
-"""An append-only log of texts kept with an Optuna study: whoever appends, nothing that another one appended is lost.
+"""An append-only log of texts in an Optuna study; concurrent writers lose nothing of each other's.
 
-Entries are attributes of the study, so that they are copied and deleted with it, on every storage that Optuna has. So
-is the log's end: how many entries there are, and a digest of the last. It is written with the entries, in a database in
-the same transaction, so that entries that are taken off the end are missed.
+Entries are attributes of the study, so that they are copied and deleted with it, on every storage that Optuna has. The
+end of the log (the number of entries, and a digest of the last) is written together with the entries, in a database in
+the same transaction, so that a removal of the last entries is noticed.
 """
 
 import hashlib

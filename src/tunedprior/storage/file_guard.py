@@ -1,7 +1,4 @@
-"""The file that a campaign was saved to or loaded from, so that nobody else's results are replaced.
-
-Where old data came from, and what it was: enough to find it again, and to notice that it changed.
-"""
+"""Guard files against changes by others: the file of a campaign before it is replaced, and files of old data."""
 
 import hashlib
 import os

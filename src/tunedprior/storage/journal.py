@@ -1,10 +1,8 @@
-"""The journal of a campaign: who recorded, corrected or took back what, and when. The history follows from it.
+"""The journal of a campaign: who recorded, corrected or withdrew what, and when. The history is computed from it.
 
 An entry says which fields of one trial changed. Entries are appended and never changed, in the order of their sequence
 numbers, whatever clocks say. Each has a checksum over its fields and the checksum of the entry before it, so that a
-changed byte, and an entry that was taken out or put elsewhere, is noticed.
-
-Where a history is kept: in memory, or anywhere else that can be read and written entry by entry.
+changed byte, and an entry that was removed or moved, is noticed.
 """
 
 import hashlib

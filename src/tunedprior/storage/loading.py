@@ -1,4 +1,4 @@
-"""A saved campaign read again: its form checked first, then its sense, and only then anything is made of it."""
+"""Load a saved campaign: check the form of the file, then its content, and build an optimiser from it."""
 
 from collections import Counter
 from collections.abc import Mapping

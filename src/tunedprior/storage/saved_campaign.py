@@ -1,11 +1,8 @@
-"""The form of a saved campaign: what is in the file, field by field, and how cells are written.
-
-A whole campaign as one file: JSON with the arguments, the history, and where old data came from.
+"""The file format of a saved campaign: JSON with the arguments, the history, and the sources of old data.
 
 Arguments that are objects (a kernel, a model, an acquisition class, a suggester, constraints that are functions) cannot
-be in it; the file names them, and they are to be given again when it is loaded.
-
-What tells one campaign from another, whatever they are called: an id of letters, which every sheet carries.
+be stored. The file names them, and the user passes them again when the campaign is loaded. Each campaign has a random
+identifier, which its sheets carry too.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""SQLite files that may be damaged, or made to do harm: looked through before they are used, and read with care.
+"""Open SQLite files that may be damaged, hostile or read-only.
 
-A file holds a program too: views, triggers, expressions in indices and columns run when it is read or written. Those of
-Optuna and of this package have none, so that a file with any of them is refused before a statement reaches it.
-
-SQLite files that somebody may read and not write: opened for reading, and what those are told who would write.
+An SQLite file can hold programs: views, triggers, and expressions in indices and columns run when it is read or
+written. Those of Optuna and of this package have none, so that a file with any of them is refused before a statement
+reaches it.
 """
 
 import json

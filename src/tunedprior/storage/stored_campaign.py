@@ -1,10 +1,8 @@
-"""A history kept in an Optuna study: nothing that was told is lost, and nobody's result is taken twice.
+"""A campaign in a database: its arguments, its fitted source models, and its history as an Optuna study.
 
-The journal is what counts. A change is decided on the history that was read, and its entries are appended in one
-transaction if nobody else appended meanwhile; otherwise it is decided again. Optuna's own trials follow, for its
-pictures and dashboards; where a program ended before they did, the next one that writes brings them up to date.
-
-A campaign kept in a database: its arguments, what was learnt from old data, and the study with its trials.
+The journal is authoritative. A change is decided on the history that was read, and its entries are appended in one
+transaction if nobody else appended meanwhile; otherwise it is decided again. Optuna's own trials are updated
+afterwards, for its pictures and dashboards; if a program ends before that, the next writer updates them.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Trials of a study as those of a `History`: what was told of a group of parameters, and what is under way.
-
-Trials as Optuna has them: for its pictures and dashboards, with all that it has no place for in an attribute.
-"""
+"""Convert between the trials of an Optuna study and those of a `History`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Writing a file so that whoever reads it finds the previous content or the new one, whole."""
+"""Write a file atomically: a reader finds either the previous content or the new content, never a part."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What a single cell of a table says: nothing, a number, or neither."""
+"""Classify single cells of a table: blank, a number, a formula, a spreadsheet error, or something else."""
 
 import re
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
-"""A table that was read, with what was assumed on the way and where each of its rows stands in the source.
+"""The value `ReadTable`: a table that was read, the assumptions made while reading, and the place of each row.
 
-An Optuna study as a table: one row for each finished trial.
-
-Numbers as people write them: decimal commas, and the thousands separators that nobody can read for sure.
+Also: an Optuna study as such a table, and the conversion of decimal commas in columns of numbers. A comma that may be a
+decimal comma or a thousands separator is refused.
 """
 
 import re

@@ -1,10 +1,6 @@
-"""Text out of bytes: UTF-8, UTF-16 with or without a mark, else cp1252, the encoding of old Windows programs.
+"""Detect how a text file is written: its encoding, its separator, its comments, and the row of its header.
 
-The records of a text file under one separator, with the lines they begin on.
-
-How a text file is laid out: its separator, and where its header stands.
-
-Rows of cells with a header, from a text file or a sheet, made into a table.
+Text is UTF-8, UTF-16 with or without a byte order mark, or else cp1252, the encoding of old Windows programs.
 """
 
 import codecs

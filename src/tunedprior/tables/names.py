@@ -1,7 +1,4 @@
-"""Columns of a table matched to the names that are hoped for, whatever capitals, spaces and units they have.
-
-Units of measurement, recognised: a row of them under the header is no data.
-"""
+"""Match the columns of a table to expected names, whatever their capitals, spaces and units, and recognise units."""
 
 import re
 from collections import Counter

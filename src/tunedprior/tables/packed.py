@@ -1,4 +1,4 @@
-"""What kind of file some bytes are, and the text out of compressed ones, bounded in size."""
+"""Detect the kind of a file from its bytes, and decompress it up to a maximal size."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Tables that are spread over many Parquet files: read in pieces, of which none has to fit into memory with another."""
+"""Read tables that are spread over many Parquet files, one row group at a time, in bounded memory."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,4 @@
-"""Tables that are in memory already: pandas tables, records, columns, structured arrays.
-
-Tables in text files of any usual dialect: CSV and its relatives.
-
-One reader for every table that users have: files, pandas tables, records, columns, studies.
-"""
+"""Read a table from any source: a text file, a workbook, a Parquet file, a pandas table, records, columns, a study."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tables in Excel, OpenDocument and Parquet files, with the optional dependencies of tunedprior[files]."""
+"""Read tables from Excel, OpenDocument and Parquet files, with the optional dependencies of `tunedprior[files]`."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

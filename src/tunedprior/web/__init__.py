@@ -1,1 +1,1 @@
-"""A campaign as a small web page for a lab's shared computer: `tunedprior serve`."""
+"""A web page of a campaign for a shared computer: `tunedprior serve`."""

@@ -1,7 +1,7 @@
-"""What takes seconds: suggestions, what the models say of them, reasons and reports.
+"""Compute suggestions, predictions, reasons and reports in background threads of the web page.
 
-It is worked out in threads of its own, so that nobody who records a result waits for it. Suggestions have one, reports
-and reasons another, with a bounded queue: requests for the same thing share one answer.
+Recording a result never waits for them. One thread makes suggestions, another one reports and reasons, with a bounded
+queue. Requests for the same thing share one answer.
 """
 
 import atexit

@@ -1,6 +1,6 @@
-"""What may be wrong with a request, in words, and the status that goes with it.
+"""Errors of web requests with their HTTP status, and the parsing of numbers that people type.
 
-Numbers as people type them: with a decimal point or a decimal comma, and never one that may mean two things.
+A number has a decimal point or a decimal comma; a number that may mean two things is refused.
 """
 
 import re

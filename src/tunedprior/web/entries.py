@@ -1,6 +1,6 @@
-"""The form for what was run and what came of it: its fields, and what was typed into them.
+"""The form for a run and its result: its fields, what was typed into them, and the name of the person.
 
-What somebody at the page is called: a cookie that the browser keeps, so that it is typed once.
+The name is kept in a cookie, so that it is typed once.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Who may speak to the page: people who have shown the token; and no other page on their behalf."""
+"""Decide which requests may use the web page: those with the token, and none that another site sends."""
 
 import asyncio
 import hashlib

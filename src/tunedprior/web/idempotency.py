@@ -1,11 +1,11 @@
-"""Forms that count once, however often and by whichever server they are received.
+"""Make sure that a form counts once, however often and by whichever server it is received.
 
-Every form has a number that nobody can guess. Whoever acts upon it inserts the number into a table of the campaign's
-database, whose primary key it is: of two inserts one is refused by the database. The claim is given back whatever goes
-wrong, and is replaced by what came of the form when all goes well. A server may end in between, so a claim lapses after
-a while, by the database's clock. What a claim says is never taken for a result: that is looked for in the history.
+Every form has a random number. The server that processes a form inserts this number into a table of the campaign's
+database, whose primary key it is: of two inserts the database refuses one. This claim is deleted after an error, and
+replaced by the outcome after success. A server may end in between, so a claim lapses after a while, by the database's
+clock. A claim is never taken for a result: results are looked up in the history.
 
-Storages that are no database of SQLAlchemy's (Optuna's journal files, studies in memory) have a lock in this process.
+Storages that are no SQLAlchemy database (Optuna's journal files, studies in memory) have a lock in this process.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The pages and the forms: every form leads on to a page, so that a reload sends nothing twice."""
+"""The routes of the web page. Every form redirects to a page, so that a reload sends nothing twice."""
 
 import asyncio
 import hmac

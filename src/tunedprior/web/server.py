@@ -1,9 +1,7 @@
-"""The application: pages, what they look like, and what stands before them.
+"""The web server: build the application, listen, show its address, and stop.
 
-The server: where it listens, how its address is made known, and how it ends.
-
-Arguments of programs are seen by everybody on a computer (`ps`), so the token is in none: not in ours, and not in those
-of the browser, which is given a file that nobody else can read and that leads on to the address.
+Everybody on a computer can see the arguments of programs (`ps`), so the token is in none: neither ours nor the
+browser's. The browser opens a file that only its user can read, and which redirects to the address.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""A campaign that several people write into at once: each result is taken once, and nobody's is lost."""
+"""A campaign that several people use at the same time: each result is recorded once, and none is lost."""
 
 import hashlib
 from collections.abc import Callable, Iterator

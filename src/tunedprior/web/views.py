@@ -1,7 +1,4 @@
-"""What the pages show, as plain values in people's words.
-
-What is on each page, from the record and from what was thought about.
-"""
+"""The content of the web pages as plain values, from the history and from what was computed in the background."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

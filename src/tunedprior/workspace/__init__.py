@@ -1,1 +1,1 @@
-"""What the command line, the report and the web page share: where campaigns lie, and the files people write."""
+"""What the command line, the report and the web page share: places of campaigns, and files for people."""

@@ -1,4 +1,4 @@
-"""What a campaign is begun with, as people type it."""
+"""Turn what people type into the arguments of a new campaign."""
 
 import warnings
 from collections.abc import Mapping, Sequence

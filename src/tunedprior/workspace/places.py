@@ -1,4 +1,4 @@
-"""Where a campaign lies: a file, which is an SQLite database, or the URL of a database."""
+"""Find a campaign by its file, which is an SQLite database, or by the URL of a database."""
 
 import os
 import sqlite3

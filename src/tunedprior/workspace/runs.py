@@ -1,4 +1,4 @@
-"""A campaign run by a function that can be called, by one process or by several."""
+"""Run a campaign with a function or a command that measures settings, in one process or in several."""
 
 import importlib
 import multiprocessing

@@ -1,9 +1,4 @@
-"""What people type as `name=value`.
-
-Tables written for people, as CSV or Excel files.
-
-Suggestions as a table that people fill in, and that `opt.record` reads.
-"""
+"""Write and parse what people fill in: `name=value` arguments, tables as CSV or Excel files, sheets of suggestions."""
 
 import csv
 import os

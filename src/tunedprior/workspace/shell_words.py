@@ -1,4 +1,4 @@
-"""What a terminal shows: words of a command that people are told to type, and text that is nothing but text."""
+"""Quote words for a shell, and make text safe to print in a terminal."""
 
 import os
 import shlex

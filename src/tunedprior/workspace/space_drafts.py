@@ -1,7 +1,4 @@
-"""Which column of old data is the response, and whether more or less of it is wanted, judged by names.
-
-A first space file, drafted from old data, to be edited.
-"""
+"""Draft a space file from old data; guess from the columns' names which one is the response, and its direction."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Space files: what may be set and what is wanted, as a person writes it down, in YAML."""
+"""Read space files: YAML in which a person writes down the parameters, the constraints and the goals."""
 
 import re
 from collections.abc import Callable

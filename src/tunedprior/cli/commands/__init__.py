@@ -1,4 +1,4 @@
-"""One file for each command, or for a few that belong together.
+"""The commands, each in a file of its own or with those that belong together.
 
-None of them imports anything that takes long before it is called, so that help and completion come at once.
+None of them imports a slow module before it is called, so that help and completion come at once.
 """

@@ -1,4 +1,4 @@
-"""`tunedprior audit`."""
+"""The command `tunedprior audit`: check old data before it is used."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`tunedprior new`."""
+"""The command `tunedprior new`: begin a campaign."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""`tunedprior space`."""
+"""The command `tunedprior space`: draft a space file from old data."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""`tunedprior report`.
-
-`tunedprior export` and `tunedprior import`.
-"""
+"""The commands `tunedprior report`, `export` and `import`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tunedprior explain`."""
+"""The command `tunedprior explain`: the reasons for a suggestion."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`tunedprior status`, `best`, `front`, `trust` and `journal`: what there is to see of a campaign."""
+"""The commands `tunedprior status`, `best`, `front`, `trust` and `journal`, which show a campaign without changing it."""
 
 from typing import Annotated, Any
 

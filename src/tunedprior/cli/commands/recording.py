@@ -1,4 +1,4 @@
-"""`tunedprior record`, `amend` and `undo`."""
+"""The commands `tunedprior record`, `amend` and `undo`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext

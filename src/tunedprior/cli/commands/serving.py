@@ -1,4 +1,4 @@
-"""`tunedprior serve`: a campaign as a web page."""
+"""The command `tunedprior serve`: show a campaign as a web page."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""`tunedprior suggest` and `tunedprior cancel`.
-
-`tunedprior run`.
-"""
+"""The commands `tunedprior suggest`, `cancel` and `run`."""
 
 from pathlib import Path
 from typing import Annotated, Any

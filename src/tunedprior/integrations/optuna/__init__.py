@@ -1,4 +1,4 @@
-"""Optuna: a sampler that learns from old data, for studies of every kind."""
+"""An Optuna sampler that learns from old data, for studies of every kind."""
 
 from tunedprior.integrations.optuna.sampler import TunedPriorSampler
 

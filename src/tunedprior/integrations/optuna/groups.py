@@ -1,12 +1,8 @@
-"""Search spaces that are found while a study runs: parameters in groups that always come together.
+"""Search spaces that a study defines while it runs: parameters in groups, each group with its own model.
 
-Workers that choose at the same time take turns, so that no two choose the same setting.
-
-A trial says that its parameters are being chosen, and then which were chosen. Who chooses waits until trials with lower
-numbers have done so, and accounts for their choices as for settings under way. Nobody waits for long: the worker may be
-gone.
-
-The model of one group of parameters: what was told of it, and what to suggest next.
+Workers that choose at the same time take turns, so that no two choose the same setting. A trial states that its
+parameters are being chosen, and later which values were chosen. A worker waits until trials with lower numbers have
+chosen, and treats their settings as pending. It waits for a limited time, since the other worker may be gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

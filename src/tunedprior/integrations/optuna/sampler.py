@@ -1,4 +1,4 @@
-"""An Optuna sampler that learns from old data."""
+"""The Optuna sampler `TunedPriorSampler`, which learns from old data."""
 
 import json
 import logging

@@ -1,7 +1,4 @@
-"""Old data of a sampler: whatever an `Optimizer` takes, and other studies, by their names or URLs.
-
-What old data taught, for one group of parameters: learnt once, kept with the study, and taken from there.
-"""
+"""Old data of the sampler: tables and other studies, and the fitted source models that are stored with the study."""
 
 import hashlib
 import json
