@@ -1,6 +1,7 @@
 """Free kernels: the paper's Table 1, the two constructions behind it, and the Theorem that re-weights them."""
 
 from tunedprior.kernels.free_kernel import FreeKernel, WithBias
+from tunedprior.kernels.registry import forget_kernel, register_kernel
 from tunedprior.kernels.table1 import (
     DirectProduct,
     DotProduct,
@@ -25,4 +26,6 @@ __all__ = [
     "Sinh",
     "SquaredExponential",
     "WithBias",
+    "forget_kernel",
+    "register_kernel",
 ]

@@ -6,10 +6,10 @@ The paper's footnote on the bias: φ → [φ; 1] and K → K + 1, so that a bias
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from tunedprior.checks import (
     to_float_tensor,
 )
 from tunedprior.errors import DomainError, InputError
+from tunedprior.kernels.registry import NestedKernel, register_kernel
 
 _MOST = 2**22
 
@@ -140,6 +141,8 @@ class FreeKernel(Kernel, ABC):
     open_domain = False
     #: The parameter that leave-one-out selection tunes, if the kernel has one.
     tuned_parameter: str | None = None
+    #: How it is saved: the arguments that it is made from again, and their types (see `kernels.registry`).
+    saved_arguments: ClassVar[Mapping[str, Any] | None] = None
 
     def __init__(
         self,
@@ -356,6 +359,7 @@ def refuse_other_kernels(kernel: Any) -> None:
 _NO_POWER = -1  # in every input: the "multi-index" of the feature that is 1 everywhere
 
 
+@register_kernel
 class WithBias(FreeKernel):
     """K_m + 1 for every even m, with features [ϑ; 1] and weights [τ; 1]. Footnote to the paper's equation 6.
 
@@ -371,6 +375,8 @@ class WithBias(FreeKernel):
     >>> WithBias(SquaredExponential(0.5)).evaluate_m_kernel(x, x).item()
     2.0
     """
+
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"base": NestedKernel}
 
     base: FreeKernel
 

@@ -4,10 +4,10 @@ Table 1 of the paper: the named free kernels.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb, inf, log
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +16,13 @@ from torch import Tensor
 from tunedprior.checks import format_list, format_value, refuse_nonfinite_rows, to_float_tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.registry import (
+    OneNumber,
+    PositiveNumbers,
+    SeriesCoefficients,
+    WholeNumber,
+    register_kernel,
+)
 
 
 class SeriesKernel(FreeKernel):
@@ -74,6 +81,8 @@ class DirectProductKernel(SeriesKernel):
 class _TaylorKernel(SeriesKernel):
     """k(χ) = Σ_{q ≤ Q} ξ_q χ^q with given ξ; those above zero are learnable, zeros stay zero."""
 
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"coefficients": SeriesCoefficients}
+
     def __init__(self, coefficients: Sequence[float] | Tensor, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
         given = to_float_tensor(coefficients, "Taylor coefficients")
@@ -121,6 +130,7 @@ class _TaylorKernel(SeriesKernel):
         )
 
 
+@register_kernel
 class DotProduct(_TaylorKernel, DotProductKernel):
     """K_m = Σ_q ξ_q (Σ_d x₁_d⋯x_m_d)^q from the Taylor coefficients ξ_0, ξ_1, … ≥ 0.
 
@@ -132,6 +142,7 @@ class DotProduct(_TaylorKernel, DotProductKernel):
     """
 
 
+@register_kernel
 class DirectProduct(_TaylorKernel, DirectProductKernel):
     """K_m = Π_d Σ_q ξ_q (x₁_d⋯x_m_d)^q from the Taylor coefficients ξ_0, ξ_1, … ≥ 0."""
 
@@ -151,6 +162,8 @@ class _Placement(torch.nn.Module):
 
 class _ParameterFreeKernel(SeriesKernel):
     """A free kernel without parameters: it has no batch shape of its own, only its inputs may have one."""
+
+    saved_arguments: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
@@ -178,6 +191,7 @@ class _ParameterFreeKernel(SeriesKernel):
         return torch.Size([])
 
 
+@register_kernel
 class Linear(_ParameterFreeKernel, DotProductKernel):
     """K_m = Σ_d x₁_d⋯x_m_d. Table 1."""
 
@@ -194,6 +208,7 @@ def _compute_log_power(power: float | Tensor, base: Float[Tensor, "..."]) -> Flo
     return result
 
 
+@register_kernel
 class Polynomial(DotProductKernel):
     """K_m = (Σ_d x₁_d⋯x_m_d + ν)^p, with ξ_q = C(p, q) ν^{p-q}. Table 1.
 
@@ -204,6 +219,7 @@ class Polynomial(DotProductKernel):
     """
 
     tuned_parameter = "offset"
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"degree": WholeNumber, "offset": OneNumber}
 
     def __init__(self, degree: int, offset: float | Tensor = 1.0, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
@@ -246,6 +262,7 @@ class _ScaledSeriesKernel(DotProductKernel):
     """
 
     tuned_parameter = "scale"
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"scale": OneNumber}
 
     def __init__(self, scale: float | Tensor = 1.0, **kernel_options: Any) -> None:
         super().__init__(**kernel_options)
@@ -266,6 +283,7 @@ class _ScaledSeriesKernel(DotProductKernel):
         return _compute_log_power(q, self.scale) - torch.lgamma(q + 1)
 
 
+@register_kernel
 class Sinh(_ScaledSeriesKernel):
     """K_m = sinh(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q! for odd q. Table 1; ν is `scale`."""
 
@@ -278,6 +296,7 @@ class Sinh(_ScaledSeriesKernel):
         return logs.masked_fill(even, -torch.inf)
 
 
+@register_kernel
 class Exponential(_ScaledSeriesKernel):
     """K_m = exp(ν Σ_d x₁_d⋯x_m_d), with ξ_q = ν^q/q!. Table 1; ν is `scale`."""
 
@@ -294,6 +313,7 @@ class Exponential(_ScaledSeriesKernel):
         ]  # the exponential of a sum is a product
 
 
+@register_kernel
 class LogRatio(_ParameterFreeKernel, DirectProductKernel):
     """K_m = Π_d ln((1 + x₁_d⋯x_m_d)/(1 - x₁_d⋯x_m_d)), with ξ_q = 2/q for odd q. Table 1; |x| < 1."""
 
@@ -308,6 +328,7 @@ class LogRatio(_ParameterFreeKernel, DirectProductKernel):
         return torch.tensor(logs, dtype=torch.float64)
 
 
+@register_kernel
 class SquaredExponential(FreeKernel):
     """K_m = exp(Σ_d ν_d x₁_d⋯x_m_d - ½ Σ_k Σ_d ν_d x_{k,d}²) with ν_d = 1/ℓ_d². Table 1; x in [-1, 1].
 
@@ -322,6 +343,7 @@ class SquaredExponential(FreeKernel):
     has_lengthscale = True
     bounded_domain = True
     tuned_parameter = "lengthscale"
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"lengthscale": PositiveNumbers}
 
     def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
         values = to_float_tensor(lengthscale, "lengthscale")

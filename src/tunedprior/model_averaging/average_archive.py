@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import FreeKernel
+from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.model_averaging.average import Average
@@ -24,12 +25,9 @@ from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.weight_prior.prior_archive import (
-    ARGUMENTS,
     AxisEntry,
     check_arrays,
-    get_kernel_arguments,
     make_axis,
-    make_kernel,
     pack_arrays,
     unpack_arrays,
 )
@@ -207,11 +205,8 @@ def _decode_places(text: np.ndarray | None, fits: tuple[Fit, ...]) -> tuple[str,
 
 def _decode_fit(saved: SavedFit, prefix: str, arrays: Mapping[str, np.ndarray], box: Box) -> Fit:
     own = {name.removeprefix(prefix): one for name, one in arrays.items() if name.startswith(prefix)}
-    kind = ARGUMENTS.get(saved.kernel)
-    if kind is None:
-        raise FileFormatError(f"What is stored of old data names a kernel {saved.kernel[:40]!r}. Update tunedprior.")
     try:
-        arguments = msgspec.structs.asdict(msgspec.convert(saved.arguments, type=kind))
+        arguments = check_kernel_arguments(saved.kernel, saved.arguments)
         # A fit by features has no anchors; those of a single point in the middle stand for them.
         stand_in = {"anchors": np.zeros((1, box.num_inputs)), "alpha": np.zeros(0)}
         check_arrays({"header": np.zeros(0), **stand_in, **own}, box.num_inputs)

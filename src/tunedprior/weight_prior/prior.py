@@ -27,13 +27,13 @@ from tunedprior.errors import InputError
 from tunedprior.explain.influential_rows import WITHHELD
 from tunedprior.explain.sensitivity import Domain
 from tunedprior.explain.source_explanation import PriorExplanation, summarise_weight_prior
-from tunedprior.kernels import FreeKernel, SquaredExponential
+from tunedprior.kernels import FreeKernel, SquaredExponential, WithBias
 from tunedprior.kernels.anchors import draw_box_sample
+from tunedprior.kernels.registry import get_kernel_arguments, make_kernel
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.space.encoding import Axis, Box
 from tunedprior.weight_prior import prior_archive
-from tunedprior.weight_prior.prior_archive import get_kernel_arguments, make_kernel
 
 #: What such a prior names as its machine.
 ANONYMOUS = "anonymous"
@@ -162,6 +162,8 @@ def _convert_between_boxes(inputs: Float[Tensor, "m d"], box: Box, before: Box) 
 
 def _round_kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
     """The kernel with rounded parameters, and length-scales in units of the rounded box."""
+    if isinstance(base, WithBias):
+        return WithBias(_round_kernel(base.base, before, box))
     name, arguments = type(base).__name__, get_kernel_arguments(base)
     if "lengthscale" in arguments:
         wider = []
@@ -174,10 +176,10 @@ def _round_kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
         arguments["lengthscale"] = [
             _round_digits(float(one)) for one in lengths * torch.tensor(wider, dtype=torch.float64)
         ]
-    for parameter in ("scale", "offset"):
-        if parameter in arguments:
+    for parameter in ("scale", "offset", base.tuned_parameter):
+        if parameter in arguments and parameter != "lengthscale":
             arguments[parameter] = [_round_digits(one) for one in arguments[parameter]]
-    kernel = make_kernel(name, arguments)
+    kernel: FreeKernel = make_kernel(name, arguments)
     kernel.requires_grad_(False)
     return kernel
 

@@ -8,7 +8,7 @@ Weight priors on disk: one file, a zip archive of plain arrays and a JSON header
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from io import BytesIO
 from math import prod
@@ -20,11 +20,9 @@ import msgspec
 import numpy as np
 import torch
 from msgspec import Meta, Struct
-from torch import Tensor
 
-from tunedprior import kernels
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
-from tunedprior.kernels import FreeKernel
+from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit
 from tunedprior.space.encoding import Axis, Box
@@ -85,55 +83,15 @@ FORMAT = "tunedprior weight prior"
 VERSION = 2
 
 # Upper bounds, far above anything that is learnt, so that no file takes long or much memory to use.
-_MOST_COEFFICIENTS = 1000
 _MOST_AXES = 10_000
 _LARGEST_EXPONENT = 700.0  # exp of it is still a float
 
 _Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 _Positive = Annotated[float, Meta(gt=0, le=1e300)]
-_Positives = Annotated[list[_Positive], Meta(min_length=1, max_length=_MOST_AXES)]
-# ν of Table 1, which may be 0.
-_Single = Annotated[list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=1)]
 
 
 class _StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
     """Exactly these fields."""
-
-
-class _NoArguments(_StrictHeader, frozen=True):
-    """No arguments."""
-
-
-class _Polynomial(_StrictHeader, frozen=True):
-    degree: Annotated[int, Meta(ge=0, le=_MOST_COEFFICIENTS)]
-    offset: _Single
-
-
-class _ScaleArgument(_StrictHeader, frozen=True):
-    scale: _Single
-
-
-class _Lengthscale(_StrictHeader, frozen=True):
-    lengthscale: _Positives
-
-
-class _Coefficients(_StrictHeader, frozen=True):
-    coefficients: Annotated[
-        list[Annotated[float, Meta(ge=0, le=1e300)]], Meta(min_length=1, max_length=_MOST_COEFFICIENTS)
-    ]
-
-
-#: The arguments that each kernel is restored from.
-ARGUMENTS: dict[str, type[_StrictHeader]] = {
-    "Linear": _NoArguments,
-    "Polynomial": _Polynomial,
-    "Sinh": _ScaleArgument,
-    "Exponential": _ScaleArgument,
-    "LogRatio": _NoArguments,
-    "SquaredExponential": _Lengthscale,
-    "DotProduct": _Coefficients,
-    "DirectProduct": _Coefficients,
-}
 
 
 class AxisEntry(_StrictHeader, frozen=True):
@@ -169,7 +127,7 @@ class _VersionHeader(Struct, frozen=True):
     version: int
 
 
-def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, object]]:
+def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, Any]]:
     """The header and its kernel's arguments, checked; a `FileFormatError` with the reason otherwise."""
     try:
         opening = msgspec.json.decode(data, type=_VersionHeader)
@@ -181,12 +139,7 @@ def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, object]]:
                 "save the prior again with this version"
             )
         header = msgspec.json.decode(data, type=WeightPriorHeader)
-        known = ARGUMENTS.get(header.kernel)
-        if known is None:
-            raise FileFormatError(
-                f"names a kernel {header.kernel[:40]!r}; known are {', '.join(ARGUMENTS)}. Update tunedprior"
-            )
-        arguments = msgspec.structs.asdict(msgspec.json.decode(header.arguments, type=known))
+        arguments = check_kernel_arguments(header.kernel, msgspec.json.decode(header.arguments))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileFormatError(f"is not a weight prior, or is damaged (its header: {error})") from error
     for reason in _find_contradictions(header):
@@ -375,25 +328,3 @@ def _describe_file_kind(data: bytes) -> str:
     if b"\0" in data[:1000]:
         return "It is a file of another kind. "
     return "It looks like text, such as a CSV file: learn from it with pretrain(path, space). "
-
-
-def get_kernel_arguments(kernel: FreeKernel) -> dict[str, Any]:
-    """What `make_kernel` makes the kernel from again, as JSON has it."""
-    name = type(kernel).__name__
-    if name not in ARGUMENTS or getattr(kernels, name) is not type(kernel):
-        raise InputError(f"Only the kernels of tunedprior.kernels can be saved ({', '.join(ARGUMENTS)}); got {name}.")
-    if kernel.active_dims is not None:
-        raise InputError("A kernel with active_dims cannot be saved. Learn from a table with those columns alone.")
-    values = {field: getattr(kernel, field) for field in ARGUMENTS[name].__struct_fields__}
-    return {field: v.detach().flatten().tolist() if isinstance(v, Tensor) else v for field, v in values.items()}
-
-
-def make_kernel(kind: str, arguments: Mapping[str, object]) -> FreeKernel:
-    """The kernel of this name with these arguments, checked before (`schema.ARGUMENTS`)."""
-    make: Callable[..., FreeKernel] = getattr(kernels, kind)
-    return make(
-        **{
-            name: torch.tensor(value, dtype=torch.float64) if isinstance(value, list) else value
-            for name, value in arguments.items()
-        }
-    )

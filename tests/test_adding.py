@@ -1,0 +1,71 @@
+"""Every kind of thing that docs/adding.md says how to add is added here from the text of the page, and used."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior.errors import FileFormatError
+from tunedprior.kernels import WithBias, forget_kernel
+
+PAGE = (Path(__file__).parents[1] / "docs" / "adding.md").read_text("utf-8")
+FILES = dict(re.findall(r"^```python (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+OLD = pd.DataFrame({"x": [k / 10 for k in range(11)], "y": [(k / 5 - 1) ** 2 + 0.2 * (k % 2) for k in range(11)]})
+SPACE = {"x": (0.0, 1.0)}
+#: With one input, the largest ν that are tried give matrices of low rank.
+low_rank = pytest.mark.filterwarnings("ignore::tunedprior.errors.JitterWarning")
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    """Write a file of the page as it stands there, and import it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    added = []
+
+    def add_file(name: str) -> Any:
+        (tmp_path / f"{name}.py").write_text(FILES[name], encoding="utf-8")
+        added.append(name)
+        return import_module(name)
+
+    yield add_file
+    for name in added:
+        sys.modules.pop(name, None)
+
+
+@low_rank
+def test_a_kernel_is_learnt_with_saved_and_loaded(add: Callable[[str], Any], tmp_path: Path) -> None:
+    path, x = tmp_path / "prior", torch.tensor([[0.2], [-0.7]], dtype=torch.float64)
+    kind = add("cosh_kernel").Cosh
+    try:
+        assert (kind(2.0).compute_weights(3, num_inputs=1)[1::2] == 0).all()  # nothing that is odd
+        for kernel in (kind(), WithBias(kind())):
+            prior = pretrain(OLD, SPACE, kernel=kernel)
+            prior.save(path)
+            again = WeightPrior.load(path)
+            assert type(again.base) is type(kernel)
+            torch.testing.assert_close(again.fit(x), prior.fit(x))
+            assert torch.equal(again.make_kernel()(x).to_dense(), prior.make_kernel()(x).to_dense())
+    finally:
+        forget_kernel("Cosh")
+    with pytest.raises(FileFormatError, match=r"names a kernel 'Cosh'; known are .* or import the module"):
+        WeightPrior.load(path)
+
+
+@low_rank
+def test_a_campaign_with_a_kernel_of_ones_own_goes_on(add: Callable[[str], Any], tmp_path: Path) -> None:
+    kind = add("cosh_kernel").Cosh
+    try:
+        pretrain(OLD, SPACE, kernel=kind()).save(tmp_path / "prior")
+        opt = Optimizer(SPACE, str(tmp_path / "prior"), prior="reweighted", seed=0)
+        opt.tell(opt.ask(), 1.0)
+        opt.save(tmp_path / "campaign.json")
+        assert Optimizer.load(tmp_path / "campaign.json").ask() == opt.ask()
+    finally:
+        forget_kernel("Cosh")
