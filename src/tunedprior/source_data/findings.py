@@ -1,4 +1,4 @@
-"""The value `Fault` (a problem in old data, its place, and what to do), and the table in which problems are looked for."""
+"""The value `Fault` (a problem in old data, its place, and what to do), and the table that is searched for problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

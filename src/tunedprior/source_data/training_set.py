@@ -1,4 +1,4 @@
-"""Make training sets from old data: distinct settings, scaled responses, and a subset of the rows where there are many."""
+"""Make training sets from old data: distinct settings, scaled responses, and a subset of the rows if there are many."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Store bytes with an Optuna study, in its attributes or in an artifact store; serialise fitted models without pickle."""
+"""Store bytes with an Optuna study, in its attributes or an artifact store; serialise fitted models without pickle."""
 
 import hashlib
 import json

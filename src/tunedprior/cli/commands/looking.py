@@ -1,4 +1,4 @@
-"""The commands `tunedprior status`, `best`, `front`, `trust` and `journal`, which show a campaign without changing it."""
+"""The commands `tunedprior status`, `best`, `front`, `trust` and `journal`, which show a campaign unchanged."""
 
 from typing import Annotated, Any
 
