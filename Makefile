@@ -10,9 +10,16 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
+.PHONY: test quick demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
+
+# What one runs after each edit: unit tests of the packages that start no processes and no servers.
+LONGER := $(addprefix tests/,benchmarks browser cli integrations nets plots report support web)
+QUICK := $(filter-out $(LONGER),$(patsubst %/,%,$(wildcard tests/[a-z]*/))) tests/test_checks.py tests/test_house.py
+quick: lint
+	@echo "== pytest: quick unit tests"
+	$(BIN)/python -m pytest -n auto -m "not slow" $(QUICK)
 
 # Pins come from constraints.txt (as a variable, so that they also bind the build backend).
 $(INSTALLED): pyproject.toml constraints.txt
@@ -48,7 +55,7 @@ pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
-unit test-integrations: export OMP_NUM_THREADS := 1
+quick unit test-integrations: export OMP_NUM_THREADS := 1
 
 unit: $(INSTALLED)
 	@echo "== pytest: tests, doctests, docs and examples"

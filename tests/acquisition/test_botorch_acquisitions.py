@@ -68,6 +68,7 @@ def test_the_page_names_every_class() -> None:
     assert not documented("work") & documented("refused")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(documented("work")))
 @pytest.mark.filterwarnings("ignore::botorch.exceptions.warnings.NumericsWarning")  # it would rather we used LogEI
 def test_a_class_that_works(name: str) -> None:

@@ -90,6 +90,7 @@ def global_state() -> tuple:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("space", "prior", "acquisition"), CASES)
 def test_threads_that_share_a_suggester(space: str, prior: str, acquisition) -> None:
     shared = suggester(space, prior, acquisition)
@@ -107,6 +108,7 @@ def in_a_process(pickled: bytes, seed: int) -> list[dict]:
     return suggested(pickle.loads(pickled), seed)
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_suggester() -> None:
     shared = suggester("continuous", "average")
     pickled = pickle.dumps(shared)

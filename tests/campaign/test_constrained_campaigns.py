@@ -48,6 +48,7 @@ def run(opt: Optimizer, value: Callable[[Setting], float], steps: int, batch: in
     return suggested
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "batch"), [(12, None), (4, 3)])
 def test_mixtures_add_up_in_a_whole_campaign_with_old_data(steps: int, batch: int | None) -> None:
     opt = Optimizer(PARTS, old_mixtures(), constraints=WHOLE, seed=2)
@@ -89,6 +90,7 @@ def test_conditions_hold_in_a_mixed_space(acquisition: str) -> None:
     assert opt.best.value > 6
 
 
+@pytest.mark.slow
 def test_the_optimum_on_the_edge_is_reached() -> None:
     opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, constraints="x + y <= 1", seed=1)
     run(opt, lambda s: -((s["x"] - 0.9) ** 2) - (s["y"] - 0.5) ** 2, 12)
@@ -96,6 +98,7 @@ def test_the_optimum_on_the_edge_is_reached() -> None:
     assert opt.best.setting == pytest.approx({"x": 0.7, "y": 0.3}, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 def test_a_function_may_be_a_constraint() -> None:
     opt = Optimizer({"x": (-1.0, 1.0), "y": (-1.0, 1.0)}, constraints=inside_disc, seed=1)
@@ -148,6 +151,7 @@ def test_suggestions_repeat_and_go_on_after_a_break(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 def test_functions_are_given_again_when_a_campaign_is_loaded(tmp_path: Path) -> None:
     space: dict[str, Any] = {"x": (-1.0, 1.0), "y": (-1.0, 1.0)}

@@ -14,6 +14,7 @@ from tunedprior.space.search_space import Space
 from tunedprior.suggestion.suggester import Suggester
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_old", [False, True])
 def test_it_finds_the_best_of_a_smooth_function(with_old: bool) -> None:
     old = None

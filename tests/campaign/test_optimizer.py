@@ -14,6 +14,7 @@ from tunedprior import Optimizer
 from tunedprior.errors import ExhaustedWarning, InputError, OldDataWarning
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.filterwarnings("ignore::tunedprior.errors.ExhaustedWarning")
 @pytest.mark.parametrize("space", [SPACE, MIXED, SMALL], ids=["continuous", "mixed", "small"])

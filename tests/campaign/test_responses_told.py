@@ -31,6 +31,7 @@ def test_parts_of_what_was_measured_may_be_missing() -> None:
         opt.tell(opt.ask(), {"price": 1.0})
 
 
+@pytest.mark.slow
 def test_a_campaign_of_all_sorts_is_resumed_as_it_was(tmp_path: Path) -> None:
     """From its own file, from a table, and from a table that was written as text."""
     options: dict = {

@@ -11,6 +11,7 @@ from tunedprior.errors import InputError
 from tunedprior.space.search_space import Setting
 
 
+@pytest.mark.slow
 def test_the_front_comes_near_the_true_one() -> None:
     opt = told(Optimizer(SPACE, objectives=BOTH, seed=1), 20, "yield", "cost")
     front = opt.front
@@ -22,6 +23,7 @@ def test_the_front_comes_near_the_true_one() -> None:
         _ = opt.best
 
 
+@pytest.mark.slow
 def test_requirements_are_met_by_what_is_suggested() -> None:
     opt = Optimizer(SPACE, target="yield", requirements={"purity": ">= 0.6"}, seed=0)
     told(opt, 14, "yield", "purity")
@@ -100,6 +102,7 @@ def test_noise_that_is_told_counts_result_by_result() -> None:
         opt.tell({"x": 0.5, "z": 0.5}, 5.0, cost=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_what_is_cheap_is_tried_first(known: bool) -> None:
     """Two equal peaks, one of which costs a hundred times as much."""
@@ -127,6 +130,7 @@ def test_weights_lead_to_the_trade_off_that_is_worth_most() -> None:
     assert opt.recommend().setting["z"] < 0.1
 
 
+@pytest.mark.slow
 def test_bounds_keep_to_the_part_of_the_front_that_is_of_interest() -> None:
     bounds = {"yield": ">= 0.9"}
     opt = told(Optimizer(SPACE, objectives=BOTH, preference=bounds, seed=1), 16, "yield", "cost")

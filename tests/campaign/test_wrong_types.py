@@ -81,6 +81,7 @@ TAKEN = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", REFUSED)
 def test_it_is_refused_in_words(code: str) -> None:
     said = said_of((*REFUSED, *TAKEN))[code]
@@ -89,6 +90,7 @@ def test_it_is_refused_in_words(code: str) -> None:
     assert "AND SOMETHING WAS CHANGED" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", TAKEN)
 def test_it_is_taken(code: str) -> None:
     assert said_of((*REFUSED, *TAKEN))[code] == "nothing was raised"

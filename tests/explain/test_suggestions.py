@@ -218,6 +218,7 @@ def test_what_was_told_nearby() -> None:
     assert "which failed" in words(opt.explain(3))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 def test_several_objectives_requirements_failures_and_labels() -> None:
     opt = Optimizer(

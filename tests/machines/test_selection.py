@@ -91,6 +91,7 @@ def test_other_kernels_tune_what_they_have(kernel) -> None:
     assert chosen.error <= compute_loo_error(LeastSquares(1e-2), kernel.double(), X, y) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "machine",
     [SupportVectorClassifier(1.0), SupportVectorClassifier(1.0, bias=True), SupportVectorRegressor(1.0, 0.05)],

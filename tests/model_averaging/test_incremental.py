@@ -139,6 +139,7 @@ def test_trust_is_the_same_to_the_last_digit_however_often_it_was_looked_at(monk
     assert going_on.ask() == resumed.ask()
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_does_not_change_the_suggestion_whatever_the_threads() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)

@@ -55,6 +55,7 @@ def covariance_of(row: int, among, x: torch.Tensor) -> list[list[float]]:
     ]
 
 
+@pytest.mark.slow
 def test_evidence_is_the_likelihood_with_the_amplitude_integrated_out() -> None:
     held = ("uninformed", "shape", "aligned", "matched", "uncertain")
     average, observations = average_over(rows=8, beliefs=held), observed(4)
@@ -255,6 +256,7 @@ def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
     assert told(Optimizer(SPACE, model=loaded, seed=1), 5).ask() == suggestion
 
 
+@pytest.mark.slow
 def test_length_scales_settle_with_many_observations_whoever_remembers_them() -> None:
     """They are fitted anew once in a while, and a cache that has them already changes nothing, to the last digit."""
     average, every = average_over(), observed(131)

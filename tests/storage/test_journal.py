@@ -86,6 +86,7 @@ def test_the_history_follows_from_the_journal(opt: Optimizer, tmp_path: Path) ->
     pd.testing.assert_frame_equal(again.journal, opt.journal.assign(time=times), check_dtype=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["memory", "sqlite"])
 def test_threads_share_an_optimizer(place: str, tmp_path: Path) -> None:
     opt = Optimizer({"x": (0.0, 1.0)}, storage=None if place == "memory" else f"sqlite:///{tmp_path}/a.db")
@@ -371,7 +372,7 @@ def take_off(opt: Optimizer, count: int) -> None:
         del attributes[key]
 
 
-@pytest.mark.parametrize("place", ["sqlite", "optuna memory", pytest.param("postgresql", marks=needs_postgres)])
+@pytest.mark.parametrize("place", ["sqlite", "optuna memory", pytest.param("postgresql", marks=[needs_postgres, pytest.mark.slow])])
 @pytest.mark.parametrize(("count", "which"), [(1, "entry 6 is"), (3, "entries 4 to 6 are"), (6, "entries 1 to 6 are")])
 def test_entries_that_were_taken_off_the_end_are_missed(
     place: str, count: int, which: str, tmp_path: Path, request: pytest.FixtureRequest

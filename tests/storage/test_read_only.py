@@ -67,6 +67,7 @@ def test_it_is_read_and_nothing_is_written(path: Path, lock: Callable[[Path], No
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_half_of_a_change_is_not_read(path: Path, lock: Callable[[Path], None]) -> None:
     subprocess.run([sys.executable, "-c", INTERRUPTED, str(path)], check=True)
     lock(path)
@@ -74,6 +75,7 @@ def test_half_of_a_change_is_not_read(path: Path, lock: Callable[[Path], None]) 
         Optimizer.load(f"sqlite:///{path}")
 
 
+@pytest.mark.slow
 def test_half_of_a_change_that_comes_later_is_not_read(path: Path, lock: Callable[[Path], None]) -> None:
     lock(path)
     opt = Optimizer.load(f"sqlite:///{path}")

@@ -354,6 +354,7 @@ def test_trials_and_histories_in_a_line() -> None:
 # -- under a kill --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_while_saving_loses_nothing() -> None:
     """In a process of its own: what is forked must have no other threads."""

@@ -48,6 +48,7 @@ def same(one: Optimizer, other: Optimizer) -> None:
     pd.testing.assert_frame_equal(*each)
 
 
+@pytest.mark.slow
 def test_it_is_the_campaign_that_it_would_be_in_memory(url: str, old: pd.DataFrame) -> None:
     def everything(opt: Optimizer) -> Optimizer:
         first = opt.ask()

@@ -28,6 +28,7 @@ def nearly_equal(one: Setting, other: Setting, space: dict) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("acquisition", ["ei", "ucb"])
 @pytest.mark.parametrize(
     ("space", "old", "prior"),
@@ -106,6 +107,7 @@ def test_candidates_may_be_a_file(tmp_path) -> None:
     assert dict(opt.ask(candidates=path)) in ({"a": 0.5, "b": 1.0}, {"a": -0.5, "b": 2.0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_std", [0.0, 0.05])
 @pytest.mark.filterwarnings("ignore::tunedprior.errors.JitterWarning")
 @pytest.mark.usefixtures("short_search")

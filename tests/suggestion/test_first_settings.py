@@ -133,6 +133,7 @@ def test_several_old_sets_take_turns() -> None:
     assert third in Space.parse(SPACE).sobol(3, seed=1)
 
 
+@pytest.mark.slow
 def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:
     """With the right word the sign is right from the second result on; a wrong word is given up."""
     settings = pd.DataFrame(Space.parse(SPACE).sobol(12, seed=5))

@@ -103,6 +103,7 @@ def test_categories_and_whole_numbers_can_be_averaged_over() -> None:
     assert free["n"] in (1, 3, 5, 7)
 
 
+@pytest.mark.slow
 def test_labels_say_which_way_is_up() -> None:
     old = old_data()
     old["y"] = np.where(old["y"] > 0, "pass", "fail")
@@ -112,6 +113,7 @@ def test_labels_say_which_way_is_up() -> None:
     assert opt.ask(candidates=POOL) in POOL
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("prior", [prior for prior in list_prior_names() if prior != "uninformed"])
 def test_an_optimizer_with_many_old_rows_knows_their_function(prior: str) -> None:

@@ -24,6 +24,7 @@ def campaign(noise: float, trials: int = 16, seed: int = 0) -> Optimizer:
     return opt
 
 
+@pytest.mark.slow
 def test_the_luckiest_measurement_is_not_recommended() -> None:
     opt = campaign(0.3, 24)
     opt.tell([{"x": 0.7, "z": 0.9}] * 4, [0.9, -0.9, -1.1, -1.2])  # once it was lucky
@@ -35,11 +36,13 @@ def test_the_luckiest_measurement_is_not_recommended() -> None:
     assert f"{found.mean:.6g}" in str(found)
 
 
+@pytest.mark.slow
 def test_noise_is_found_out() -> None:
     assert campaign(0.3, 24).noise == pytest.approx(0.3, rel=0.5)
     assert campaign(0.0, 12).noise < 0.05
 
 
+@pytest.mark.slow
 def test_less_and_less_is_left_to_gain() -> None:
     opt = Optimizer(SPACE, seed=0)
     bounds = []

@@ -202,6 +202,7 @@ def usable(data: bytes, path: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_headers_are_checked_before_anything_is_built(kind: str, files: dict[str, bytes], tmp_path: Path) -> None:
     arrays = arrays_of(files[kind])

@@ -52,6 +52,7 @@ def test_a_few_rows_with_alpha_are_preferred_where_features_predict_worse(monkey
     assert len(prior.alpha) == 20
 
 
+@pytest.mark.slow
 def test_a_few_rows_with_alpha_are_preferred_where_a_short_lengthscale_makes_features_overflow() -> None:
     x, kind = np.linspace(0, 1, 120).repeat(2), np.tile(["A", "B"], 120)
     old = pd.DataFrame({"x": x, "kind": kind, "y": np.where(kind == "A", 1, -1) * np.sin(60 * x)})

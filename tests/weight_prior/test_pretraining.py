@@ -42,6 +42,7 @@ def test_a_file_and_a_table_are_the_same(tmp_path: Path) -> None:
     torch.testing.assert_close(pretrain(str(tmp_path / "old.csv"), PLANT).alpha, pretrain(old, PLANT).alpha)
 
 
+@pytest.mark.slow
 def test_labels_train_a_classifier_and_it_can_be_overridden() -> None:
     old = plant_data(12)
     old["y"] = np.where(old["y"] > old["y"].median(), 1, -1)
