@@ -11,8 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
+import tunedprior.beliefs
 from tunedprior import Optimizer, WeightPrior, pretrain
-from tunedprior.errors import FileFormatError
+from tunedprior.beliefs import forget
+from tunedprior.discovery import import_modules
+from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding.md").read_text("utf-8")
@@ -37,6 +40,26 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     yield add_file
     for name in added:
         sys.modules.pop(name, None)
+
+
+def test_a_belief_makes_suggestions_by_its_name(add: Callable[[str], Any]) -> None:
+    add("as_smooth_belief")
+    try:
+        opt = Optimizer(SPACE, OLD, prior="as smooth", seed=0)
+        opt.tell([{"x": 0.1}, {"x": 0.6}], [1.0, 2.0])
+        assert 0 <= opt.ask()["x"] <= 1
+    finally:
+        forget("as smooth")
+    with pytest.raises(InputError, match="as smooth"):
+        Optimizer(SPACE, OLD, prior="as smooth")
+
+
+def test_a_file_in_the_folder_of_beliefs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "as_smooth.py").write_text(FILES["as_smooth_belief"], encoding="utf-8")
+    monkeypatch.setattr(tunedprior.beliefs, "__path__", [*tunedprior.beliefs.__path__, str(tmp_path)])
+    import_modules("tunedprior.beliefs")
+    sys.modules.pop("tunedprior.beliefs.as_smooth")
+    forget("as smooth")  # refuses a name that is not there
 
 
 @low_rank

@@ -15,6 +15,9 @@ from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.beliefs.shape import ShapeBelief
 from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.beliefs.uninformed import UninformedBelief
+from tunedprior.discovery import import_modules
+
+import_modules(__name__)
 
 __all__ = [
     "AlignedFeatureKernel",
