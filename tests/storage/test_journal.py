@@ -372,7 +372,9 @@ def take_off(opt: Optimizer, count: int) -> None:
         del attributes[key]
 
 
-@pytest.mark.parametrize("place", ["sqlite", "optuna memory", pytest.param("postgresql", marks=[needs_postgres, pytest.mark.slow])])
+@pytest.mark.parametrize(
+    "place", ["sqlite", "optuna memory", pytest.param("postgresql", marks=[needs_postgres, pytest.mark.slow])]
+)
 @pytest.mark.parametrize(("count", "which"), [(1, "entry 6 is"), (3, "entries 4 to 6 are"), (6, "entries 1 to 6 are")])
 def test_entries_that_were_taken_off_the_end_are_missed(
     place: str, count: int, which: str, tmp_path: Path, request: pytest.FixtureRequest
