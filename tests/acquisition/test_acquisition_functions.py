@@ -59,13 +59,13 @@ def test_what_a_partial_fixes_stays_fixed() -> None:
 
 
 def test_confidence_widths_by_hand() -> None:
-    situation = AcquisitionContext(
-        best=torch.tensor(0.0), codes=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0, bounds=BOUNDS
+    context = AcquisitionContext(
+        best=torch.tensor(0.0), X=torch.zeros(2, 2), step=3, num_inputs=2, num_choices=155, seed=0, bounds=BOUNDS
     )
-    assert compute_beta("brochu", situation) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
-    assert compute_beta("srinivas", situation) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))
-    assert compute_beta("fixed", situation) == 4.0
-    assert compute_beta(9.0, situation) == 9.0
+    assert compute_beta("brochu", context) == pytest.approx(2 * math.log(3**3 * math.pi**2 / 0.3))
+    assert compute_beta("srinivas", context) == pytest.approx(2 * math.log(155 * 9 * math.pi**2 / 0.6))
+    assert compute_beta("fixed", context) == 4.0
+    assert compute_beta(9.0, context) == 9.0
 
 
 def test_srinivas_needs_a_finite_choice() -> None:
@@ -79,21 +79,21 @@ def test_srinivas_needs_a_finite_choice() -> None:
 @pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
 def test_classes_are_given_what_they_name() -> None:
     model = mixture_of_many(2)
-    situation = AcquisitionContext(
+    context = AcquisitionContext(
         torch.tensor(0.7), table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=BOUNDS
     )
     for choice in (ExpectedImprovement, "ei"):
-        assert make_acquisition(choice, model, situation, "fixed").best_f.item() == pytest.approx(0.7, rel=1e-6)
-    assert make_acquisition(UpperConfidenceBound, model, situation, 9.0).beta.item() == 9.0
-    assert make_acquisition("ucb", model, situation, 9.0).beta.item() == 9.0
+        assert make_acquisition(choice, model, context, "fixed").best_f.item() == pytest.approx(0.7, rel=1e-6)
+    assert make_acquisition(UpperConfidenceBound, model, context, 9.0).beta.item() == 9.0
+    assert make_acquisition("ucb", model, context, 9.0).beta.item() == 9.0
 
 
 def test_samples_of_the_space_are_settings_of_it() -> None:
     bounds = BOUNDS * torch.tensor([0.5, 1.0]).double()
-    situation = AcquisitionContext(
+    context = AcquisitionContext(
         torch.tensor(0.7), table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=bounds
     )
-    sample = _draw_sobol(situation, 64)
+    sample = _draw_sobol(context, 64)
     assert sample.shape == (64, 2)
     assert sample[:, 0].abs().max() <= 0.5 < sample[:, 1].abs().max() <= 1
-    assert torch.equal(sample, _draw_sobol(situation, 64))
+    assert torch.equal(sample, _draw_sobol(context, 64))

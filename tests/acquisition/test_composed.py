@@ -96,10 +96,10 @@ def test_gradients_by_hand_are_those_of_differences(goals: str) -> None:
         opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or goals != "front"})
     fitted = opt.suggester.fit(opt.trials)
     acquisition = AcquisitionBuilder(opt.suggester.goals, fitted, torch.zeros(1, 2).double()).build_acquisition()
-    codes = torch.rand(5, 2, generator=torch.Generator().manual_seed(2)).double() * 2 - 1
-    _, gradients = acquisition.evaluate_with_gradients(codes)
+    X = torch.rand(5, 2, generator=torch.Generator().manual_seed(2)).double() * 2 - 1
+    _, gradients = acquisition.evaluate_with_gradients(X)
     for column in range(2):
         step = torch.zeros(2).double()
         step[column] = 1e-5
-        up, down = (acquisition.evaluate_with_gradients(codes + sign * step)[0] for sign in (1, -1))
+        up, down = (acquisition.evaluate_with_gradients(X + sign * step)[0] for sign in (1, -1))
         torch.testing.assert_close(gradients[:, column], (up - down) / 2e-5, rtol=2e-3, atol=1e-4)

@@ -26,14 +26,14 @@ def found_for(space: Space, target: dict[str, float], seed: int = 0) -> Setting:
     columns, wanted = [space.names.index(name) for name in names], vector([target[name] for name in names])
     low, width = zip(*((box.axes[k].low, box.axes[k].high - box.axes[k].low) for k in columns), strict=True)
 
-    def value(codes: torch.Tensor) -> torch.Tensor:
-        scaled = vector(low) + (codes[..., columns] + 1) / 2 * vector(width)
+    def value(X: torch.Tensor) -> torch.Tensor:
+        scaled = vector(low) + (X[..., columns] + 1) / 2 * vector(width)
         values = torch.where(torch.tensor([box.axes[k].log for k in columns]), scaled.exp(), scaled)
         return -(values - wanted).square().sum(-1, keepdim=True)
 
     acquisition = PosteriorMean(GenericDeterministicModel(value))
-    codes = maximize(acquisition, EncodedSpace.from_space(space, box), vector([]).reshape(0, len(space.names)), seed)
-    setting = box.decode(codes[None], space)[0]
+    X = maximize(acquisition, EncodedSpace.from_space(space, box), vector([]).reshape(0, len(space.names)), seed)
+    setting = box.decode(X[None], space)[0]
     assert space.feasible is not None
     repaired = space.feasible.repair_setting(setting)
     assert repaired is not None

@@ -19,15 +19,15 @@ PENDING = torch.tensor([[0.3, -0.2], [-0.7, 0.9]]).double()
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_moments_are_one_mean_and_one_variance_for_each_setting(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    codes, standard = table(count, 2), StandardSurrogate(box_of(SPACE))(observed(6))
-    mean, variance = predict_moments(standard, codes)
-    theirs = standard.posterior(codes)
+    X, standard = table(count, 2), StandardSurrogate(box_of(SPACE))(observed(6))
+    mean, variance = predict_moments(standard, X)
+    theirs = standard.posterior(X)
     assert torch.equal(mean, theirs.mean[:, 0])
     assert torch.equal(variance, theirs.variance[:, 0])
     monkeypatch.setattr(posterior, "_PREDICTED_AT_ONCE", 2)
-    mean, variance = predict_moments(mixture(), codes)
+    mean, variance = predict_moments(mixture(), X)
     for row in range(count):
-        one = mixture().posterior(codes[row : row + 1])
+        one = mixture().posterior(X[row : row + 1])
         assert mean[row].item() == pytest.approx(one.mixture_mean.item())
         assert variance[row].item() == pytest.approx(one.mixture_variance.item())
 

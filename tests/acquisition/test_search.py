@@ -39,10 +39,10 @@ def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.Mo
 
 
 def test_a_setting_is_among_others_if_it_equals_one_of_them_in_every_code() -> None:
-    codes = vector([[0.1, 0.2], [0.1, 0.5], [0.3, 0.2], [0.1 + 1e-10, 0.2], [0.9, 0.9]])
+    X = vector([[0.1, 0.2], [0.1, 0.5], [0.3, 0.2], [0.1 + 1e-10, 0.2], [0.9, 0.9]])
     others = vector([[0.1, 0.2], [0.3, 0.5]])
-    assert is_among(codes, others).tolist() == [True, False, False, True, False]
-    assert is_among(codes, others[:0]).tolist() == [False] * 5
+    assert is_among(X, others).tolist() == [True, False, False, True, False]
+    assert is_among(X, others[:0]).tolist() == [False] * 5
 
 
 def test_where_nothing_is_better_starts_are_still_in_the_space() -> None:

@@ -105,10 +105,10 @@ def test_its_gradient_needs_no_rule(loud: str) -> None:
         processes, torch.ones(len(rows)).double(), members, average.box, observations.X, observations.y
     )
     acquisition = LogExpectedImprovement(model, best_f=float(observations.y.max()))
-    codes = observed(9, seed=8).X.requires_grad_()
-    values = acquisition(codes[:, None])
-    (slopes,) = torch.autograd.grad(values.sum(), codes)
-    found, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(codes.detach())
+    X = observed(9, seed=8).X.requires_grad_()
+    values = acquisition(X[:, None])
+    (slopes,) = torch.autograd.grad(values.sum(), X)
+    found, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(X.detach())
     torch.testing.assert_close(found, values.detach(), rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(gradients, slopes, rtol=1e-7, atol=1e-8)
 

@@ -26,7 +26,7 @@ def numbers(count: int) -> dict:
 
 def test_additive_functions_have_no_interactions() -> None:
     """f = x₀ + 2x₁ over [-1, 1]²: variances 1/3 and 4/3."""
-    found = found_for(numbers(2), lambda codes: codes[:, 0] + 2 * codes[:, 1])
+    found = found_for(numbers(2), lambda X: X[:, 0] + 2 * X[:, 1])
     np.testing.assert_allclose(found.first, [0.2, 0.8], atol=1e-3)
     np.testing.assert_allclose(found.total, [0.2, 0.8], atol=1e-3)
     np.testing.assert_allclose(found.pairs, np.zeros((2, 2)), atol=1e-9)
@@ -35,7 +35,7 @@ def test_additive_functions_have_no_interactions() -> None:
 
 def test_products_have_the_indices_of_products() -> None:
     """f = Π (m_i + x_i) with x_i of mean 0 and variance v: V_S = Π_S v · Π_others m²."""
-    found = found_for(numbers(3), lambda codes: (1 + codes[:, 0]) * (2 + codes[:, 1]) * codes[:, 2])
+    found = found_for(numbers(3), lambda X: (1 + X[:, 0]) * (2 + X[:, 1]) * X[:, 2])
     v, means = 1 / 3, (1.0, 2.0, 0.0)
 
     def part(*inputs: int) -> float:
@@ -54,8 +54,8 @@ def test_products_have_the_indices_of_products() -> None:
 def test_ishigami() -> None:
     a, b = 7.0, 0.1
 
-    def ishigami(codes: torch.Tensor) -> torch.Tensor:
-        x = math.pi * codes
+    def ishigami(X: torch.Tensor) -> torch.Tensor:
+        x = math.pi * X
         return x[:, 0].sin() + a * x[:, 1].sin() ** 2 + b * x[:, 2] ** 4 * x[:, 0].sin()
 
     found = found_for(numbers(3), ishigami)
@@ -81,7 +81,7 @@ def test_small_spaces_are_exact() -> None:
 
     table = {tuple(box.encode([one])[0].tolist()): f(tuple(one.values())) for one in parsed.list_settings()}
     found = compute_sensitivity(
-        lambda codes: torch.tensor([table[tuple(row)] for row in codes.tolist()], dtype=torch.float64),
+        lambda X: torch.tensor([table[tuple(row)] for row in X.tolist()], dtype=torch.float64),
         Domain.from_space(parsed, box),
     )
     first, total, pairs = slow_shares.sobol_indices(f, [parameter.list_values() for parameter in parsed.parameters])
@@ -95,21 +95,21 @@ def test_others_find_the_same() -> None:
         return np.exp(x[0]) * np.cos(3 * x[1]) + x[2] ** 2 + 0.5 * x[3]
 
     theirs = sobol_indices(func=f, n=2**12, dists=[uniform(-1, 2)] * 4, rng=np.random.default_rng(0))
-    ours = found_for(numbers(4), lambda codes: torch.as_tensor(f(codes.numpy().T)))
+    ours = found_for(numbers(4), lambda X: torch.as_tensor(f(X.numpy().T)))
     np.testing.assert_allclose(ours.first, theirs.first_order, atol=0.03)
     np.testing.assert_allclose(ours.total, theirs.total_order, atol=0.03)
 
 
 def test_scales_are_those_of_the_space() -> None:
     """On a logarithmic range each decade counts the same, and a code is linear in the logarithm."""
-    found = found_for({"rate": (1e-3, 1.0, "log"), "x": (0.0, 1.0)}, lambda codes: codes[:, 0] + codes[:, 1])
+    found = found_for({"rate": (1e-3, 1.0, "log"), "x": (0.0, 1.0)}, lambda X: X[:, 0] + X[:, 1])
     np.testing.assert_allclose(found.first, [0.5, 0.5], atol=5e-3)
 
 
 def test_parts_that_add_up() -> None:
     """Over a triangle, E[c | a] = (1 - a)/2, so a says a quarter of what c does."""
     space = dict.fromkeys("abc", (0.0, 1.0))
-    found = found_for(space, lambda codes: codes[:, 2], ["a + b + c == 1"])
+    found = found_for(space, lambda X: X[:, 2], ["a + b + c == 1"])
     assert found.domain.is_bound
     np.testing.assert_allclose(found.first, [0.25, 0.25, 1.0], atol=0.05)
     assert found.total.isnan().all()
@@ -117,22 +117,22 @@ def test_parts_that_add_up() -> None:
 
 
 def test_interactions_of_bound_inputs() -> None:
-    found = found_for(numbers(2), lambda codes: codes[:, 0] * codes[:, 1], ["x0 + x1 <= 1.9"])
+    found = found_for(numbers(2), lambda X: X[:, 0] * X[:, 1], ["x0 + x1 <= 1.9"])
     assert found.pairs[0, 1] > 0.9
     assert found.first.max() < 0.1
 
 
 def test_flat_functions_and_single_inputs() -> None:
-    flat = found_for(numbers(2), lambda codes: torch.full((len(codes),), 3.0, dtype=torch.float64))
+    flat = found_for(numbers(2), lambda X: torch.full((len(X),), 3.0, dtype=torch.float64))
     assert flat.mean == pytest.approx(3.0)
     assert (flat.variance, flat.first.tolist(), flat.total.tolist()) == (0.0, [0.0, 0.0], [0.0, 0.0])
-    one = found_for({"c": ["a", "b"]}, lambda codes: codes[:, 0])
+    one = found_for({"c": ["a", "b"]}, lambda X: X[:, 0])
     assert (one.first.tolist(), one.total.tolist()) == (pytest.approx([1.0]), pytest.approx([1.0]))
     assert one.curves[0].tolist() == [0.0, 1.0]
 
 
 def test_a_fixed_parameter_is_no_input() -> None:
-    found = found_for({"x": (0.0, 1.0), "fixed": (2.0, 2.0)}, lambda codes: codes[:, 0])
+    found = found_for({"x": (0.0, 1.0), "fixed": (2.0, 2.0)}, lambda X: X[:, 0])
     assert [side.name for side in found.domain.sides] == ["x"]
 
 
@@ -148,18 +148,18 @@ def test_a_fixed_parameter_is_no_input() -> None:
     ],
 )
 def test_ways_in_words(function, way: str) -> None:
-    found = found_for({"x": (0.0, 1.0), "z": (0.0, 1.0)}, lambda codes: function(codes[:, 0]))
+    found = found_for({"x": (0.0, 1.0), "z": (0.0, 1.0)}, lambda X: function(X[:, 0]))
     assert classify_effect(found, 0).way == way
     assert classify_effect(found, 1).way == "little effect"
 
 
 def test_an_input_that_only_acts_with_another() -> None:
-    found = found_for(numbers(2), lambda codes: codes[:, 0] * codes[:, 1])
+    found = found_for(numbers(2), lambda X: X[:, 0] * X[:, 1])
     assert classify_effect(found, 0).way == "depends on others"
 
 
 def test_where_a_curve_is_highest_is_in_the_users_units() -> None:
-    found = found_for({"t": (20.0, 90.0), "c": ["a", "b"]}, lambda codes: -codes[:, 0].square() + codes[:, 1])
+    found = found_for({"t": (20.0, 90.0), "c": ["a", "b"]}, lambda X: -X[:, 0].square() + X[:, 1])
     top, category = classify_effect(found, 0), classify_effect(found, 1)
     assert top.highest == pytest.approx(55.0)
     assert (category.way, category.highest, category.lowest) == ("differs", "b", "a")

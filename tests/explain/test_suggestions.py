@@ -122,10 +122,10 @@ def test_other_priors(prior: str) -> None:
 def test_the_fast_mean_is_the_posterior_mean() -> None:
     opt = told(Optimizer(SPACE, old_data(rows=20), seed=0), smooth, 5)
     model = opt._fit_model().model
-    codes = 2 * torch.rand(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
-    posterior = model.posterior(codes[:, None], observation_noise=True)
-    mean, variance = predict_moments(model, codes, measured=True)
-    torch.testing.assert_close(make_posterior_mean(model)(codes), posterior.mixture_mean[:, 0, 0])
+    X = 2 * torch.rand(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
+    posterior = model.posterior(X[:, None], observation_noise=True)
+    mean, variance = predict_moments(model, X, measured=True)
+    torch.testing.assert_close(make_posterior_mean(model)(X), posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(mean, posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(variance, posterior.mixture_variance[:, 0, 0])
 

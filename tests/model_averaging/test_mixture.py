@@ -97,14 +97,14 @@ def test_settings_are_seen_through_the_box() -> None:
     """A category is no number: codes 0, 1, 2 are equally far from each other."""
     box = Box.enclose(Space.parse({"gas": ["air", "argon", "helium"], "x": (0.0, 1.0)}))
     one = Processes(KernelStack(torch.full((1, 4), 2.0).double()), vector([[1.0]]), vector([0.01]), CONSTANT)
-    codes = vector([[0.0, 0.5], [1.0, -0.5], [2.0, 0.0]])
-    model = MixtureOfProcesses(one, vector([1.0]), torch.tensor([0]), box, codes[:1], vector([[1.0]]))
+    X = vector([[0.0, 0.5], [1.0, -0.5], [2.0, 0.0]])
+    model = MixtureOfProcesses(one, vector([1.0]), torch.tensor([0]), box, X[:1], vector([[1.0]]))
     argon, helium = model.posterior(vector([[[1.0, 0.5]], [[2.0, 0.5]]])).mean.flatten()
     assert argon == pytest.approx(helium.item())
-    inputs = box.to_kernel_inputs(codes).tolist()
+    inputs = box.to_kernel_inputs(X).tolist()
     kernel = reference.process([reference.stationary("matern 5/2", [2.0] * 4)], [1.0], CONSTANT)
     means, _ = reference.joint_posterior(kernel, inputs[:1], [1.0], 0.01, 1.0, inputs)
-    torch.testing.assert_close(model.posterior(codes).mean[0, :, 0], vector(means))
+    torch.testing.assert_close(model.posterior(X).mean[0, :, 0], vector(means))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=200).filter(lambda w: sum(w) > 1e-3), st.integers(1, 100))

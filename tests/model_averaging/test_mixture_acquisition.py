@@ -25,18 +25,18 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 
 
-def by_autograd(acquisition: AcquisitionFunction, codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    codes = codes.clone().requires_grad_()
-    values = acquisition(codes[:, None])
-    return values.detach(), torch.autograd.grad(values.sum(), codes)[0]
+def by_autograd(acquisition: AcquisitionFunction, X: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    X = X.clone().requires_grad_()
+    values = acquisition(X[:, None])
+    return values.detach(), torch.autograd.grad(values.sum(), X)[0]
 
 
-def assert_same(acquisition: AcquisitionFunction, codes: torch.Tensor, tolerance: float = 1e-8) -> None:
+def assert_same(acquisition: AcquisitionFunction, X: torch.Tensor, tolerance: float = 1e-8) -> None:
     fast = MixtureAcquisition.from_botorch(acquisition)
-    values, gradients = fast.evaluate_with_gradients(codes)
-    expected, slopes = by_autograd(acquisition, codes)
+    values, gradients = fast.evaluate_with_gradients(X)
+    expected, slopes = by_autograd(acquisition, X)
     torch.testing.assert_close(values, expected, rtol=tolerance, atol=tolerance)
-    torch.testing.assert_close(fast(codes[:, None]), values, rtol=0, atol=0)
+    torch.testing.assert_close(fast(X[:, None]), values, rtol=0, atol=0)
     sizes = slopes.norm(dim=-1, keepdim=True)
     assert ((gradients - slopes).abs() <= tolerance * sizes).all()
 
@@ -56,10 +56,10 @@ def test_confidence_bounds_are_those_of_botorch(num_inputs: int) -> None:
 
 @pytest.mark.parametrize("best", [20.0, 50.0, 90.0])
 def test_improvements_that_are_all_but_impossible_have_values_and_gradients(best: float) -> None:
-    codes = table(9, 2, seed=3, low=-1.0, high=1.0)
+    X = table(9, 2, seed=3, low=-1.0, high=1.0)
     acquisition = LogExpectedImprovement(mixture_of_many(2), best_f=best)
-    assert (acquisition(codes[:, None]) < -100).all()
-    assert_same(acquisition, codes)
+    assert (acquisition(X[:, None]) < -100).all()
+    assert_same(acquisition, X)
 
 
 @pytest.mark.filterwarnings("ignore:Negative variance values:linear_operator.utils.warnings.NumericalWarning")
@@ -67,11 +67,11 @@ def test_what_is_certain_has_values_and_gradients() -> None:
     """At observations without noise: GPyTorch's floor of the variance, and no slope of it."""
     kernels = KernelStack(torch.tensor([[2.0], [3.0]]).double())
     exact = Processes(kernels, torch.eye(2).double(), torch.tensor([1e-12, 1e-12]).double(), 0.3)
-    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
+    X, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
     amplitude = torch.tensor([1e-4, 1.0]).double()
-    model = MixtureOfProcesses(exact, amplitude, torch.tensor([0, 1, 1]), box, codes, codes**2)
+    model = MixtureOfProcesses(exact, amplitude, torch.tensor([0, 1, 1]), box, X, X**2)
     for acquisition in (LogExpectedImprovement(model, best_f=0.64), UpperConfidenceBound(model, beta=2.0)):
-        assert_same(acquisition, codes, 1e-5)  # 64,000 standard deviations down, BoTorch loses as many digits
+        assert_same(acquisition, X, 1e-5)  # 64,000 standard deviations down, BoTorch loses as many digits
 
 
 @pytest.mark.filterwarnings("ignore:Negative variance values:linear_operator.utils.warnings.NumericalWarning")
@@ -80,10 +80,10 @@ def test_what_is_all_but_certain_has_no_slope_below_a_floor(amplitude: float) ->
     """Near an observation: the kernel's variance has a floor, and so has that of the response; either will do."""
     kernels = KernelStack(torch.tensor([[2.0]]).double())
     exact = Processes(kernels, torch.ones(1, 1).double(), torch.tensor([1e-12]).double(), 0.3)
-    codes, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
+    X, box = torch.tensor([[-0.5], [0.1], [0.8]]).double(), Box.enclose(Space.parse({"a": (-1.0, 1.0)}))
     size = torch.tensor([amplitude]).double()
-    model = MixtureOfProcesses(exact, size, torch.tensor([0]), box, codes, codes**2)
-    near = codes + torch.tensor([[3e-6, 1e-4, 1e-3, 1e-2, 0.1]]).double()
+    model = MixtureOfProcesses(exact, size, torch.tensor([0]), box, X, X**2)
+    near = X + torch.tensor([[3e-6, 1e-4, 1e-3, 1e-2, 0.1]]).double()
     assert_same(UpperConfidenceBound(model, beta=2.0), near.reshape(-1, 1), 1e-5)
 
 
@@ -102,18 +102,16 @@ def test_codes_of_fixed_parameters_have_no_gradient() -> None:
     plain = Processes(
         KernelStack(torch.full((1, 4), 0.8).double()), torch.ones(1, 1).double(), torch.ones(1) * 0.01, 0.3
     )
-    codes = box.encode(
-        [{"a": 0.3, "gas": "air", "b": 0.4, "kind": "x"}, {"a": -0.6, "gas": "air", "b": 1.4, "kind": "x"}]
-    )
+    X = box.encode([{"a": 0.3, "gas": "air", "b": 0.4, "kind": "x"}, {"a": -0.6, "gas": "air", "b": 1.4, "kind": "x"}])
     y = torch.tensor([[1.0], [-1.0]]).double()
-    model = MixtureOfProcesses(plain, torch.ones(1).double(), torch.zeros(3).long(), box, codes, y)
-    where = codes + torch.tensor([0.1, 0.0, 0.2, 0.0]).double()
+    model = MixtureOfProcesses(plain, torch.ones(1).double(), torch.zeros(3).long(), box, X, y)
+    where = X + torch.tensor([0.1, 0.0, 0.2, 0.0]).double()
     acquisition = LogExpectedImprovement(model, best_f=1.0)
     assert_same(acquisition, where)
     _, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(where)
     assert (gradients[:, [1, 3]] == 0).all()
     assert (gradients[:, [0, 2]] != 0).all()
-    found = maximize(acquisition, EncodedSpace.from_space(space, box), codes, seed=0)
+    found = maximize(acquisition, EncodedSpace.from_space(space, box), X, seed=0)
     assert (found[[1, 3]] == 0).all()
 
 

@@ -11,7 +11,7 @@ def test_being_told_more_is_being_told_all_at_once() -> None:
     more, observed = table(3, 2, seed=21), table(3, 1, seed=22)
     model = mixture()
     before = model.posterior(more).mean
-    together = mixture(codes=torch.cat([CODES, more]), y=torch.cat([Y, observed]))
+    together = mixture(X=torch.cat([CODES, more]), y=torch.cat([Y, observed]))
     assert_same_predictions(model.condition_on_observations(more, observed), together)
     one_by_one = model
     for row in range(3):

@@ -89,7 +89,7 @@ def test_what_would_be_learnt_can_be_asked() -> None:
     found = qNegIntegratedPosteriorVariance(mixture(), mc_points=where)(points)
     expected = []
     for point in points:
-        told = {"codes": torch.cat([CODES, point]), "y": torch.cat([Y, torch.zeros(1, 1).double()])}
+        told = {"X": torch.cat([CODES, point]), "y": torch.cat([Y, torch.zeros(1, 1).double()])}
         _, covariances = by_member(where, **told)
         expected.append(-covariances.diagonal(dim1=-2, dim2=-1).mean())
     torch.testing.assert_close(found, torch.stack(expected), rtol=1e-6, atol=1e-7)

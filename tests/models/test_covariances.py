@@ -22,9 +22,9 @@ def kernel() -> MatchedKernel:
 
 
 def test_codes_become_inputs_between_two_numbers() -> None:
-    codes = vector([[-1.0, 0.0], [1.0, 0.5]])
-    assert KernelInputs(box_of(SPACE), -0.9, 0.9).transform(codes).tolist() == [[-0.9, 0.0], [0.9, 0.45]]
-    assert KernelInputs(box_of(SPACE), 0.0, 1.0).transform(codes).tolist() == [[0.0, 0.5], [1.0, 0.75]]
+    X = vector([[-1.0, 0.0], [1.0, 0.5]])
+    assert KernelInputs(box_of(SPACE), -0.9, 0.9).transform(X).tolist() == [[-0.9, 0.0], [0.9, 0.45]]
+    assert KernelInputs(box_of(SPACE), 0.0, 1.0).transform(X).tolist() == [[0.0, 0.5], [1.0, 0.75]]
 
 
 def test_the_mean_variance_over_the_box_becomes_one() -> None:

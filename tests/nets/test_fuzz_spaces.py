@@ -23,14 +23,14 @@ def test_settings_of_odd_spaces_are_allowed_there_and_back(space: dict, seed: in
     settings = parsed.sobol(5, seed)
     assert settings
     assert all(map(parsed.allows, settings))
-    codes = box.encode(settings)
-    assert torch.isfinite(codes).all()
-    inputs = box.to_kernel_inputs(codes)
+    X = box.encode(settings)
+    assert torch.isfinite(X).all()
+    inputs = box.to_kernel_inputs(X)
     assert inputs.shape == (len(settings), box.num_inputs)
     assert (inputs.abs() <= 1).all()
     for setting in settings:
         assert_allowed(space, setting)
-    again = box.decode(codes, parsed)
+    again = box.decode(X, parsed)
     for name, parameter in zip(space, parsed.parameters, strict=True):
         for before, after in zip(settings, again, strict=True):
             if parameter.count is None:  # up to the rounding of codes, on the parameter's own scale
@@ -50,8 +50,8 @@ def test_the_lattice_of_an_odd_space_holds_its_settings(space: dict) -> None:
     box = Box.enclose(parsed)
     encoded_space = EncodedSpace.from_space(parsed, box)
     low, high = encoded_space.bounds
-    codes = box.encode(parsed.sobol(4, 0))
-    assert ((codes >= low - 1e-9) & (codes <= high + 1e-9)).all()
+    X = box.encode(parsed.sobol(4, 0))
+    assert ((low - 1e-9 <= X) & (high + 1e-9 >= X)).all()
     every = encoded_space.list_settings()
     if every is not None:
         assert len(every) == parsed.size

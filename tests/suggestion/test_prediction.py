@@ -40,8 +40,8 @@ def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
     options = {"model": StandardSurrogate(box_of(SPACE))} if old is None else {"old_data": old, "prior": "reweighted"}
     opt = told(Optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
     model = opt.suggester.fit(opt.trials, opt.seed).model
-    codes, y = model.train_inputs[0], model.train_targets
-    observed = model.likelihood(model.forward(codes), codes)
+    X, y = model.train_inputs[0], model.train_targets
+    observed = model.likelihood(model.forward(X), X)
     mean, covariance = observed.mean.detach(), observed.covariance_matrix.detach()
     ratios = []
     for left in range(7):

@@ -12,13 +12,13 @@ from tunedprior.suggestion import suggester as suggester_module
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The situation of each suggestion by the model, and what the search for it avoids."""
+    """The context of each suggestion by the model, and what the search for it avoids."""
     found: list[dict[str, Any]] = []
     make, search = suggester_module.make_acquisition, suggester_module.maximize
 
-    def made(choice: Any, model: Any, situation: Any, beta: Any) -> Any:
-        found.append({"situation": situation})
-        return make(choice, model, situation, beta)
+    def made(choice: Any, model: Any, context: Any, beta: Any) -> Any:
+        found.append({"context": context})
+        return make(choice, model, context, beta)
 
     def searched(acquisition: Any, encoded_space: Any, avoid: torch.Tensor, seed: int, *more: Any) -> torch.Tensor:
         found[-1].setdefault("avoid", avoid)
@@ -37,26 +37,26 @@ def test_each_of_a_batch_has_a_seed_of_its_own(seen: list[dict[str, Any]]) -> No
         opt.cancel(setting)
     opt.tell({"a": 0.1, "b": 2.0}, 1.0)
     opt.ask()
-    seeds = [one["situation"].seed for one in seen]
+    seeds = [one["context"].seed for one in seen]
     assert len(set(seeds)) == len(seeds) == 4
     assert seeds == [one["seed"] for one in seen]
 
 
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("space", [SPACE, MIXED], ids=["continuous", "mixed"])
-def test_the_situation_is_that_of_the_next_trial(space: dict, seen: list[dict[str, Any]]) -> None:
+def test_the_context_is_that_of_the_next_trial(space: dict, seen: list[dict[str, Any]]) -> None:
     opt = told(Optimizer(space, direction="minimize", seed=3), 5, mixed)
     opt.ask(n=2)
     values = torch.tensor(opt.history["y"].iloc[:5].to_numpy())
     best = float((values.mean() - values.min()) / values.std(correction=0))
-    for pending, one in enumerate(each["situation"] for each in seen):
+    for pending, one in enumerate(each["context"] for each in seen):
         assert one.step == 6
         assert one.num_inputs == len(space)
         if pending:
             assert (one.best >= best - 1e-6).all()  # or what a pending one promises, to each member
         else:
             assert one.best == pytest.approx(best)
-        assert one.codes.shape == (5 + pending, len(space))
+        assert one.X.shape == (5 + pending, len(space))
         assert one.bounds.shape == (2, len(space))
         assert one.num_choices is None
 
@@ -66,7 +66,7 @@ def test_the_situation_is_that_of_the_next_trial(space: dict, seen: list[dict[st
 )
 def test_choices_are_those_of_the_pool_or_of_the_space(pool: Any, count: int, seen: list[dict[str, Any]]) -> None:
     told(Optimizer(SMALL, seed=3), 3, mixed).ask(candidates=pool)
-    assert [one["situation"].num_choices for one in seen] == [count]
+    assert [one["context"].num_choices for one in seen] == [count]
 
 
 @pytest.mark.usefixtures("short_search")

@@ -41,9 +41,9 @@ def four_processes(noise: list[float] = NOISE) -> Processes:
     return Processes(stack, vector(SHARES), vector(noise), CONSTANT)
 
 
-def mixture(members: list[int] = MEMBERS, codes: torch.Tensor = CODES, y: torch.Tensor = Y) -> MixtureOfProcesses:
+def mixture(members: list[int] = MEMBERS, X: torch.Tensor = CODES, y: torch.Tensor = Y) -> MixtureOfProcesses:
     """Of those four processes."""
-    return MixtureOfProcesses(four_processes(), vector(AMPLITUDE), torch.tensor(members), BOX, codes, y)
+    return MixtureOfProcesses(four_processes(), vector(AMPLITUDE), torch.tensor(members), BOX, X, y)
 
 
 def assert_same_predictions(first: MixtureOfProcesses, second: MixtureOfProcesses) -> None:
@@ -78,12 +78,12 @@ def _kernel_by_loops(which: int, x: tuple[float, ...], z: tuple[float, ...]) -> 
 
 
 def loop_posterior(
-    process: int, points: torch.Tensor, codes: torch.Tensor = CODES, y: torch.Tensor = Y
+    process: int, points: torch.Tensor, X: torch.Tensor = CODES, y: torch.Tensor = Y
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Means and covariances of one process at q joint points."""
     kernels = [lambda x, z, which=which: _kernel_by_loops(which, tuple(x), tuple(z)) for which in range(5)]
     kernel = reference.process(kernels, SHARES[process], CONSTANT)
-    given = codes.tolist(), y[:, 0].tolist(), NOISE[process], AMPLITUDE[process]
+    given = X.tolist(), y[:, 0].tolist(), NOISE[process], AMPLITUDE[process]
     means, covariances = reference.joint_posterior(kernel, *given, points.tolist())
     return vector(means), vector(covariances)
 
@@ -132,6 +132,6 @@ def mixture_of_many(num_inputs: int, rows: int = 12, others: bool = True) -> Mix
     # Every process once, and some of them more often.
     members = torch.cat([torch.arange(len(shares)), torch.arange(64 - len(shares)) ** 2 % len(shares)])
     space = Space.parse({f"x{column}": (-1.0, 1.0) for column in range(num_inputs)})
-    codes = table(rows, num_inputs, seed=2, low=-1.0, high=1.0)
-    y = torch.sin(3 * codes.sum(-1, keepdim=True))
-    return MixtureOfProcesses(Processes(kernels, shares, noise, 0.3), amplitude, members, Box.enclose(space), codes, y)
+    X = table(rows, num_inputs, seed=2, low=-1.0, high=1.0)
+    y = torch.sin(3 * X.sum(-1, keepdim=True))
+    return MixtureOfProcesses(Processes(kernels, shares, noise, 0.3), amplitude, members, Box.enclose(space), X, y)

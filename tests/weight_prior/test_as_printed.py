@@ -67,9 +67,9 @@ def test_the_posterior_is_that_of_a_zero_mean_and_the_kernel_as_it_is(old: pd.Da
     settings = [{"a": a, "b": b} for a, b in zip(rng.uniform(0, 10, 5), rng.uniform(0, 1, 5), strict=True)]
     y = rng.uniform(0.2, 0.9, 5)
     sign = 1 if direction == "maximize" else -1
-    codes = prior.box.encode(settings)
+    X = prior.box.encode(settings)
     shift, scale = 0.4, 0.3  # whatever the observations were standardised with
-    told = Observations(codes, torch.as_tensor((sign * y - shift) / scale)[:, None], 0.05 / scale, shift, scale)
+    told = Observations(X, torch.as_tensor((sign * y - shift) / scale)[:, None], 0.05 / scale, shift, scale)
     model = opt.surrogate(told)
 
     scales = [prior.base.lengthscale.item()] * 2
@@ -79,7 +79,7 @@ def test_the_posterior_is_that_of_a_zero_mean_and_the_kernel_as_it_is(old: pd.Da
         loop = lambda points: reference.squared_exponential(points, scales)  # noqa: E731
         return complex(reference.reweighted(loop, [x, z], anchors, alpha)).real
 
-    inputs, new = prior.to_kernel_inputs(codes).tolist(), [[0.3, -0.2], [-0.8, 0.9]]
+    inputs, new = prior.to_kernel_inputs(X).tolist(), [[0.3, -0.2], [-0.8, 0.9]]
     gram = np.array([[kernel(x, z) for z in inputs] for x in inputs]) + 0.05**2 * np.eye(5)
     cross = np.array([[kernel(x, z) for z in inputs] for x in new])
     mean = cross @ np.linalg.solve(gram, sign * y)
@@ -93,9 +93,9 @@ def test_the_posterior_is_that_of_a_zero_mean_and_the_kernel_as_it_is(old: pd.Da
 def _told(surrogate: TunedPrior, noise_std: float) -> tuple[Observations, torch.Tensor]:
     """Two settings that are all but the same with results that differ, and one far away; and their kernel inputs."""
     settings = [{"a": 3.0, "b": 0.4}, {"a": 3.01, "b": 0.4}, {"a": 8.0, "b": 0.9}]
-    codes = surrogate.box.encode(settings)
+    X = surrogate.box.encode(settings)
     y = torch.tensor([[0.50], [0.52], [0.1]], dtype=torch.float64)
-    return Observations(codes, (y - 0.4) / 0.2, noise_std / 0.2, 0.4, 0.2), surrogate.prior.to_kernel_inputs(codes)
+    return Observations(X, (y - 0.4) / 0.2, noise_std / 0.2, 0.4, 0.2), surrogate.prior.to_kernel_inputs(X)
 
 
 @pytest.mark.parametrize("noise_std", [1e-4, 1e-5])
@@ -125,11 +125,11 @@ def test_known_noise_is_taken_as_it_is_however_small(old: pd.DataFrame, noise_st
 
 def test_where_no_noise_cannot_be_the_jitter_is_said(old: pd.DataFrame) -> None:
     surrogate = Optimizer(PLANT, old, prior="as printed", noise_std=0.0).surrogate
-    codes = surrogate.box.encode([{"a": 3.0, "b": 0.4}] * 3)
+    X = surrogate.box.encode([{"a": 3.0, "b": 0.4}] * 3)
     with pytest.warns(JitterWarning, match="of the mean diagonal as jitter"):
-        model = surrogate(Observations(codes, torch.tensor([[0.1], [0.2], [0.3]]).double(), 0.0))
-    assert 0 < model.likelihood.noise.max() < 1e-6 * model.covar_module(codes).to_dense().mean()
-    assert torch.isfinite(model.posterior(codes).mean).all()
+        model = surrogate(Observations(X, torch.tensor([[0.1], [0.2], [0.3]]).double(), 0.0))
+    assert 0 < model.likelihood.noise.max() < 1e-6 * model.covar_module(X).to_dense().mean()
+    assert torch.isfinite(model.posterior(X).mean).all()
 
 
 @pytest.mark.parametrize("prior", ["reweighted", "average"])
@@ -146,13 +146,13 @@ def test_elsewhere_it_is_said_that_little_noise_counts_as_more(old: pd.DataFrame
 
 def test_only_the_noise_is_fitted(old: pd.DataFrame) -> None:
     surrogate = Optimizer(PLANT, old, prior="as printed").surrogate
-    codes = surrogate.box.encode(old[["a", "b"]])
+    X = surrogate.box.encode(old[["a", "b"]])
     y = torch.tensor(old["y"].tolist(), dtype=torch.float64)[:, None]
-    model = surrogate(Observations(codes, (y - 0.5) / 0.2, None, 0.5, 0.2))
+    model = surrogate(Observations(X, (y - 0.5) / 0.2, None, 0.5, 0.2))
     learnable = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
     assert learnable == ["likelihood.noise_covar.raw_noise"]
     assert model.mean_module.constant.item() == pytest.approx(-2.5)
-    assert (0.5 + 0.2 * model.posterior(codes).mean - y).abs().max() < 0.05
+    assert (0.5 + 0.2 * model.posterior(X).mean - y).abs().max() < 0.05
 
 
 def test_what_cannot_be_meant_is_said(old: pd.DataFrame) -> None:

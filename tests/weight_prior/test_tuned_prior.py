@@ -34,5 +34,5 @@ def test_a_unit_diagonal_takes_an_alpha_for_each_row() -> None:
 
 def test_the_standard_process_lives_in_the_unit_cube() -> None:
     model = StandardSurrogate(Box.enclose(Space.parse(PLANT)))(observed(6))
-    codes = torch.tensor([[-1.0, 1.0], [0.0, 0.5]], dtype=torch.float64)
-    assert model.input_transform(codes).tolist() == [[0.0, 1.0], [0.5, 0.75]]
+    X = torch.tensor([[-1.0, 1.0], [0.0, 0.5]], dtype=torch.float64)
+    assert model.input_transform(X).tolist() == [[0.0, 1.0], [0.5, 0.75]]

@@ -28,8 +28,8 @@ class ConstrainedSpace:
     Attributes:
         space: It.
         feasible: Its settings that satisfy them.
-        box: What its settings have codes in.
-        every: The codes of all settings that satisfy the constraints, if there are not too many.
+        box: How its settings are encoded.
+        every: All encoded settings that satisfy the constraints, if there are not too many.
     """
 
     space: Space
@@ -48,7 +48,7 @@ class ConstrainedSpace:
 
 @dataclass(frozen=True)
 class EncodedSpace:
-    """The allowed codes: bounds for every parameter, the list of values for those that have one, and constraints."""
+    """The allowed encoded settings: bounds of each parameter, the list of values if it has one, and constraints."""
 
     bounds: Float[Tensor, "2 k"]
     values: dict[int, list[float]]
@@ -58,7 +58,7 @@ class EncodedSpace:
 
     @classmethod
     def from_space(cls, space: Space, box: Box) -> "EncodedSpace":
-        """The space's allowed values as codes."""
+        """Encode the allowed values of a search space."""
         bounds, values, categories, fixed = [], {}, {}, {}
         for column, parameter in enumerate(space.parameters):
             listed = parameter.count is not None and parameter.count <= _LISTED
@@ -87,7 +87,7 @@ class EncodedSpace:
         if self.constrained is not None:
             return self.constrained.every
         lists = self.list_values()
-        if lists is None or torch.tensor([len(codes) for codes in lists], dtype=torch.float64).prod() > _ENUMERATED:
+        if lists is None or torch.tensor([len(X) for X in lists], dtype=torch.float64).prod() > _ENUMERATED:
             return None
         return torch.cartesian_prod(*lists).reshape(-1, len(lists))
 
@@ -99,7 +99,7 @@ class EncodedSpace:
         return [torch.tensor(each[column], dtype=torch.float64) for column in range(len(each))]
 
 
-_SAME = 1e-9  # codes closer than this are the same setting
+_SAME = 1e-9  # encoded settings closer than this are the same
 #: Settings of a batch differ by more than this share of the search space's range in some parameter.
 APART = 0.01
 # Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
@@ -125,22 +125,20 @@ def mask_preferred(
 
 
 @torch.no_grad()
-def evaluate_acquisition(acquisition: AcquisitionFunction, codes: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
+def evaluate_acquisition(acquisition: AcquisitionFunction, X: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
     """The acquisition function's values at settings, a few of them at a time."""
-    return torch.cat([acquisition(some) for some in codes.split(get_batch_size(acquisition))])
+    return torch.cat([acquisition(some) for some in X.split(get_batch_size(acquisition))])
 
 
-def is_near(
-    codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"], encoded_space: EncodedSpace
-) -> Bool[Tensor, " n"]:
-    """For each row of codes, whether it is within 1 % of every range (and has the same categories) as one of others."""
+def is_near(X: Float[Tensor, "n k"], others: Float[Tensor, "m k"], encoded_space: EncodedSpace) -> Bool[Tensor, " n"]:
+    """For each row of X, whether one of the others has the same categories and is within 1 % of every range of it."""
     low, high = encoded_space.bounds
     reach = APART * (high - low)
     reach[list(encoded_space.categories)] = 0.0
-    near: Tensor = ((codes[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
+    near: Tensor = ((X[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
     return near
 
 
-def is_among(codes: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
-    """For each row of codes, whether it is among the others up to rounding."""
-    return ((codes[:, None] - others).abs() <= _SAME).all(-1).any(-1)
+def is_among(X: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
+    """For each row of X, whether it is among the others up to rounding."""
+    return ((X[:, None] - others).abs() <= _SAME).all(-1).any(-1)

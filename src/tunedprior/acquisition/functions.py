@@ -48,7 +48,7 @@ class AcquisitionContext:
     Attributes:
         best: The best response (larger is better) that was observed or is expected of a pending setting; one for each
             member of an ensemble, where they expect different ones.
-        codes: Settings observed or pending.
+        X: Settings observed or pending.
         step: t, counted from 1: one more than the observations so far.
         num_inputs: How many parameters there are.
         num_choices: How many settings there are to choose from; None for a continuum.
@@ -57,7 +57,7 @@ class AcquisitionContext:
     """
 
     best: Float[Tensor, "*m"]
-    codes: Float[Tensor, "n k"]
+    X: Float[Tensor, "n k"]
     step: int
     num_inputs: int
     num_choices: int | None
@@ -68,42 +68,42 @@ class AcquisitionContext:
 AcquisitionChoice = str | Callable[..., AcquisitionFunction]
 
 
-def compute_beta(schedule: str | float, situation: AcquisitionContext) -> float:
+def compute_beta(schedule: str | float, context: AcquisitionContext) -> float:
     """β_t of GP-UCB, a_t = m + √β_t σ.
 
     `"brochu"`: 2 log(t^{d/2+2} π²/(3δ)), for a continuum (Brochu et al. 2010).
     `"srinivas"`: 2 log(|X| t² π²/(6δ)), for finitely many settings (Srinivas et al. 2010, Theorem 1).
     `"fixed"`: 4, always, two standard deviations. A number: that number, always.
     """
-    t = situation.step
+    t = context.step
     if schedule == "brochu":
-        return 2 * ((situation.num_inputs / 2 + 2) * log(t) + log(pi**2 / (3 * _DELTA)))
+        return 2 * ((context.num_inputs / 2 + 2) * log(t) + log(pi**2 / (3 * _DELTA)))
     if schedule == "srinivas":
-        if situation.num_choices is None:
+        if context.num_choices is None:
             raise InputError(
                 "beta='srinivas' counts the settings, and this space is continuous. "
                 "Use beta='brochu', or ask(candidates=…)."
             )
-        return 2 * log(situation.num_choices * t**2 * pi**2 / (6 * _DELTA))
+        return 2 * log(context.num_choices * t**2 * pi**2 / (6 * _DELTA))
     return _FIXED if schedule == "fixed" else float(schedule)
 
 
-def _draw_sobol(situation: AcquisitionContext, count: int) -> Float[Tensor, "n k"]:
-    """A Sobol sample of the search space, as codes."""
-    return draw_sobol_samples(situation.bounds, n=count, q=1, seed=situation.seed).squeeze(-2)
+def _draw_sobol(context: AcquisitionContext, count: int) -> Float[Tensor, "n k"]:
+    """A Sobol sample of encoded settings."""
+    return draw_sobol_samples(context.bounds, n=count, q=1, seed=context.seed).squeeze(-2)
 
 
 #: What an acquisition class may name among its arguments, and how it is had.
 _KNOWN: dict[str, Callable[[Model, AcquisitionContext, str | float], Any]] = {
-    "model": lambda model, _situation, _beta: model,
-    "best_f": lambda _model, situation, _beta: float(situation.best.mean()),
-    "beta": lambda _model, situation, beta: compute_beta(beta, situation),
-    "X_baseline": lambda _model, situation, _beta: situation.codes,
-    "X_observed": lambda _model, situation, _beta: situation.codes,
-    "sampler": lambda _model, situation, _beta: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=situation.seed),
-    "candidate_set": lambda _model, situation, _beta: _draw_sobol(situation, _MC_SAMPLES),
-    "mc_points": lambda _model, situation, _beta: _draw_sobol(situation, _MC_POINTS),
-    "bounds": lambda _model, situation, _beta: situation.bounds,
+    "model": lambda model, _context, _beta: model,
+    "best_f": lambda _model, context, _beta: float(context.best.mean()),
+    "beta": lambda _model, context, beta: compute_beta(beta, context),
+    "X_baseline": lambda _model, context, _beta: context.X,
+    "X_observed": lambda _model, context, _beta: context.X,
+    "sampler": lambda _model, context, _beta: SobolQMCNormalSampler(torch.Size([_MC_SAMPLES]), seed=context.seed),
+    "candidate_set": lambda _model, context, _beta: _draw_sobol(context, _MC_SAMPLES),
+    "mc_points": lambda _model, context, _beta: _draw_sobol(context, _MC_POINTS),
+    "bounds": lambda _model, context, _beta: context.bounds,
 }
 
 
@@ -120,22 +120,22 @@ def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
 
 
 def make_acquisition(
-    choice: AcquisitionChoice, model: Model, situation: AcquisitionContext, beta: str | float
+    choice: AcquisitionChoice, model: Model, context: AcquisitionContext, beta: str | float
 ) -> AcquisitionFunction:
     """The acquisition function on a fitted model, to be maximised; a class is given the arguments it names."""
     if choice == "ei":
-        best = situation.best[:, None] if situation.best.ndim else situation.best  # `m 1`, as BoTorch has means
+        best = context.best[:, None] if context.best.ndim else context.best  # `m 1`, as BoTorch has means
         return LogExpectedImprovement(model, best_f=best)
     if choice == "ucb":
-        return UpperConfidenceBound(model, beta=compute_beta(beta, situation))
+        return UpperConfidenceBound(model, beta=compute_beta(beta, context))
     assert callable(choice)  # check_choice saw to it
     given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
     parameters = inspect.signature(choice).parameters
     names = [name for name in parameters if name in _KNOWN and name not in given]
     if "num_fantasies" in parameters or "mc_points" in parameters:
         names = [name for name in names if name != "sampler"]  # theirs is for fantasies, which they know the number of
-    with silence_warnings(), OwnGenerator(situation.seed):
-        return choice(**{name: _KNOWN[name](model, situation, beta) for name in names})
+    with silence_warnings(), OwnGenerator(context.seed):
+        return choice(**{name: _KNOWN[name](model, context, beta) for name in names})
 
 
 def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
@@ -174,24 +174,24 @@ def check_acquisition(
     """
     if not callable(choice):
         return
-    codes = _make_dummy_settings(encoded_space)
+    X = _make_dummy_settings(encoded_space)
     y = torch.tensor(_RESPONSES, dtype=torch.float64)[:, None]
-    situation = AcquisitionContext(
+    context = AcquisitionContext(
         best=y.max(),
-        codes=codes,
-        step=len(codes) + 1,
-        num_inputs=codes.shape[1],
-        num_choices=len(codes),
+        X=X,
+        step=len(X) + 1,
+        num_inputs=X.shape[1],
+        num_choices=len(X),
         seed=0,
         bounds=encoded_space.bounds,
     )
     try:
         with isolate_computation(), silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(0):
-            acquisition: Any = make_acquisition(choice, surrogate(Observations(codes, y)), situation, beta)
+            acquisition: Any = make_acquisition(choice, surrogate(Observations(X, y)), context, beta)
             # One-shot acquisition functions also look for where each of their fantasies is best.
             one_shot = isinstance(acquisition, OneShotAcquisitionFunction)
             joint = acquisition.get_augmented_q_batch_size(1) if one_shot else 1
-            points = codes[:2, None].repeat(1, joint, 1).requires_grad_()
+            points = X[:2, None].repeat(1, joint, 1).requires_grad_()
             values = acquisition(points)
             values.sum().backward()
     except Exception as error:  # whatever a class of somebody else's may raise
@@ -215,7 +215,7 @@ def check_acquisition(
 def _make_dummy_settings(encoded_space: EncodedSpace) -> Float[Tensor, "3 k"]:
     """Both ends and something between them, each an allowed setting."""
     low, high = encoded_space.bounds
-    codes = torch.stack([low, (low + 2 * high) / 3, high])
+    X = torch.stack([low, (low + 2 * high) / 3, high])
     for column, values in encoded_space.discrete.items():
-        codes[1, column] = values[len(values) // 2]
-    return codes
+        X[1, column] = values[len(values) // 2]
+    return X

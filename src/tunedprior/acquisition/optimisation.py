@@ -43,23 +43,23 @@ _NARROWER = 0.4  # in each round
 _PARTS_OF_THE_WAY = (1.0, 1 - 1e-6, 0.99, 0.9, 0.7, 0.5, 0.25, 0.1, 0.03)
 _BETTER = 1e-9
 
-#: Which of some codes are preferred: not known, nor near one that is under way.
+#: Which encoded settings are preferred: those that are neither known nor near a pending one.
 Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
 
 
 def maximize_feasible(
     acquisition: AcquisitionFunction, encoded_space: EncodedSpace, prefer: Prefer, seed: int
 ) -> Float[Tensor, " k"]:
-    """The codes of the best setting that was found; it satisfies all constraints."""
+    """The best encoded setting that was found; it satisfies all constraints."""
     assert encoded_space.constrained is not None
     search = _Search(acquisition, encoded_space, encoded_space.constrained)
     fewer = 1 if get_batch_size(acquisition) > _SAMPLES else 4  # where an evaluation takes long
     samples = encoded_space.constrained.space.sobol(_SAMPLES // fewer, seed)
-    codes = encoded_space.constrained.box.encode(samples)
-    values = evaluate_acquisition(acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+    X = encoded_space.constrained.box.encode(samples)
+    values = evaluate_acquisition(acquisition, X[:, None]).nan_to_num(nan=-torch.inf)
     starts = [samples[k] for k in values.argsort(descending=True)[: max(1, 2 * _STARTS // (fewer + 1))].tolist()]
     ends = [search.improve(start, derive_seed(seed, k)) for k, start in enumerate(starts)]
-    found = torch.cat([encoded_space.constrained.box.encode(ends), codes])
+    found = torch.cat([encoded_space.constrained.box.encode(ends), X])
     values = evaluate_acquisition(acquisition, found[:, None]).nan_to_num(nan=-torch.inf)
     return found[int(values.masked_fill(~prefer(found), -torch.inf).argmax())]
 
@@ -92,8 +92,8 @@ class _Search:
         return best
 
     def _evaluate_settings(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
-        codes = self.constrained.box.encode(settings)
-        values = evaluate_acquisition(self.acquisition, codes[:, None]).nan_to_num(nan=-torch.inf)
+        X = self.constrained.box.encode(settings)
+        values = evaluate_acquisition(self.acquisition, X[:, None]).nan_to_num(nan=-torch.inf)
         return values.detach().double().numpy()
 
     def _climb(self, setting: Setting) -> list[Setting]:
@@ -120,9 +120,9 @@ class _Search:
         from scipy.optimize import minimize  # takes as long to import as all of pandas
 
         def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
-            codes = start.clone()
-            codes[columns] = torch.from_numpy(point)
-            value, gradient = _evaluate_with_gradient(self.acquisition, codes)
+            X = start.clone()
+            X[columns] = torch.from_numpy(point)
+            value, gradient = _evaluate_with_gradient(self.acquisition, X)
             return -value, -gradient[columns].numpy()
 
         low, high = (edge[columns].numpy() for edge in self.encoded_space.bounds)
@@ -141,7 +141,7 @@ class _Search:
         return end
 
     def _build_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
-        """The linear constraints, as functions of the columns' codes in the way that SciPy wants them."""
+        """The linear constraints on these columns of an encoded setting, in the form of `scipy.optimize.minimize`."""
         feasible = self.constrained.feasible
         axes = [self.constrained.box.axes[k] for k in columns]
         half = np.array([(axis.high - axis.low) / 2 for axis in axes])
@@ -187,14 +187,14 @@ def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
 
 
 def _evaluate_with_gradient(
-    acquisition: AcquisitionFunction, codes: Float[Tensor, " k"]
+    acquisition: AcquisitionFunction, X: Float[Tensor, " k"]
 ) -> tuple[float, Float[Tensor, " k"]]:
     if isinstance(acquisition, MixtureAcquisition):
-        values, gradients = acquisition.evaluate_with_gradients(codes[None])
+        values, gradients = acquisition.evaluate_with_gradients(X[None])
         return float(values[0]), gradients[0]
-    codes = codes.detach().clone().requires_grad_()
-    value = acquisition(codes[None, None]).sum()
-    (gradient,) = torch.autograd.grad(value, codes)
+    X = X.detach().clone().requires_grad_()
+    value = acquisition(X[None, None]).sum()
+    (gradient,) = torch.autograd.grad(value, X)
     return float(value.detach()), gradient.nan_to_num()
 
 
@@ -295,9 +295,9 @@ def _climb_with_gradients(
     """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
 
     def evaluate_negative_acquisition(
-        codes: Float64[ndarray, "b k"],
+        X: Float64[ndarray, "b k"],
     ) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
-        values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(codes))
+        values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(X))
         return -values.numpy(), -gradients.numpy()
 
     starts = _draw_starts(acquisition, encoded_space, seed).squeeze(-2).numpy()

@@ -19,27 +19,27 @@ _ENOUGH_TO_JUDGE = 5  # observations
 
 
 def predict_moments(
-    model: Model, codes: Float[Tensor, "n k"], measured: bool = False
+    model: Model, X: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """Mean and variance of the response at each setting, or of a measurement of it; of the mixture, if it is one."""
     if isinstance(model, MixtureOfProcesses):
-        parts = [predict_process_moments(model, some, measured) for some in codes.split(_PREDICTED_AT_ONCE)]
+        parts = [predict_process_moments(model, some, measured) for some in X.split(_PREDICTED_AT_ONCE)]
         means, variances = (torch.cat(each) for each in zip(*parts, strict=True))
         mean, weights = means @ model.weights, model.weights
         return mean, variances @ weights + means.square() @ weights - mean.square()
     with silence_warnings(NEGATIVE_VARIANCE):
-        posterior: Any = model.posterior(codes, observation_noise=measured)  # BoTorch's type does not promise a mean
+        posterior: Any = model.posterior(X, observation_noise=measured)  # BoTorch's type does not promise a mean
         return posterior.mean.squeeze(-1), posterior.variance.squeeze(-1)
 
 
 def predict_process_moments(
-    model: MixtureOfProcesses, codes: Float[Tensor, "n k"], measured: bool = False
+    model: MixtureOfProcesses, X: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, "n s"], Float[Tensor, "n s"]]:
     """Mean and variance at each setting, for each process of a mixture; setting by setting, so that memory suffices.
 
     As its posterior has them; but the first posterior of a program takes PyTorch seconds to prepare for.
     """
-    x, processes = model.box.to_kernel_inputs(codes)[:, None], model.processes
+    x, processes = model.box.to_kernel_inputs(X)[:, None], model.processes
     explained = model.whiten_cross_covariance(x)
     mean = (explained.mT @ model.whitened)[..., 0, 0]
     variance = (processes.compute_variance(x) - explained.square().sum(-2))[..., 0].clamp_min(LEAST_VARIANCE)

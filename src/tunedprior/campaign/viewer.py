@@ -113,11 +113,11 @@ class Viewer(TrialRecorder):
         failed, `probability` is that of a run that works and meets all that is required.
         """
         table = to_settings_table(settings, self.space.names)
-        codes = encode_run_settings(table, self.surrogate.box)
+        X = encode_run_settings(table, self.surrogate.box)
         index = settings.index if isinstance(settings, pd.DataFrame) else table.index
         if not len(self._history):
-            return predict_from_old_data(self.surrogate, codes).set_axis(index)
-        return predict_responses(self._fit_model(), codes, self._suggester.goals).set_axis(index)
+            return predict_from_old_data(self.surrogate, X).set_axis(index)
+        return predict_responses(self._fit_model(), X, self._suggester.goals).set_axis(index)
 
     @lock_method
     def recommend(self, candidates: Any = None) -> Recommendation:

@@ -32,16 +32,16 @@ class Side:
 
     Attributes:
         name: The parameter's name.
-        column: Its number among the codes.
-        codes: At which values it is looked at, as codes.
-        weights: What share of all settings each of them stands for.
+        column: Its column in encoded settings.
+        grid: The encoded values at which the function is evaluated.
+        weights: The share of all settings that each of these values stands for.
         values: The same values, as people write them.
         is_category: Whether it is a category, whose values have no order.
     """
 
     name: str
     column: int
-    codes: Float[Tensor, " q"]
+    grid: Float[Tensor, " q"]
     weights: Float[Tensor, " q"]
     values: tuple[Any, ...]
     is_category: bool
@@ -53,7 +53,7 @@ class Domain:
 
     Attributes:
         sides: The inputs that vary.
-        sample: Settings spread over the domain, as codes.
+        sample: Encoded settings spread over the domain.
         is_bound: Whether constraints tie inputs to each other, so that none can be changed while all others stay.
         is_whole: Whether the sample is every setting there is.
     """
@@ -120,8 +120,8 @@ def _make_side(parameter: Parameter, axis: Axis, column: int) -> Side | None:
     else:
         shares, weights = compute_clenshaw_curtis(_NODES)
         values = [parameter.compute_quantile(float(share)) for share in shares]
-    codes = _encode_values(axis, values)
-    return Side(axis.name, column, codes, weights, tuple(values), isinstance(parameter, Categorical))
+    grid = _encode_values(axis, values)
+    return Side(axis.name, column, grid, weights, tuple(values), isinstance(parameter, Categorical))
 
 
 def compute_clenshaw_curtis(count: int) -> tuple[Float[Tensor, " q"], Float[Tensor, " q"]]:
@@ -162,7 +162,7 @@ def _make_parameter(axis: Axis) -> Parameter:
     return Numeric(axis.name, *ends, log=axis.log)
 
 
-#: A function of the codes of settings.
+#: A function of encoded settings.
 Function = Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]
 
 _AT_ONCE = 4096  # settings
@@ -250,25 +250,25 @@ def _is_flat(variance: float, mean: float) -> bool:
 
 def _evaluate_along_side(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Float[Tensor, "n q"]:
     """f at each setting of the sample, with each value of one input."""
-    moved = sample[:, None].repeat(1, len(side.codes), 1)
-    moved[:, :, side.column] = side.codes
-    found: Tensor = _evaluate_in_batches(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.codes)))
+    moved = sample[:, None].repeat(1, len(side.grid), 1)
+    moved[:, :, side.column] = side.grid
+    found: Tensor = _evaluate_in_batches(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.grid)))
     return found
 
 
-def _evaluate_in_batches(function: Function, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+def _evaluate_in_batches(function: Function, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     with torch.no_grad():
-        return torch.cat([function(some) for some in codes.split(_AT_ONCE)])
+        return torch.cat([function(some) for some in X.split(_AT_ONCE)])
 
 
-def _build_basis(side: Side, codes: Float[Tensor, " n"], highest: int) -> Float[Tensor, "n p"]:
+def _build_basis(side: Side, x: Float[Tensor, " n"], highest: int) -> Float[Tensor, "n p"]:
     """Functions of one input at settings, orthonormal, without the constant: powers, or one for each category."""
-    if side.is_category or len(side.codes) <= highest + 1:
-        columns = (codes[:, None] - side.codes[1:]).abs() < 1e-9
+    if side.is_category or len(side.grid) <= highest + 1:
+        columns = (x[:, None] - side.grid[1:]).abs() < 1e-9
         raw = columns.double()
     else:
-        low, high = side.codes.min(), side.codes.max()
-        scaled = (2 * codes - low - high) / (high - low)
+        low, high = side.grid.min(), side.grid.max()
+        scaled = (2 * x - low - high) / (high - low)
         raw = torch.stack([scaled**power for power in range(1, highest + 1)], dim=1)
     return _orthonormalise(raw)
 
@@ -323,14 +323,14 @@ def _compute_bound_sensitivity(function: Function, domain: Domain) -> Sensitivit
     )
 
 
-def _estimate_curve(side: Side, codes: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
+def _estimate_curve(side: Side, x: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
     """E[f | x_i] at the values at which a side is looked at: means at each, or a polynomial through all settings."""
-    if side.is_category or len(side.codes) <= _HIGHEST_POWER + 1:
-        near = ((codes[:, None] - side.codes).abs() < 1e-9).double()
+    if side.is_category or len(side.grid) <= _HIGHEST_POWER + 1:
+        near = ((x[:, None] - side.grid).abs() < 1e-9).double()
         return (near.mT @ values) / near.sum(0).clamp_min(1.0)
-    low, high = side.codes.min(), side.codes.max()
+    low, high = side.grid.min(), side.grid.max()
     power = torch.arange(_HIGHEST_POWER + 1, dtype=torch.float64)
-    scaled = ((2 * one - low - high) / (high - low) for one in (codes, side.codes))
+    scaled = ((2 * one - low - high) / (high - low) for one in (x, side.grid))
     at_settings, at_nodes = (one[:, None] ** power for one in scaled)
     found: Tensor = at_nodes @ torch.linalg.lstsq(at_settings, values[:, None]).solution[:, 0]
     return found

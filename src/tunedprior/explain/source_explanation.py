@@ -196,7 +196,7 @@ def classify_effect(found: Sensitivity, number: int) -> Effect:
         return Effect("depends on others", *ends)
     if side.is_category:
         return Effect("differs", *ends)
-    order = torch.argsort(side.codes, stable=True)
+    order = torch.argsort(side.grid, stable=True)
     return Effect(_classify_curve(curve[order].tolist(), _WIGGLE * (high - low)), *ends)
 
 
@@ -480,8 +480,8 @@ def summarise_weight_prior(
     """What old data of this name taught about the response `target`, over a domain."""
     middle, unit, reach = prior.response_shift, prior.response_scale, prior.reach
 
-    def predict_old_response(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return middle + unit * prior.fit(prior.to_kernel_inputs(codes)).double()
+    def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return middle + unit * prior.fit(prior.to_kernel_inputs(X)).double()
 
     by_ridge = prior.machine == LeastSquares.__name__
     with isolate_computation():

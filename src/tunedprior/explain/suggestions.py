@@ -65,8 +65,8 @@ def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) ->
     first = 0 if len(old.fits) == 1 else len(old.fits) // 2 * (old.units[0] != old.units[-1])
     unit, inputs = old.units[0], box.to_kernel_inputs(domain.sample)
 
-    def predict_old_response(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.middle + unit * old.predict(box.to_kernel_inputs(codes))
+    def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return old.middle + unit * old.predict(box.to_kernel_inputs(X))
 
     with isolate_computation():
         found = compute_sensitivity(predict_old_response, domain)
@@ -111,12 +111,12 @@ def summarise_model(
 
 
 def make_posterior_mean(model: MixtureOfProcesses) -> Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]:
-    """The posterior mean of a mixture at codes; faster at many settings than its posterior."""
+    """The posterior mean of a mixture as a function of encoded settings, for many of them at once."""
     solved = torch.linalg.solve_triangular(model.factor.mT, model.whitened, upper=True)
     weighted, processes = model.weights[:, None, None] * solved, model.processes
 
-    def predict_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        covariance = processes.compute_covariance(model.x, model.box.to_kernel_inputs(codes))
+    def predict_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        covariance = processes.compute_covariance(model.x, model.box.to_kernel_inputs(X))
         found: Tensor = (covariance * weighted).sum((0, 1))
         return found
 
@@ -150,16 +150,14 @@ def _format_response_name(response: Objective) -> str:
 
 
 def _make_mean_function(part: ResponseModel, response: Objective) -> Function:
-    """The model's mean at codes, in units of the response or of its logarithm."""
+    """The model's mean as a function of encoded settings, in units of the response or of its logarithm."""
     told, model = part.observations, part.model
     mean = (
-        make_posterior_mean(model)
-        if isinstance(model, MixtureOfProcesses)
-        else lambda codes: predict_moments(model, codes)[0]
+        make_posterior_mean(model) if isinstance(model, MixtureOfProcesses) else lambda X: predict_moments(model, X)[0]
     )
 
-    def predict_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        found: Tensor = response.sign * (told.shift + told.scale * mean(codes))
+    def predict_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        found: Tensor = response.sign * (told.shift + told.scale * mean(X))
         return found
 
     return predict_mean
@@ -249,8 +247,8 @@ class SettingExplainer:
         return NOBODY if self.trial is None else infer_origin(self.trial, self.history, self.suggester)
 
     @cached_property
-    def codes(self) -> Float[Tensor, "1 k"]:
-        """The setting as codes."""
+    def encoded_setting(self) -> Float[Tensor, "1 k"]:
+        """The encoded setting."""
         return encode_run_settings([self.setting], self.suggester.surrogate.box)
 
     @cached_property
@@ -259,14 +257,14 @@ class SettingExplainer:
         if self.fitted is None:
             return Improvement()
         useful = self.suggester.keep_usable(self.fitted.history.told)
-        return compute_improvement(self.fitted, self.suggester.goals, useful, self.codes)
+        return compute_improvement(self.fitted, self.suggester.goals, useful, self.encoded_setting)
 
     @cached_property
     def probability(self) -> float:
         """That a run works and meets all that is required."""
         if self.fitted is None or not (self.suggester.goals.requirements or self.fitted.success_model is not None):
             return 1.0
-        return float(compute_feasibility_probability(self.fitted, self.suggester.goals, self.codes)[0])
+        return float(compute_feasibility_probability(self.fitted, self.suggester.goals, self.encoded_setting)[0])
 
     @cached_property
     def shadow(self) -> BaselineSuggestion | None:
@@ -294,7 +292,7 @@ class SettingExplainer:
             return None
         part = fitted.parts[fitted.main]
         with torch.no_grad():
-            mean, variance = predict_moments(part.model, torch.cat([self.codes, self.sample]))
+            mean, variance = predict_moments(part.model, torch.cat([self.encoded_setting, self.sample]))
         low, high = goals.main.scale_target(part.observations)
         hope = mean if low == torch.inf else -torch.maximum(low - mean, mean - high).clamp_min(0.0)
         return float((hope[1:] < hope[0]).double().mean()), float((variance[1:] < variance[0]).double().mean())
@@ -307,13 +305,13 @@ class SettingExplainer:
             part = None if self.fitted is None else self.fitted.parts.get(one.name)
             if part is None or one.labels:
                 continue
-            codes = encode_run_settings([setting], self.suggester.surrogate.box)
-            measured = predict_response(part, one, codes).iloc[0]
+            X = encode_run_settings([setting], self.suggester.surrogate.box)
+            measured = predict_response(part, one, X).iloc[0]
             spread = DEVIATIONS * measured["measured_std"]
             best = one.find_best(told)
             value = float("nan") if best is None else one.get_value(best)
             ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*part.limits).tolist()
-            rows.append([one.name, *predict_interval(part, one, codes)[:, 0].tolist(), *ends, value])
+            rows.append([one.name, *predict_interval(part, one, X)[:, 0].tolist(), *ends, value])
         columns = ["response", "mean", "low", "high", "measured_low", "measured_high", "best"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -326,7 +324,9 @@ class SettingExplainer:
             surrogate = get_surrogate(self.suggester, one)
             if trust is None or not isinstance(surrogate, Average):
                 continue
-            by_belief = {} if part is None or one.labels else _predict_by_belief(surrogate, part, one, self.codes)
+            by_belief = (
+                {} if part is None or one.labels else _predict_by_belief(surrogate, part, one, self.encoded_setting)
+            )
             for row in trust.beliefs.to_dict("records"):
                 key = row["old data"], row["belief"]
                 rows.append([one.name, *key, row["probability"], by_belief.get(key, float("nan"))])
@@ -339,7 +339,7 @@ class SettingExplainer:
             if not isinstance(surrogate, Average):
                 continue
             for old in surrogate.sources:
-                at = surrogate.box.to_kernel_inputs(torch.cat([self.codes, self.sample]))
+                at = surrogate.box.to_kernel_inputs(torch.cat([self.encoded_setting, self.sample]))
                 values = old.middle + old.units[0] * old.predict(at)
                 values = values.exp() if one.log else values
                 expected = nan if old.span is None else float(values[0])  # labels have no units
@@ -376,7 +376,7 @@ class SettingExplainer:
 
 
 def _predict_by_belief(
-    average: Average, part: ResponseModel, response: Objective, codes: Float[Tensor, "1 k"]
+    average: Average, part: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
 ) -> dict[tuple[str, str], float]:
     """What each belief, by old data set and name, expects at a setting; too improbable ones are absent."""
     if not isinstance(part.model, MixtureOfProcesses):
@@ -384,7 +384,7 @@ def _predict_by_belief(
     weighed, _ = average.weigh(part.observations, part.cache)
     used = assign_members(weighed.weights)
     with torch.no_grad():
-        means = part.model.predict_means(codes)[:, 0].flatten()
+        means = part.model.predict_means(X)[:, 0].flatten()
     found: dict[tuple[str, str], list[float]] = {}
     for row, mean in zip(used.tolist(), means.tolist(), strict=True):
         label = weighed.hypotheses.labels[row]

@@ -143,7 +143,7 @@ class Objective:
     def make_observations(
         self, trials: Sequence[Trial], box: Box, failures: bool = False, worse: WorseDirection | None = None
     ) -> Observations:
-        """The trials as training data: codes of the settings, responses to be maximised with mean 0 and variance 1.
+        """The trials as training data: encoded settings, and responses to be maximised with mean 0 and variance 1.
 
         Labels stay +1 and -1. Trials without the response are left out; with `failures` they count as a little worse
         than the worst response so far, which keeps the model away from them. Responses that are far worse than all
@@ -151,19 +151,19 @@ class Objective:
 
         Args:
             trials: What was told.
-            box: How settings become codes.
+            box: How settings are encoded.
             failures: Whether trials without the response count.
             worse: Which way it gets worse; by what is wanted of it alone, when left out.
         """
         trials = list(trials) if failures else self.select_measured(trials)
-        y, codes, noise = (
+        y, X, noise = (
             self._scale_values(trials),
             encode_run_settings(collect_settings(trials), box),
             self._compute_noise(trials),
         )
         if self.labels:
-            return Observations(codes, torch.as_tensor(y)[:, None])  # 0, between the two, stays 0
-        y = warp_far_worse(y, box.to_kernel_inputs(codes), len(box.axes), worse or self.get_worse_direction()).y
+            return Observations(X, torch.as_tensor(y)[:, None])  # 0, between the two, stays 0
+        y = warp_far_worse(y, box.to_kernel_inputs(X), len(box.axes), worse or self.get_worse_direction()).y
         # First divided by their size, so that neither 1e-300 nor 1e300 is squared; what is below the least normal
         # number has too few digits to be told apart.
         size = max(float(np.nanmax(np.abs(y), initial=0.0)), LEAST) if np.any(y) else 1.0
@@ -179,7 +179,7 @@ class Objective:
             if typical and (noise < typical).any():
                 relative = torch.as_tensor((noise / typical) ** 2).clamp_min(_LEAST_RELATIVE)
         return Observations(
-            X=codes,
+            X=X,
             y=torch.as_tensor((y - shift) / scale)[:, None],
             noise_std=None if typical is None else min(typical / size / scale, _MOST_NOISE),
             shift=size * shift,

@@ -19,7 +19,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """A model's training data: codes of settings, and responses to be maximised with mean 0 and variance 1.
+    """A model's training data: encoded settings X, and responses y to be maximised with mean 0 and variance 1.
 
     Attributes:
         X: Settings, as `Box.encode` has them.
@@ -40,12 +40,12 @@ class Observations:
     def __len__(self) -> int:
         return len(self.y)
 
-    def append_observations(self, codes: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
+    def append_observations(self, X: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
         """These observations and more of them, `y` in the same units."""
         noise = self.relative_noise
         return replace(
             self,
-            X=torch.cat([self.X, codes]),
+            X=torch.cat([self.X, X]),
             y=torch.cat([self.y, y]),
             relative_noise=None if noise is None else torch.cat([noise, torch.ones(len(y)).to(noise)]),
         )

@@ -415,12 +415,10 @@ class Run:
     def append_to(self, history: History, space: Space, box: Box) -> History:
         """The history with these results, or an `InputError`."""
         refuse_dates(self.settings, space)
-        codes = encode_run_settings(self.settings, box)  # refuses what lies outside
+        X = encode_run_settings(self.settings, box)  # refuses what lies outside
         for row, told in enumerate(self.settings.to_dict("records")):
             setting = recognise_setting(told, space)
-            meant = self._find_named_trial(row, history) or self._find_similar_trial(
-                row, setting, codes[row], history, box
-            )
+            meant = self._find_named_trial(row, history) or self._find_similar_trial(row, setting, X[row], history, box)
             history = history.append_result(
                 setting,
                 self.measured[row].value,
@@ -447,14 +445,14 @@ class Run:
         return awaited.get(number)
 
     def _find_similar_trial(
-        self, row: int, setting: Setting, codes: torch.Tensor, history: History, box: Box
+        self, row: int, setting: Setting, X: torch.Tensor, history: History, box: Box
     ) -> Trial | None:
         """The pending trial with the same setting; for settings that `ask` did not return also one within 5 %."""
         same = next((trial for trial in history.pending if is_same_setting(trial.setting, setting)), None)
         if same is not None or self.suggestions[row] is not None or not history.pending:
             return same
         under_way = encode_run_settings(collect_settings(history.pending), box)
-        distances = (under_way - codes).abs().amax(-1) / 2
+        distances = (under_way - X).abs().amax(-1) / 2
         nearest = int(distances.argmin())
         return history.pending[nearest] if distances[nearest] <= MEANT else None
 

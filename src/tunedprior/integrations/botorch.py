@@ -272,8 +272,8 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         return self
 
     def _encode(self, X: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*batch q k"]:
-        codes: Tensor = self.settings.encode(X if self.transform is None else self.transform(X))
-        return codes
+        encoded: Tensor = self.settings.encode(X if self.transform is None else self.transform(X))
+        return encoded
 
 
 def _make_average(given: ModelUnitData, relation: str, seed: int) -> Average:

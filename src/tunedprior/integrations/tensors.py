@@ -170,7 +170,7 @@ class KernelInputMap(Float64Module):
         self._log = [axis.log for axis in box.axes]
 
     def encode(self, x: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
-        """The codes of settings (see `Box`); a `DomainError` if some lie outside the box."""
+        """Encode settings (see `Box`); a `DomainError` if some lie outside the box."""
         if x.shape[-1] != len(self._log):
             raise InputError(
                 f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data "
@@ -180,12 +180,12 @@ class KernelInputMap(Float64Module):
         columns = [
             column.log() if log else column for column, log in zip(x.double().unbind(-1), self._log, strict=True)
         ]
-        codes: Tensor = (2 * torch.stack(columns, dim=-1) - self.low - self.high) / (self.high - self.low)
-        outside = (codes.detach().abs() <= 1 + _SLACK).logical_not().reshape(-1, codes.shape[-1]).any(0)
+        encoded: Tensor = (2 * torch.stack(columns, dim=-1) - self.low - self.high) / (self.high - self.low)
+        outside = (encoded.detach().abs() <= 1 + _SLACK).logical_not().reshape(-1, encoded.shape[-1]).any(0)
         for number in outside.nonzero().flatten().tolist():
             if self._scaled[number]:
                 self._refuse_outside(x, number)
-        return codes
+        return encoded
 
     def forward(self, x: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
         """u(x)."""

@@ -73,29 +73,29 @@ class Average(CachingSurrogate):
             )
         return mixture, cache
 
-    def evaluate_opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+    def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
         """±ĝ at settings, a row for each old data set: where the response is best if nothing turned round.
 
         The other end of what old data expects is left to the model: it would tell most about the sign, but where
         nothing turned round it is a trial that is lost, and a result elsewhere tells nearly as much.
         """
         if not self.sources:
-            return codes.new_zeros(0, len(codes))
+            return X.new_zeros(0, len(X))
         with isolate_computation():
-            expected = torch.stack([one.predict(self.box.to_kernel_inputs(codes)) for one in self.sources])
+            expected = torch.stack([one.predict(self.box.to_kernel_inputs(X)) for one in self.sources])
         signs = torch.tensor([[one.sign or one.presumed_sign] for one in self.sources])
         return (signs * expected)[: len(self.box.axes) + 1]
 
-    def evaluate_opening_for_target(self, codes: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
+    def evaluate_opening_for_target(self, X: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
         """The same for a response that is to be from `low` to `high`, on the scale of the old one."""
         if not self.sources:
-            return codes.new_zeros(0, len(codes))
+            return X.new_zeros(0, len(X))
         with isolate_computation():
-            x = self.box.to_kernel_inputs(codes)
+            x = self.box.to_kernel_inputs(X)
             expected = torch.stack([one.middle + one.units[0] * one.predict(x) for one in self.sources])
         return -torch.maximum(low - expected, expected - high).clamp_min(0.0)[: len(self.box.axes) + 1]
 
-    def compute_prior_variance(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    def compute_prior_variance(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.
 
         The constant mean, of which nothing is known yet, is left out.
@@ -104,7 +104,7 @@ class Average(CachingSurrogate):
             WeightedHypotheses.from_prior_probabilities(self.hypotheses).weights,
             self.hypotheses.processes,
         )
-        return weights @ (processes.compute_variance(self.box.to_kernel_inputs(codes)) - processes.constant)
+        return weights @ (processes.compute_variance(self.box.to_kernel_inputs(X)) - processes.constant)
 
     def weigh(self, observations: Observations, cache: Cache | None = None) -> tuple[WeightedHypotheses, Cache]:
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""

@@ -50,16 +50,16 @@ def assign_members(weights: Float[Tensor, " s"], count: int = MEMBERS) -> Int[Te
 class MixtureOfProcesses(Model, FantasizeMixin):
     """p(f | D) = (1/m) Σ_s GP_s(f | D): m equally weighted members, several of which may be the same process.
 
-    Acquisition functions average over the members, the posterior is BoTorch's Gaussian mixture. Inputs are codes (see
-    `Box`), the response has mean 0 and is maximised. All tensors are buffers, so that `to` and `state_dict` include
-    them.
+    Acquisition functions average over the members, the posterior is BoTorch's Gaussian mixture. Inputs are encoded
+    settings (see `Box`), the response has mean 0 and is maximised. All tensors are buffers, so that `to` and
+    `state_dict` include them.
 
     Args:
         processes: The distinct processes.
         amplitude: a, one for each distinct process.
         members: The number of the process that each member is.
-        box: The map from codes to kernel inputs in [-1, 1].
-        codes: The observed settings.
+        box: The map from encoded settings to kernel inputs in [-1, 1].
+        X: The observed settings.
         y: The observations there.
         factor: L, the Cholesky factor of the observations' covariance over a; computed, when left out.
     """
@@ -72,7 +72,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     noise: Tensor
     amplitude: Tensor
     members: Tensor
-    codes: Tensor
+    X: Tensor
     targets: Tensor
     x: Tensor
     factor: Tensor
@@ -84,18 +84,18 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         amplitude: Float[Tensor, " s"],
         members: Int[Tensor, " m"],
         box: Box,
-        codes: Float[Tensor, "n k"],
+        X: Float[Tensor, "n k"],
         y: Float[Tensor, "n 1"],
         factor: Float[Tensor, "s n n"] | None = None,
     ) -> None:
         super().__init__()
-        x = box.to_kernel_inputs(codes)
+        x = box.to_kernel_inputs(X)
         if factor is None:
             factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
         # L⁻¹y, from which every prediction is one product away.
         whitened = torch.linalg.solve_triangular(factor, y.expand(len(processes), *y.shape), upper=False)
         self._set_processes(processes, amplitude, members, box)
-        self._set_data(codes, y.squeeze(-1), x, factor, whitened)
+        self._set_data(X, y.squeeze(-1), x, factor, whitened)
 
     def _set_processes(
         self, processes: Processes, amplitude: Float[Tensor, " s"], members: Int[Tensor, " m"], box: Box
@@ -115,13 +115,13 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
     def _set_data(
         self,
-        codes: Float[Tensor, "*fantasies n k"],
+        X: Float[Tensor, "*fantasies n k"],
         targets: Float[Tensor, "..."],
         x: Float[Tensor, "*fantasies n d"],
         factor: Float[Tensor, "*fantasies s n n"],
         whitened: Float[Tensor, "*fantasies s n 1"],
     ) -> None:
-        self.register_buffer("codes", codes)
+        self.register_buffer("X", X)
         self.register_buffer("targets", targets)
         self.register_buffer("x", x)
         self.register_buffer("factor", factor)
@@ -140,8 +140,8 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
     @property
     def train_inputs(self) -> tuple[Float[Tensor, "*fantasies n k"]]:
-        """The observed codes, from which BoTorch starts searches."""
-        return (self.codes,)
+        """The observed settings X, from which BoTorch starts searches."""
+        return (self.X,)
 
     @property
     def train_targets(self) -> Float[Tensor, "..."]:
@@ -160,7 +160,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
     ) -> GaussianMixturePosterior:
-        """The posterior of all members at the codes X, joint over the q points of each member of the batch."""
+        """The posterior of all members at encoded settings X, joint over the q points of each entry of the batch."""
         if output_indices not in (None, [0]):
             raise InputError(f"The model has one output, number 0; got {output_indices}.")
         x, processes = self.box.to_kernel_inputs(X), self.processes
@@ -186,7 +186,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         return GaussianMixturePosterior(transformed.distribution)
 
     def predict_means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
-        """The posterior mean of each member at the codes X, without the covariance."""
+        """The posterior mean of each member at encoded settings X, without the covariance."""
         explained = self.whiten_cross_covariance(self.box.to_kernel_inputs(X))
         return (explained.mT @ self.whitened).squeeze(-1).index_select(-2, self.members)
 
@@ -208,7 +208,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         The weights of the members are kept: fantasies are no evidence.
 
         Args:
-            X: The codes of the new observations.
+            X: The encoded settings of the new observations.
             Y: The new observations.
             noise: The variance of each observation's noise, shaped like Y; each process's own, when left out.
             **unknown: Raises an `InputError`.
@@ -265,7 +265,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """Append observations at X to the factors, in place; the targets stay as they are.
 
         Args:
-            X: The codes of the new observations.
+            X: The encoded settings of the new observations.
             residual: From each process's posterior mean at X to the observation less that mean.
             noise: The variance of each observation's noise over the amplitude; the process's own, when left out.
         """
@@ -286,7 +286,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         before = self.whitened.expand(*shape, len(processes), n, 1)
         self.factor, self.whitened = factor, torch.cat([before, news.expand(*before.shape[:-2], p, 1)], dim=-2)
         self.x = torch.cat([self.x.expand(*shape, *self.x.shape[-2:]), x], dim=-2)
-        self.codes = torch.cat([self.codes.expand(*shape, *self.codes.shape[-2:]), X], dim=-2)
+        self.X = torch.cat([self.X.expand(*shape, *self.X.shape[-2:]), X], dim=-2)
 
     def whiten_cross_covariance(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
@@ -315,9 +315,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         copied = MixtureOfProcesses.__new__(MixtureOfProcesses)
         Model.__init__(copied)
         copied._set_processes(processes, amplitude, members, self.box)
-        copied._set_data(
-            self.codes, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :]
-        )
+        copied._set_data(self.X, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :])
         return copied
 
 
@@ -340,9 +338,9 @@ class _MixtureMoments:
             identity = torch.eye(len(model.x)).to(model.x)
             self._inverse = torch.linalg.solve_triangular(model.factor, identity, upper=False)  # L⁻¹
 
-    def evaluate(self, codes: Float[Tensor, "b k"]) -> tuple[Moments, Callable[..., Float[Tensor, "b k"]]]:
-        """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the chain rule back to codes."""
-        kernels = self._section.evaluate(self._box.to_kernel_inputs(codes))
+    def evaluate(self, X: Float[Tensor, "b k"]) -> tuple[Moments, Callable[..., Float[Tensor, "b k"]]]:
+        """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the chain rule back to X."""
+        kernels = self._section.evaluate(self._box.to_kernel_inputs(X))
         explained = self._processes.mix_kernels(kernels.cross, dims=2) @ self._inverse.mT
         mean = (explained @ self._whitened).squeeze(-1)
         left = self._processes.mix_kernels(kernels.variance, dims=1) - explained.square().sum(-1)
@@ -394,39 +392,37 @@ class MixtureAcquisition(AcquisitionFunction):
         return cls(model, partial(compute_upper_confidence_bound, weights, acquisition.beta.to(model.x).sqrt()))
 
     def forward(self, X: Float[Tensor, "*b 1 k"]) -> Float[Tensor, "*b"]:
-        """a(x) at a batch of codes; autograd takes the gradient by hand."""
-        codes = X.flatten(0, -2)
+        """a(x) at a batch of points; autograd takes the gradient by hand."""
+        points = X.flatten(0, -2)
         if X.requires_grad and torch.is_grad_enabled():
-            values: Tensor = _AnalyticGradient.apply(codes, self)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
+            values: Tensor = _AnalyticGradient.apply(points, self)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         else:
             with torch.no_grad():
-                values, _ = self._evaluate(codes, gradient=False)
+                values, _ = self._evaluate(points, gradient=False)
         return values.reshape(X.shape[:-2])
 
     @torch.no_grad()
-    def evaluate_with_gradients(self, codes: Float[Tensor, "b k"]) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """a and ∂a/∂x at every row of codes."""
-        return self._evaluate(codes, gradient=True)
+    def evaluate_with_gradients(self, X: Float[Tensor, "b k"]) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
+        """a and ∂a/∂x at every row of X."""
+        return self._evaluate(X, gradient=True)
 
-    def _evaluate(
-        self, codes: Float[Tensor, "b k"], gradient: bool
-    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
+    def _evaluate(self, X: Float[Tensor, "b k"], gradient: bool) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
         """The score; the second result is its gradient, by the chain rule, or without `gradient` a placeholder."""
-        found = [one.evaluate(codes) for one in self._each]
+        found = [one.evaluate(X) for one in self._each]
         value, *slopes = self._score(*chain.from_iterable(moments for moments, _ in found))
         if not gradient:
-            return value, codes
-        by_codes = [back(*slopes[2 * k : 2 * k + 2]) for k, (_, back) in enumerate(found)]
-        return value, by_codes[0] if len(by_codes) == 1 else torch.stack(by_codes).sum(0)
+            return value, X
+        by_settings = [back(*slopes[2 * k : 2 * k + 2]) for k, (_, back) in enumerate(found)]
+        return value, by_settings[0] if len(by_settings) == 1 else torch.stack(by_settings).sum(0)
 
 
 class _AnalyticGradient(torch.autograd.Function):
     """a(x) for PyTorch's automatic differentiation, with ∂a/∂x by hand."""
 
     @staticmethod
-    def forward(ctx: Any, codes: Float[Tensor, "b k"], acquisition: MixtureAcquisition) -> Float[Tensor, " b"]:
-        """a(x) at every row of codes."""
-        values, gradients = acquisition.evaluate_with_gradients(codes.detach())
+    def forward(ctx: Any, X: Float[Tensor, "b k"], acquisition: MixtureAcquisition) -> Float[Tensor, " b"]:
+        """a(x) at every row of X."""
+        values, gradients = acquisition.evaluate_with_gradients(X.detach())
         ctx.save_for_backward(gradients)
         return values
 

@@ -40,7 +40,7 @@ _VANISHING = 1e-12
 
 
 class KernelInputs(InputTransform, torch.nn.Module):
-    """Input transform from codes, which acquisition functions are maximised over, to kernel inputs."""
+    """Input transform from encoded settings, which acquisition functions are maximised over, to kernel inputs."""
 
     is_one_to_many = False
 

@@ -13,11 +13,11 @@ from tunedprior.space.encoding import Box
 
 @runtime_checkable
 class Surrogate(Protocol):
-    """A function from observations to a BoTorch model over codes; whatever it learnt from old data is its own."""
+    """A function from observations to a BoTorch model of encoded settings; it keeps what it learnt from old data."""
 
     @property
     def box(self) -> Box:
-        """How settings become codes; it must hold the search space."""
+        """How settings are encoded; it must hold the search space."""
         ...
 
     def __call__(self, observations: Observations) -> Model:
@@ -29,7 +29,7 @@ class Surrogate(Protocol):
 class OpeningSurrogate(Protocol):
     """A surrogate that knows what to begin with, before the first result."""
 
-    def evaluate_opening(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
+    def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
         """How promising settings are: a row for each setting to begin with, possibly none."""
         ...
 

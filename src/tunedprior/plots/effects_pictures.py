@@ -298,7 +298,7 @@ class SourceResponse:
         name: The old data set's.
         response: The response's.
         log: Whether the response is modelled by its logarithm.
-        box: How settings become codes.
+        box: How settings are encoded.
         response_function: g at encoded settings, in units of the old response (or of its logarithm).
     """
 
@@ -329,15 +329,15 @@ def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
 
 
 def _make_from_set(old: SourceData, response: Objective, box: Box) -> SourceResponse:
-    def evaluate_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.middle + old.units[0] * old.predict(box.to_kernel_inputs(codes))
+    def evaluate_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return old.middle + old.units[0] * old.predict(box.to_kernel_inputs(X))
 
     return SourceResponse(old.name, response.name, response.log, box, evaluate_mean)
 
 
 def _make_from_prior(prior: WeightPrior, response: Objective) -> SourceResponse:
-    def evaluate_mean(codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return prior.response_shift + prior.response_scale * prior.fit(prior.to_kernel_inputs(codes))
+    def evaluate_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        return prior.response_shift + prior.response_scale * prior.fit(prior.to_kernel_inputs(X))
 
     return SourceResponse("old data", response.name, response.log, prior.box, evaluate_mean)
 

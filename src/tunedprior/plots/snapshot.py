@@ -113,10 +113,8 @@ class Snapshot:
 
     def predict_interval(self, response: Objective, settings: Sequence[Setting]) -> PredictedInterval:
         """What the model expects of a response at settings, in its units."""
-        codes = encode_run_settings(settings, self.fitted.box)
-        return PredictedInterval(
-            *map(tuple, predict_interval(self.fitted.parts[response.name], response, codes).tolist())
-        )
+        X = encode_run_settings(settings, self.fitted.box)
+        return PredictedInterval(*map(tuple, predict_interval(self.fitted.parts[response.name], response, X).tolist()))
 
     @cached_property
     def recommendation(self) -> Recommendation:

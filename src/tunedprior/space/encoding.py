@@ -108,8 +108,8 @@ class Axis:
 class Box:
     """All axes, in the space's order.
 
-    A setting has *codes*, one number per parameter, which acquisition functions are maximised over, and *inputs*,
-    what kernels see: the same, with each category spread over as many ±1 inputs as it has choices.
+    An encoded setting is a row x of X with one number per parameter; acquisition functions are maximised over it. Its
+    kernel inputs are the same numbers, with each category spread over as many ±1 inputs as it has choices.
     """
 
     axes: tuple[Axis, ...]
@@ -138,32 +138,32 @@ class Box:
         table = to_settings_table(settings, self.names)
         return torch.as_tensor(np.stack([axis.encode(table[axis.name], slack) for axis in self.axes], axis=1))
 
-    def to_kernel_inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
-        """Kernel inputs in [-1, 1], one-hot (±1) for categories; differentiable in the numeric codes."""
+    def to_kernel_inputs(self, X: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """Kernel inputs in [-1, 1], one-hot (±1) for categories; differentiable in the numeric columns of X."""
         parts = []
         for column, axis in enumerate(self.axes):
-            code = codes[..., column, None]
+            code = X[..., column, None]
             if axis.choices is None:
                 parts.append(code[..., : axis.width])
             elif axis.width:
-                positions = torch.arange(axis.width, device=codes.device)
-                parts.append(torch.where(code.round() == positions, 1.0, -1.0).to(codes))
+                positions = torch.arange(axis.width, device=X.device)
+                parts.append(torch.where(code.round() == positions, 1.0, -1.0).to(X))
         return torch.cat(parts, dim=-1)
 
     def pull_back_gradient(self, by_inputs: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch k"]:
-        """Chain rule: derivatives with respect to codes from those with respect to `inputs`; 0 for categories."""
-        by_codes = by_inputs.new_zeros(*by_inputs.shape[:-1], len(self.axes))
+        """Chain rule: derivatives by X from those by kernel inputs; 0 for categories."""
+        by_settings = by_inputs.new_zeros(*by_inputs.shape[:-1], len(self.axes))
         first = 0
         for column, axis in enumerate(self.axes):
             if axis.choices is None and axis.width:
-                by_codes[..., column] = by_inputs[..., first]
+                by_settings[..., column] = by_inputs[..., first]
             first += axis.width
-        return by_codes
+        return by_settings
 
-    def decode(self, codes: Float[Tensor, "n k"], space: Space) -> list[Setting]:
-        """The allowed setting nearest to each row of codes."""
+    def decode(self, X: Float[Tensor, "n k"], space: Space) -> list[Setting]:
+        """The allowed setting nearest to each row of X."""
         found = []
-        for row in codes.tolist():
+        for row in X.tolist():
             setting: Setting = {}
             for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True):
                 if isinstance(parameter, Categorical):

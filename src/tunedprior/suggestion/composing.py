@@ -60,7 +60,7 @@ class AcquisitionBuilder:
             terms.append(make_cost_term(_COST, cost.weights, self.fitted.cost.observations.scale))
         return ComposedAcquisition(models, terms)
 
-    def compute_feasibility_probability(self, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+    def compute_feasibility_probability(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """That a run at each setting works and meets everything that is required."""
         asked = {_WORKS, *(one.response for one in self.goals.requirements)}
         models = {
@@ -68,8 +68,8 @@ class AcquisitionBuilder:
         }
         terms = self._build_requirement_terms(models)
         if not terms:
-            return torch.ones(len(codes), dtype=torch.float64)
-        logarithm: Tensor = ComposedAcquisition(models, terms)(codes[:, None])
+            return torch.ones(len(X), dtype=torch.float64)
+        logarithm: Tensor = ComposedAcquisition(models, terms)(X[:, None])
         return logarithm.exp()
 
     def _collect_models(self) -> dict[str, ResponseModel]:
@@ -164,28 +164,28 @@ class AcquisitionBuilder:
 
     @staticmethod
     def _compute_expected_utilities(
-        models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal], codes: Float[Tensor, "n k"]
+        models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal], X: Float[Tensor, "n k"]
     ) -> Float[Tensor, "n m"]:
-        if len(codes) == 0:
-            return codes.new_zeros(0, len(each))
+        if len(X) == 0:
+            return X.new_zeros(0, len(each))
         with torch.no_grad():
             return torch.stack(
-                [one.compute_utility(predict_moments(models[one.response], codes)[0]) for one in each], dim=-1
+                [one.compute_utility(predict_moments(models[one.response], X)[0]) for one in each], dim=-1
             )
 
     def _predict_feasibility(
-        self, models: Mapping[str, MixtureOfProcesses], codes: Float[Tensor, "n k"]
+        self, models: Mapping[str, MixtureOfProcesses], X: Float[Tensor, "n k"]
     ) -> Bool[Tensor, " n"]:
         """Which settings are expected to meet everything that is required."""
-        met = torch.ones(len(codes), dtype=torch.bool)
+        met = torch.ones(len(X), dtype=torch.bool)
         with torch.no_grad():
             for requirement in self.goals.requirements:
                 if requirement.response in models:
                     low, high = self._scale_bounds(requirement.response, requirement.low, requirement.high)
-                    mean = predict_moments(models[requirement.response], codes)[0]
+                    mean = predict_moments(models[requirement.response], X)[0]
                     met &= (low <= mean) & (mean <= high)
             if _WORKS in models:
-                met &= predict_moments(models[_WORKS], codes)[0] >= 0
+                met &= predict_moments(models[_WORKS], X)[0] >= 0
         return met
 
     def _scale_bounds(self, response: str, low: float, high: float) -> tuple[float, float]:
@@ -226,8 +226,6 @@ class AcquisitionBuilder:
         return terms
 
 
-def compute_feasibility_probability(
-    fitted: FittedModels, goals: Goals, codes: Float[Tensor, "n k"]
-) -> Float[Tensor, " n"]:
+def compute_feasibility_probability(fitted: FittedModels, goals: Goals, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     """The probability that a run at each setting works and meets everything that is required."""
-    return AcquisitionBuilder(goals, fitted, codes[:0]).compute_feasibility_probability(codes)
+    return AcquisitionBuilder(goals, fitted, X[:0]).compute_feasibility_probability(X)

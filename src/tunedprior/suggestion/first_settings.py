@@ -70,24 +70,24 @@ def compute_default_initial(num_parameters: int, num_opening: int) -> int:
 
 
 def evaluate_opening(
-    surrogate: Surrogate, design: str, codes: Float[Tensor, "n k"], objective: Objective | None = None
+    surrogate: Surrogate, design: str, X: Float[Tensor, "n k"], objective: Objective | None = None
 ) -> Float[Tensor, "m n"]:
     """How promising settings are, a row for each setting of the opening; no rows for a Sobol design."""
     if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):
-        return codes.new_zeros(0, len(codes))
+        return X.new_zeros(0, len(X))
     if objective is not None and isinstance(objective.direction, Target) and isinstance(surrogate, Average):
         ends = objective.direction.low, objective.direction.upper
-        return surrogate.evaluate_opening_for_target(codes, *map(objective.scale_value, ends))
-    return surrogate.evaluate_opening(codes)
+        return surrogate.evaluate_opening_for_target(X, *map(objective.scale_value, ends))
+    return surrogate.evaluate_opening(X)
 
 
 def mask_near_known(
-    known: Float[Tensor, "n k"], codes: Float[Tensor, "m k"], score: Float[Tensor, " m"], box: Box
+    known: Float[Tensor, "n k"], X: Float[Tensor, "m k"], score: Float[Tensor, " m"], box: Box
 ) -> Float[Tensor, " m"]:
     """The score, without settings near known ones; where all are near, without those that are known."""
     if len(known) == 0:
         return score
-    distance = torch.cdist(box.to_kernel_inputs(codes), box.to_kernel_inputs(known)).amin(1) / (2 * sqrt(len(box.axes)))
+    distance = torch.cdist(box.to_kernel_inputs(X), box.to_kernel_inputs(known)).amin(1) / (2 * sqrt(len(box.axes)))
     for least in (_APART, 1e-9):
         if (distance > least).any():
             return score.where(distance > least, -torch.inf)
@@ -112,7 +112,7 @@ class FirstSettings:
         objectives: What is wanted.
         models: Their surrogates, which may know what to begin with.
         design: `"old data"` or `"sobol"`.
-        encoded_space: The allowed settings, as codes.
+        encoded_space: The allowed settings, encoded.
     """
 
     space: Space
@@ -171,8 +171,8 @@ class FirstSettings:
         """Settings around one, nearer in each round."""
         if self.space.feasible is not None:
             return self.space.feasible.find_neighbours(setting, WIDTHS[round_] / 2, seed + round_)
-        codes = draw_around(self.box.encode([setting])[0], self.encoded_space.bounds, round_, seed)
-        return self.box.decode(codes, self.space)
+        X = draw_around(self.box.encode([setting])[0], self.encoded_space.bounds, round_, seed)
+        return self.box.decode(X, self.space)
 
     def _choose_most_promising(
         self, position: int, known: Float[Tensor, "n k"], settings: Sequence[Setting]
@@ -182,9 +182,9 @@ class FirstSettings:
 
     def _evaluate_opening(self, settings: Sequence[Setting]) -> Float[Tensor, "m n"]:
         """How promising settings are, a row for each of the opening; the objectives take turns."""
-        codes = self.box.encode(settings)
+        X = self.box.encode(settings)
         both = zip(self.models, self.objectives, strict=True)
-        each = [evaluate_opening(model, self.design, codes, wanted) for model, wanted in both]
+        each = [evaluate_opening(model, self.design, X, wanted) for model, wanted in both]
         if len(each) == 1:
             return each[0]
         turns = [rows[k] for k in range(max(map(len, each))) for rows in each if k < len(rows)]

@@ -34,9 +34,9 @@ NUM_SAMPLES = _OF_EACH * MEMBERS
 _LEAST_VARIANCE = 1e-9  # relative to the amplitude: settings may be the same but for rounding
 
 
-def sample_posterior(model: MixtureOfProcesses, codes: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
+def sample_posterior(model: MixtureOfProcesses, X: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
     """Samples of f at settings, jointly, each process as often as its weight says."""
-    x, processes = model.box.to_kernel_inputs(codes), model.processes
+    x, processes = model.box.to_kernel_inputs(X), model.processes
     explained = model.whiten_cross_covariance(x)
     means = (explained.mT @ model.whitened).squeeze(-1)
     generator = torch.Generator().manual_seed(seed)
@@ -70,31 +70,31 @@ def _evaluate_utility(response: Objective, y: Float64[ndarray, "s n"]) -> Float6
 DEVIATIONS = 1.959963984540054
 
 
-def predict_responses(fitted: FittedModels, codes: Float[Tensor, "n k"], goals: Goals) -> pd.DataFrame:
+def predict_responses(fitted: FittedModels, X: Float[Tensor, "n k"], goals: Goals) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
 
     Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
     """
     if len(goals.responses) == 1 and fitted.main in fitted.parts:
-        table = predict_response(fitted.parts[fitted.main], goals.main, codes)
+        table = predict_response(fitted.parts[fitted.main], goals.main, X)
         if goals.requirements or fitted.success_model is not None:
-            table["probability"] = compute_feasibility_probability(fitted, goals, codes).numpy()
+            table["probability"] = compute_feasibility_probability(fitted, goals, X).numpy()
         return table
     told = [one for one in goals.responses if one.name in fitted.parts]
-    found = {one.name: predict_response(fitted.parts[one.name], one, codes) for one in told}
+    found = {one.name: predict_response(fitted.parts[one.name], one, X) for one in told}
     if not found:
         raise InputError("There is nothing to predict from yet: every run failed. Tell at least one result first.")
     table = pd.concat(found, axis=1)
     if goals.requirements or fitted.success_model is not None:
-        table["probability", ""] = compute_feasibility_probability(fitted, goals, codes).numpy()
+        table["probability", ""] = compute_feasibility_probability(fitted, goals, X).numpy()
     return table
 
 
-def predict_interval(part: ResponseModel, response: Objective, codes: Float[Tensor, "n k"]) -> Float64[ndarray, "3 n"]:
+def predict_interval(part: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> Float64[ndarray, "3 n"]:
     """Mean, and the ends of a 95 % interval of the response at settings, in its units and within its limits."""
     told = part.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
-        mean, variance = predict_moments(part.model, codes)
+        mean, variance = predict_moments(part.model, X)
         spread = DEVIATIONS * compute_miscalibration(part.model) * variance.clamp_min(0.0).sqrt()
     turned = torch.stack([mean, mean - response.sign * spread, mean + response.sign * spread]).numpy()
     found = response.sign * (told.shift + told.scale * turned)
@@ -102,7 +102,7 @@ def predict_interval(part: ResponseModel, response: Objective, codes: Float[Tens
         return (np.exp(found) if response.log else found).clip(*part.limits)
 
 
-def predict_response(part: ResponseModel, response: Objective, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
+def predict_response(part: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of one response, in its units.
 
     The last has the model's noise, and is larger where the model predicts its own observations worse than it says.
@@ -110,8 +110,8 @@ def predict_response(part: ResponseModel, response: Objective, codes: Float[Tens
     """
     told = part.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
-        mean, variance = predict_moments(part.model, codes)
-        _, measured = predict_moments(part.model, codes, measured=True)
+        mean, variance = predict_moments(part.model, X)
+        _, measured = predict_moments(part.model, X, measured=True)
         factor = compute_miscalibration(part.model)
     middle = response.sign * (told.shift + told.scale * mean.numpy())
     spread = told.scale * variance.sqrt().numpy()
@@ -124,7 +124,7 @@ def predict_response(part: ResponseModel, response: Objective, codes: Float[Tens
     return pd.DataFrame({"mean": middle.clip(*part.limits), "std": spread, "measured_std": measured_spread})
 
 
-def predict_from_old_data(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> pd.DataFrame:
+def predict_from_old_data(surrogate: Surrogate, X: Float[Tensor, "n k"]) -> pd.DataFrame:
     """The same before the first result, from old data alone: its sign is open, so the mean is the same everywhere.
 
     Nothing is known of the response's units yet: those of the (first) old response stand for them.
@@ -133,7 +133,7 @@ def predict_from_old_data(surrogate: Surrogate, codes: Float[Tensor, "n k"]) -> 
         raise InputError("There is nothing to predict from yet. Tell at least one result first.")
     old = surrogate.sources[0]
     with isolate_computation(), torch.no_grad():
-        std = old.units[0] * surrogate.compute_prior_variance(codes).sqrt().numpy()
+        std = old.units[0] * surrogate.compute_prior_variance(X).sqrt().numpy()
     return pd.DataFrame({"mean": old.middle, "std": std, "measured_std": std})
 
 
@@ -158,16 +158,16 @@ class Improvement:
 
 
 def compute_improvement(
-    fitted: FittedModels, goals: Goals, useful: list[Trial], codes: Float[Tensor, "1 k"]
+    fitted: FittedModels, goals: Goals, useful: list[Trial], X: Float[Tensor, "1 k"]
 ) -> Improvement:
     """The chances of a setting; of nothing, where an objective was never measured or nothing is of use yet."""
     if any(one.name not in fitted.parts for one in goals.objectives):
         return Improvement()
     utilities = np.stack(
         [
-            convert_to_utilities(
-                one, fitted.parts[one.name], _compute_quantiles(fitted.parts[one.name], codes, number)
-            )[:, 0]
+            convert_to_utilities(one, fitted.parts[one.name], _compute_quantiles(fitted.parts[one.name], X, number))[
+                :, 0
+            ]
             for number, one in enumerate(goals.objectives)
         ],
         axis=1,
@@ -190,14 +190,14 @@ def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], goals:
     return float((~(reached[:, None] >= utilities[None]).all(-1).any(0)).mean())
 
 
-def _compute_quantiles(part: ResponseModel, codes: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
+def _compute_quantiles(part: ResponseModel, X: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
     """Equally likely values of a response, in an order of its own: responses are independent of each other."""
     with torch.no_grad():
         if isinstance(part.model, MixtureOfProcesses):
             members = part.model.members
-            mean, variance = (one[0, members] for one in predict_process_moments(part.model, codes))
+            mean, variance = (one[0, members] for one in predict_process_moments(part.model, X))
         else:
-            mean, variance = predict_moments(part.model, codes)
+            mean, variance = predict_moments(part.model, X)
     count = MEMBERS * _QUANTILES // len(mean)
     normal = NormalDist()
     steps = torch.tensor([normal.inv_cdf((k + 0.5) / count) for k in range(count)], dtype=torch.float64)

@@ -105,8 +105,8 @@ def estimate_noise(fitted: FittedModels, goals: Goals) -> dict[str, float]:
         part = fitted.parts.get(one.name)
         if part is not None and not one.labels:
             with isolate_computation(), torch.no_grad():
-                codes = part.observations.X
-                extra = predict_moments(part.model, codes, measured=True)[1] - predict_moments(part.model, codes)[1]
+                X = part.observations.X
+                extra = predict_moments(part.model, X, measured=True)[1] - predict_moments(part.model, X)[1]
             variance = extra.clamp_min(0.0).mean()
             if part.observations.relative_noise is not None:
                 variance = variance * part.observations.relative_noise.mean()
@@ -132,20 +132,20 @@ def recommend_setting(
     with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
         if pool is None:
             settings += _find_most_promising(suggester, fitted, seed)
-        codes = encode_run_settings(settings, fitted.box)
-        met = compute_feasibility_probability(fitted, goals, codes)
+        X = encode_run_settings(settings, fitted.box)
+        met = compute_feasibility_probability(fitted, goals, X)
         eligible = met >= min(EVEN, float(met.max()))
-        worth = compute_expected_utility(goals, fitted, codes)
+        worth = compute_expected_utility(goals, fitted, X)
         if best is not None and (pool is None or best.setting in settings):
             settings = [dict(best.setting), *settings]
-            codes = encode_run_settings(settings, fitted.box)
-            sure = _compute_no_worse_probability(goals, fitted, codes, worth, seed) >= _SURE
+            X = encode_run_settings(settings, fitted.box)
+            sure = _compute_no_worse_probability(goals, fitted, X, worth, seed) >= _SURE
             eligible = torch.cat([eligible.new_ones(1), eligible & sure])
             worth = torch.cat([worth.new_tensor([-torch.inf]), worth])
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
-        probability = float(compute_feasibility_probability(fitted, goals, codes[chosen : chosen + 1]))
+        probability = float(compute_feasibility_probability(fitted, goals, X[chosen : chosen + 1]))
         rows = {
-            one.name: predict_interval(fitted.parts[one.name], one, codes[chosen : chosen + 1])[:, 0].tolist()
+            one.name: predict_interval(fitted.parts[one.name], one, X[chosen : chosen + 1])[:, 0].tolist()
             for one in goals.responses
             if one.name in fitted.parts and not one.labels
         }
@@ -155,7 +155,7 @@ def recommend_setting(
 
 
 def _compute_no_worse_probability(
-    goals: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
+    goals: Goals, fitted: FittedModels, X: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
 ) -> Float[Tensor, " m"]:
     """The probability that each setting but the first has at least the utility of the first; `worth` is theirs.
 
@@ -169,38 +169,34 @@ def _compute_no_worse_probability(
     for one in goals.objectives:
         part = fitted.parts[one.name]
         assert isinstance(part.model, MixtureOfProcesses)
-        drawn = sample_posterior(
-            part.model, codes[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
-        )
+        drawn = sample_posterior(part.model, X[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found)))
         weight = goals.weights.get(one.name, 0.0) if goals.weights else 1.0
         total += weight * convert_to_utilities(one, part, drawn)
     found[some] = torch.as_tensor((total[:, 1:] >= total[:, :1] - _SLIGHT * np.ptp(total)).mean(0))
     return found
 
 
-def compute_expected_utility(goals: Goals, fitted: FittedModels, codes: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+def compute_expected_utility(goals: Goals, fitted: FittedModels, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     """E[u(f)] at settings; of several objectives that are weighed, the weighted sum."""
-    composing = AcquisitionBuilder(goals, fitted, codes[:0])
-    total = torch.zeros(len(codes), dtype=torch.float64)
+    composing = AcquisitionBuilder(goals, fitted, X[:0])
+    total = torch.zeros(len(X), dtype=torch.float64)
     for one in goals.objectives:
         part = fitted.parts[one.name]
         weight = goals.weights.get(one.name, 0.0) * part.observations.scale if goals.weights else 1.0
         if not isinstance(part.model, MixtureOfProcesses):
-            total += weight * predict_moments(part.model, codes)[0]
+            total += weight * predict_moments(part.model, X)[0]
             continue
-        total += weight * _evaluate_expected_utility(
-            composing.make_scaled_goal(one.name, part.model), part.model, codes
-        )
+        total += weight * _evaluate_expected_utility(composing.make_scaled_goal(one.name, part.model), part.model, X)
     return total
 
 
 def _evaluate_expected_utility(
-    wanted: ScaledGoal, model: MixtureOfProcesses, codes: Float[Tensor, "n k"]
+    wanted: ScaledGoal, model: MixtureOfProcesses, X: Float[Tensor, "n k"]
 ) -> Float[Tensor, " n"]:
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         return wanted.compute_moments(at[wanted.response])[0]
 
-    found: Tensor = ComposedAcquisition({wanted.response: model}, [compute_term])(codes[:, None])
+    found: Tensor = ComposedAcquisition({wanted.response: model}, [compute_term])(X[:, None])
     return found
 
 

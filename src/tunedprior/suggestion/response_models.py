@@ -56,11 +56,11 @@ def _choose_representatives(trials: Sequence[Trial], goals: Goals, box: Box) -> 
     """`BLOCK` of these trials, in order: the best of them, then always the one furthest from all that were chosen."""
     order = np.argsort([-_compute_worth(trial, goals) for trial in trials], kind="stable")
     chosen = [int(position) for position in order[: int(_BEST * BLOCK)]]
-    codes = box.to_kernel_inputs(encode_run_settings(collect_settings(trials), box))
-    distances = torch.cdist(codes, codes[chosen]).amin(-1)
+    X = box.to_kernel_inputs(encode_run_settings(collect_settings(trials), box))
+    distances = torch.cdist(X, X[chosen]).amin(-1)
     while len(chosen) < BLOCK:
         chosen.append(_find_furthest(distances, chosen))
-        distances = torch.minimum(distances, (codes - codes[chosen[-1]]).norm(dim=-1))
+        distances = torch.minimum(distances, (X - X[chosen[-1]]).norm(dim=-1))
     return [trials[position] for position in sorted(chosen)]
 
 
@@ -192,8 +192,8 @@ def standardise_costs(costs: Sequence[tuple[Setting, float]], box: Box) -> Obser
     """The logarithms of costs, with mean 0 and variance 1."""
     y = np.array([log(value) for _, value in costs])
     shift, scale = float(y.mean()), float(y.std()) or 1.0
-    codes = encode_run_settings([setting for setting, _ in costs], box)
-    return Observations(codes, torch.as_tensor((y - shift) / scale)[:, None], shift=shift, scale=scale)
+    X = encode_run_settings([setting for setting, _ in costs], box)
+    return Observations(X, torch.as_tensor((y - shift) / scale)[:, None], shift=shift, scale=scale)
 
 
 def evaluate_cost(cost: Cost, setting: Setting) -> float:

@@ -105,13 +105,13 @@ def estimate_remaining(
         offered = list(pool.settings)
     settings = [best.setting, *_drop_duplicates([*tried[-_EVERYWHERE:], *offered], best.setting)]
     with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
-        codes = encode_run_settings(settings, fitted.box)
+        X = encode_run_settings(settings, fitted.box)
         if pool is None and not suggester.space.constraints:
-            codes = torch.cat([codes, _draw_around(codes[0], suggester.encoded_space.bounds, seed)])
-        met = compute_feasibility_probability(fitted, goals, codes) >= EVEN
+            X = torch.cat([X, _draw_around(X[0], suggester.encoded_space.bounds, seed)])
+        met = compute_feasibility_probability(fitted, goals, X) >= EVEN
         met[0] = True
-        codes = codes[met]
-        samples = sample_posterior(fitted.model, _keep_promising(fitted, goals, codes), seed)
+        X = X[met]
+        samples = sample_posterior(fitted.model, _keep_promising(fitted, goals, X), seed)
     utilities = convert_to_utilities(goals.main, fitted.parts[fitted.main], samples)
     limit, is_declared = _find_limit(goals.main, fitted)
     most = limit * goals.main.sign
@@ -161,8 +161,8 @@ def evaluate_replication(suggester: Suggester, fitted: FittedModels, next_one: S
     if not tried:
         raise InputError("replicate needs a result to repeat, and there is none of use so far. Ask for a new setting.")
     with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
-        codes = encode_run_settings([*tried, next_one], fitted.box)
-        x, processes = model.box.to_kernel_inputs(codes), model.processes
+        X = encode_run_settings([*tried, next_one], fitted.box)
+        x, processes = model.box.to_kernel_inputs(X), model.processes
         explained = model.whiten_cross_covariance(x)
         means = (explained.mT @ model.whitened).squeeze(-1)
         covariance = (processes.compute_covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
@@ -170,7 +170,7 @@ def evaluate_replication(suggester: Suggester, fitted: FittedModels, next_one: S
         variance = covariance.diagonal(dim1=-2, dim2=-1) + noise[:, None]
         steps = covariance / variance.clamp_min(1e-12).sqrt()[:, None, :]  # s i x: what x teaches of i
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-        gains = torch.zeros(len(codes), dtype=torch.float64)
+        gains = torch.zeros(len(X), dtype=torch.float64)
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             best = (means[:, :, None] + steps * node).amax(1) - means.amax(1, keepdim=True)
             gains += weight * (model.weights @ best)
@@ -186,16 +186,16 @@ def _draw_around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: 
     return (code + widths * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
 
 
-def _keep_promising(fitted: FittedModels, goals: Goals, codes: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
+def _keep_promising(fitted: FittedModels, goals: Goals, X: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
     """The first of the settings and, of many, those that may be best: with the largest mean and three deviations."""
     most = 2 * _EVERYWHERE
-    if len(codes) <= most:
-        return codes
-    mean, variance = predict_moments(fitted.model, codes)
+    if len(X) <= most:
+        return X
+    mean, variance = predict_moments(fitted.model, X)
     low, high = goals.main.scale_target(fitted.observations)
     hope = mean if low == torch.inf else -(mean - (low + high) / 2).abs()
     best = (hope + 3 * variance.sqrt())[1:].topk(most).indices + 1
-    return codes[torch.cat([torch.zeros(1, dtype=torch.int64), best])]
+    return X[torch.cat([torch.zeros(1, dtype=torch.int64), best])]
 
 
 def _drop_duplicates(settings: Sequence[Setting], but: Setting | None) -> list[Setting]:

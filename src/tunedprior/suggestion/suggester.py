@@ -236,16 +236,16 @@ class Suggester:
         if len(under_way):
             model, expected = condition_on_pending(model, self.surrogate, observations, under_way)
             best = expected.amax(-1).clamp_min(best)  # a setting is worth what it adds to those under way
-        situation = AcquisitionContext(
+        context = AcquisitionContext(
             best=best,
-            codes=torch.cat([observations.X, under_way]),
+            X=torch.cat([observations.X, under_way]),
             step=len(fitted.history) + 1,
             num_inputs=len(self.surrogate.box.axes),
             num_choices=num_choices,
             seed=seed,
             bounds=self.encoded_space.bounds,
         )
-        return make_acquisition(self.acquisition, model, situation, self.beta)
+        return make_acquisition(self.acquisition, model, context, self.beta)
 
     def parse_candidates(self, candidates: Any) -> Pool:
         """Candidates as different settings of the space, or an `InputError` that says which are not."""
@@ -281,16 +281,16 @@ class Suggester:
         substitutes = sum(trial.substitute for trial in (*history.told, *history.pending))
         return compute_design_position(position, substitutes, self.num_opening, self.initial or 1)
 
-    def decode_setting(self, codes: Float[Tensor, " k"]) -> Setting:
-        """The allowed setting at codes that were found among allowed ones, but for rounding."""
-        setting = self.surrogate.box.decode(codes[None], self.space)[0]
+    def decode_setting(self, X: Float[Tensor, " k"]) -> Setting:
+        """The allowed setting that an encoded one stands for; rounding may have moved it out of the constraints."""
+        setting = self.surrogate.box.decode(X[None], self.space)[0]
         if self.space.feasible is None or self.space.allows(setting):
             return self.space.round_for_people(setting)
         repaired = self.space.feasible.repair_setting(setting)
         if repaired is not None:
             return self.space.round_for_people(repaired)
-        codes_of_some = self.surrogate.box.encode(some := self.space.sobol(_FRESH, 0))
-        return some[int(((codes_of_some - codes) ** 2).sum(-1).argmin())]
+        candidates = self.surrogate.box.encode(some := self.space.sobol(_FRESH, 0))
+        return some[int(((candidates - X) ** 2).sum(-1).argmin())]
 
     def _suggest_from_model(
         self, history: History, fitted: FittedModels, pending: Sequence[Setting], seed: int, pool: Pool | None

@@ -140,12 +140,12 @@ def _draw_inputs(box: Box, count: int, first: int = 0) -> Float[Tensor, "m d"]:
     """Kernel inputs of different settings all over the box, the same for all that learn in such a box."""
     varying = [axis for axis in box.axes if axis.width]
     columns = iter((draw_box_sample(len(varying), count=first + count)[first:].T + 1) / 2)
-    codes = []
+    X = []
     for axis in box.axes:
         share = next(columns) if axis.width else torch.zeros(count, dtype=torch.float64)
         choices = axis.width if axis.choices is not None else 0
-        codes.append((share * choices).floor().clamp(0, choices - 1) if choices else 2 * share - 1)
-    different: Tensor = torch.unique(box.to_kernel_inputs(torch.stack(codes, dim=1)), dim=0)
+        X.append((share * choices).floor().clamp(0, choices - 1) if choices else 2 * share - 1)
+    different: Tensor = torch.unique(box.to_kernel_inputs(torch.stack(X, dim=1)), dim=0)
     return different
 
 
@@ -282,9 +282,9 @@ class WeightPrior:
     def _kernel(self) -> Kernel:
         return ReweightedBelief().make_kernel(self.fit)
 
-    def to_kernel_inputs(self, codes: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
-        """Kernel inputs in [-reach, reach], from the codes of settings."""
-        return self.reach * self.box.to_kernel_inputs(codes)
+    def to_kernel_inputs(self, X: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
+        """Kernel inputs in [-reach, reach], from encoded settings."""
+        return self.reach * self.box.to_kernel_inputs(X)
 
     @cached_property
     def vanishes(self) -> bool:
