@@ -17,6 +17,8 @@ from tunedprior.beliefs import forget
 from tunedprior.discovery import import_modules
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
+from tunedprior.tables import read_table
+from tunedprior.tables.formats import TableFormat, forget_format
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding.md").read_text("utf-8")
 FILES = dict(re.findall(r"^```python (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
@@ -92,3 +94,26 @@ def test_a_campaign_with_a_kernel_of_ones_own_goes_on(add: Callable[[str], Any],
         assert Optimizer.load(tmp_path / "campaign.json").ask() == opt.ask()
     finally:
         forget_kernel("Cosh")
+
+
+def test_a_reader_reads_a_file(add: Callable[[str], Any], tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text(OLD.to_json(orient="records", lines=True), encoding="utf-8")
+    with pytest.raises(FileFormatError, match="is JSON, not a table"):
+        read_table(path, ["x", "y"], "Old data")
+    add("json_lines")
+    try:
+        read = read_table(path, ["x", "y"], "Old data")
+        pd.testing.assert_frame_equal(read.table.astype(float), OLD)
+        assert read.format_place(2) == "line 3"
+        assert [one.used for one in Optimizer(SPACE, path).old_data_report.sets] == [len(OLD)]
+        path.write_text('{"x": 1}\nnothing\n', encoding="utf-8")
+        with pytest.raises(FileFormatError, match=r"line 2 of 'old.jsonl'"):
+            read_table(path, ["x", "y"], "Old data")
+        path.write_text("x,y\n1,2\n", encoding="utf-8")
+        with pytest.raises(FileFormatError, match=r"damaged or misnamed: it ends in .jsonl \(JSON Lines\)"):
+            read_table(path, ["x", "y"], "Old data")
+        with pytest.raises(InputError, match="There is a format 'JSON Lines' already"):
+            sys.modules["json_lines"].register_format(TableFormat("Other", (".jsonl",), (b"o",), read_table))
+    finally:
+        forget_format("JSON Lines")

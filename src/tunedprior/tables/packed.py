@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from tunedprior.errors import FileFormatError, InputError
+from tunedprior.tables.formats import list_formats
 
 #: No text file is larger than this.
 MOST_BYTES_OF_TEXT = 2**30
@@ -21,22 +22,18 @@ MOST_TEXT = 2**28
 #: No table has more cells, and none more columns, which is what spreadsheets hold.
 MOST_CELLS, MOST_COLUMNS = 2**24, 2**14
 
-#: How the names of files of each kind end.
-ENDINGS = {
+# How the names of text files and compressed ones end.
+_ENDINGS = {
     "gzip": (".gz",),
     "bzip2": (".bz2",),
     "xz": (".xz",),
     "zip": (".zip",),
-    "Excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    "Parquet": (".parquet", ".pq"),
     "text": (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc"),
 }
 _BEGINNINGS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
-    b"PAR1": "Parquet",
-    b"\xd0\xcf\x11\xe0": "Excel",
 }
 #: What people take for tables; by how it begins, in small letters.
 _OTHERS = {
@@ -58,21 +55,23 @@ _OPENERS: dict[str, Callable[[BytesIO], Any]] = {
 
 
 def infer_file_kind(data: bytes, origin: str) -> str:
-    """gzip, bzip2, xz, zip, Excel, Parquet or text, by the content; an error if the file's ending says otherwise."""
-    kind = next((kind for beginning, kind in _BEGINNINGS.items() if data.startswith(beginning)), "text")
+    """gzip, bzip2, xz, zip, a registered format or text, by the content; an error if the ending says otherwise."""
+    kinds = {start: one.name for one in list_formats() for start in one.beginnings} | _BEGINNINGS
+    kind = next((kind for beginning, kind in kinds.items() if data.startswith(beginning)), "text")
     if data.startswith(b"PK"):
         kind = _infer_zip_kind(data, origin)
     other = next((what for beginning, what in _OTHERS.items() if data.lstrip()[:99].lower().startswith(beginning)), "")
-    if other:
+    if other and kind == "text":
         raise FileFormatError(
             f"{origin!r} is {other}, not a table. Save it as CSV, or read it yourself and pass a pandas.DataFrame."
         )
     ending = PurePath(origin).suffix.lower()
-    promised = next((one for one, endings in ENDINGS.items() if ending in endings), kind)
+    endings = _ENDINGS | {one.name: one.endings for one in list_formats()}
+    promised = next((one for one, some in endings.items() if ending in some), kind)
     if promised != kind:
         raise FileFormatError(
             f"{origin!r} is damaged or misnamed: it ends in {ending} ({promised}), but its content is "
-            f"{'not that' if kind == 'text' else f'{kind}, which ends in {ENDINGS[kind][0]}'}. "
+            f"{'not that' if kind == 'text' else f'{kind}, which ends in {endings[kind][0]}'}. "
             "Rename it, or save it again."
         )
     return kind

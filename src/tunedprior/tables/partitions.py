@@ -11,7 +11,7 @@ import pandas as pd
 
 from tunedprior.checks import format_list, format_value
 from tunedprior.errors import FileFormatError, InputError
-from tunedprior.tables.packed import ENDINGS
+from tunedprior.tables.reading import PARQUET
 from tunedprior.tables.sheets import import_parquet_reader
 
 # Rows in memory at once: enough for matrix products to be fast, and in a hundred columns some 50 MB.
@@ -90,7 +90,7 @@ def _find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]
     if isinstance(source, str | os.PathLike):
         given = os.fsdecode(source)
         if Path(given).is_dir():
-            found = [str(path) for path in Path(given).rglob("*") if path.suffix in ENDINGS["Parquet"]]
+            found = [str(path) for path in Path(given).rglob("*") if path.suffix in PARQUET.endings]
         else:
             every = glob(given, recursive=True)  # noqa: PTH207 (Path.glob takes no pattern that begins at the root)
             found = [path for path in every if Path(path).is_file()]

@@ -16,6 +16,7 @@ from tunedprior.errors import InputError
 from tunedprior.tables.cells import unguard_formula
 from tunedprior.tables.content import DECIMAL_COMMAS, ReadTable, convert_decimal_commas, read_study
 from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
+from tunedprior.tables.formats import TableFormat, get_format, register_format
 from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
 from tunedprior.tables.packed import (
     MOST_BYTES_OF_TEXT,
@@ -276,11 +277,9 @@ def _suggest_remedy(given: str) -> str:
 
 def _read_bytes(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     kind = infer_file_kind(data, origin)
-    if kind == "Excel":
-        refuse_large_workbook(data, origin)
-        return read_workbook(data, names, what, origin)
-    if kind == "Parquet":
-        return replace(from_frame(read_parquet(data, origin), names, what, origin), origin=origin)
+    found = get_format(kind)
+    if found is not None:
+        return found.read(data, names, what, origin)
     text, said = decode_text(decompress(data, kind, origin), what, origin)
     return read_text(text, names, what, origin, said)
 
@@ -304,3 +303,19 @@ def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
         if isinstance(content, str)
         else _read_bytes(content, names, what, origin)
     )
+
+
+def _read_excel(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
+    refuse_large_workbook(data, origin)
+    return read_workbook(data, names, what, origin)
+
+
+def _read_parquet(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
+    return from_frame(read_parquet(data, origin), names, what, origin)
+
+
+#: Newer workbooks are zip archives, which `infer_file_kind` tells apart.
+EXCEL = TableFormat("Excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (b"\xd0\xcf\x11\xe0",), _read_excel)
+PARQUET = TableFormat("Parquet", (".parquet", ".pq"), (b"PAR1",), _read_parquet)
+register_format(EXCEL)
+register_format(PARQUET)
