@@ -13,10 +13,12 @@ import torch
 
 import tunedprior.beliefs
 from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior.audit import run_audit
 from tunedprior.beliefs import forget
 from tunedprior.discovery import import_modules
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
+from tunedprior.source_data.findings import Fault, Sheet, forget_check, register_check
 from tunedprior.tables import read_table
 from tunedprior.tables.formats import TableFormat, forget_format
 
@@ -117,3 +119,21 @@ def test_a_reader_reads_a_file(add: Callable[[str], Any], tmp_path: Path) -> Non
             sys.modules["json_lines"].register_format(TableFormat("Other", (".jsonl",), (b"o",), read_table))
     finally:
         forget_format("JSON Lines")
+
+
+def test_a_check_is_in_the_audit(add: Callable[[str], Any]) -> None:
+    old = pd.DataFrame({"dry mass": [0.1, 0.9, -0.2, 0.5, 0.3], "y": [1.0, 3.0, 0.5, 2.0, 1.2]})
+    space = {"dry mass": (-1.0, 1.0)}
+    assert run_audit(old, space, rehearse=False).faults == ()
+    add("mass_check")
+    try:
+        faults = run_audit(old, space, rehearse=False).faults
+        assert [(one.kind, one.columns, one.rows) for one in faults] == [("negative mass", ("dry mass",), ("row 2",))]
+
+        def find_row_numbers(_: Sheet) -> list[Fault]:
+            return []
+
+        with pytest.raises(InputError, match="There is a check 'find_row_numbers' already"):
+            register_check(find_row_numbers)
+    finally:
+        forget_check("find_negative_masses")

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float64
 from numpy import ndarray
 
 from tunedprior.checks import format_list, format_value
-from tunedprior.source_data.findings import Fault, Sheet, is_choice, join_places
+from tunedprior.source_data.findings import Fault, Sheet, is_choice, join_places, register_check
 from tunedprior.source_data.number_checks import (
     MixedUnits,
     UnitConversion,
@@ -97,6 +97,7 @@ def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], li
     return faults, sorted(rows)
 
 
+@register_check
 def find_row_numbers(sheet: Sheet) -> list[Fault]:
     """Inputs that only count the rows."""
     faults = []
@@ -110,6 +111,7 @@ def find_row_numbers(sheet: Sheet) -> list[Fault]:
     return faults
 
 
+@register_check
 def find_variant_spellings(sheet: Sheet) -> list[Fault]:
     """Categories that are written in several ways."""
     faults = []
@@ -236,6 +238,7 @@ def find_odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault],
     return faults, notes
 
 
+@register_check
 def find_odd_responses(sheet: Sheet) -> list[Fault]:
     """Sentinels and single values far off among the responses."""
     if sheet.labels:

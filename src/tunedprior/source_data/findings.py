@@ -1,6 +1,6 @@
 """The value `Fault` (a problem in old data, its place, and what to do), and the table that is searched for problems."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -53,7 +53,7 @@ class Fault:
     """Something in old data that is most likely a mistake.
 
     Attributes:
-        kind: One of `KINDS`.
+        kind: One of `KINDS`, or another one of a check that was registered.
         columns: The columns it is in; none if it is about whole lines.
         rows: Where, as the file or table has it ("line 7"); none if it is about whole columns.
         text: A sentence.
@@ -92,7 +92,7 @@ class RejectedRow:
 
 def sort_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """The faults in the order in which they are to be mended."""
-    return tuple(sorted(faults, key=lambda one: KINDS.index(one.kind)))
+    return tuple(sorted(faults, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS)))
 
 
 def join_places(rows: Sequence[str], most: int = 6) -> str:
@@ -217,6 +217,34 @@ class Sheet:
         labels: Any = [read.labels[int(row)] for row in left]
         table = read.table.iloc[left].reset_index(drop=True)
         return Sheet(replace(read, table=table, labels=labels), self.space, self.target)
+
+
+#: Looks for faults in a table.
+Check = Callable[[Sheet], list[Fault]]
+_CHECKS: dict[str, Check] = {}
+
+
+def register_check(check: Check) -> Check:
+    """Let every audit run this check, under the name of the function; a decorator.
+
+    Args:
+        check: Returns the faults that it finds in a table, whose cells are in the right columns by then.
+    """
+    name = check.__name__
+    if name in _CHECKS and _CHECKS[name].__module__ != check.__module__:
+        raise InputError(f"There is a check {name!r} already. Choose another name.")
+    _CHECKS[name] = check
+    return check
+
+
+def forget_check(name: str) -> None:
+    """Remove a check from the registry."""
+    _CHECKS.pop(name, None)
+
+
+def run_checks(sheet: Sheet) -> list[Fault]:
+    """The faults that all registered checks find."""
+    return [fault for check in _CHECKS.values() for fault in check(sheet)]
 
 
 def is_choice(cell: Any, parameter: Categorical) -> bool:

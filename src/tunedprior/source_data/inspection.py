@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tunedprior.discovery import import_modules
 from tunedprior.errors import OldDataWarning, SpaceWarning
 from tunedprior.goals.goal import Goal
 from tunedprior.source_data.column_checks import (
     find_non_numbers,
     find_odd_ranges,
-    find_odd_responses,
-    find_row_numbers,
     find_swapped_columns,
-    find_variant_spellings,
 )
-from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, sort_faults
+from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, run_checks, sort_faults
 from tunedprior.source_data.matching import OldTable, read_old_data
 from tunedprior.source_data.relations import RegressionData, find_changing_response, find_slipped_rows
 from tunedprior.source_data.row_checks import find_contradictory_repeats, find_copied_rows, find_misplaced_cells
@@ -26,6 +24,8 @@ from tunedprior.source_data.rows import Finding
 from tunedprior.source_data.text_checks import open_table
 from tunedprior.space.parameters import Numeric
 from tunedprior.space.search_space import Space
+
+import_modules("tunedprior.source_data")  # checks register themselves
 
 # Findings that say how old data differs, which is nobody's fault.
 _NOTED = ("absent", "extra columns", "unknown category", "constant", "blank")
@@ -97,7 +97,7 @@ def inspect_old_data(
     claimed = frozenset(name for one in faults if one.kind == "swapped columns" for name in one.columns)
     more, notes = find_odd_ranges(sheet, claimed)
     copies, copy_notes, _ = find_copied_rows(sheet)
-    faults += [*more, *find_odd_responses(sheet), *find_row_numbers(sheet), *find_variant_spellings(sheet), *copies]
+    faults += [*more, *run_checks(sheet), *copies]
     old = _read_usable_data(sheet, direction, others)
     left_out, places = _collect_left_out(old.report.findings), sheet.format_places(range(len(sheet)))
     rejected += [RejectedRow(row, reason) for row, reason in left_out.items()]
