@@ -25,7 +25,7 @@ _MOST_ROWS = 5_000
 def find_faults(
     data: Any, space: Space, goals: Mapping[str, Goal], others: Collection[str] = (), seed: int = 0
 ) -> tuple[Fault, ...]:
-    """What the audit would find wrong with it, each fault once, though several responses be read from the same rows.
+    """Find the faults that an audit would report, each once even if several responses share its rows.
 
     Args:
         data: Whatever `run_audit` takes; of a saved prior, which has no rows, nothing is said.
@@ -65,7 +65,7 @@ def run_audit(
     seed: int = 0,
     advance: Callable[[str], object] = lambda _doing: None,
 ) -> Audit:
-    """Say of old data what is wrong with it, what it knows of the space, and whether it can help.
+    """Audit old data: what is wrong with it, how much of the space it covers, and whether it can help.
 
     Args:
         data: Whatever `Optimizer(old_data=…)` takes as one table: a file, a DataFrame, records, an Optuna study.
@@ -78,7 +78,7 @@ def run_audit(
         advance: Called with what is done next, `STEPS` times at most, to show progress.
 
     Raises:
-        InputError: It is no table, or it has not the columns that it must have.
+        InputError: The data is no table, or lacks a column that it must have.
 
     >>> import numpy as np
     >>> heat = np.linspace(20.0, 90.0, 30)

@@ -24,7 +24,7 @@ _GAP = 0.2
 
 @dataclass(frozen=True)
 class Coverage:
-    """What old data has seen of the space.
+    """How much of the search space old data covers.
 
     Attributes:
         share: The part of the space that has an old row nearby.
@@ -40,7 +40,7 @@ class Coverage:
 
 
 def compute_coverage(old: OldTable, space: Space, seed: int) -> Coverage:
-    """Compare the settings of old data with those of the space."""
+    """Compare the settings of old data with the search space."""
     kept = Space(tuple(one for one in space.parameters if one.name not in old.absent), ())
     inputs: dict[str, float] = {}
     gaps: dict[str, str] = {}
@@ -123,7 +123,7 @@ _MOST_PAIRS = 45  # of inputs, for interactions; of more inputs the most importa
 
 @dataclass(frozen=True)
 class SelfPrediction:
-    """What one part of old data says of another, that it was not learnt from.
+    """How well one part of old data predicts another part.
 
     Attributes:
         rows: How many rows were predicted, each once.
@@ -146,7 +146,7 @@ class SelfPrediction:
 
 @dataclass(frozen=True)
 class Influences:
-    """Which inputs, and which pairs of them, a fit of old data depends on.
+    """How strongly a model of old data depends on each input and pair of inputs.
 
     Attributes:
         inputs: For each input the part of the fit's variance that is lost without it (a total Sobol index), the largest
@@ -159,7 +159,7 @@ class Influences:
 
 
 def compute_self_prediction(related: RegressionData, noise: float | None, seed: int) -> SelfPrediction | None:
-    """Each fifth of the rows predicted from the others; None if there are too few rows, or nothing varies."""
+    """Predict each fifth of the rows from the others; None for too few rows or a constant response."""
     rows = related.draw_rows(MOST_ROWS, seed)
     points, response = related.points[rows], related.response[rows]
     if len(rows) < _LEAST_ROWS or points.shape[1] == 0 or np.ptp(response) == 0:
@@ -187,7 +187,7 @@ def compute_self_prediction(related: RegressionData, noise: float | None, seed: 
 
 
 def compute_influences(related: RegressionData, logarithm: bool, seed: int) -> Influences:
-    """Which inputs matter, by what exchanging them does to a fit of old data.
+    """Compute total and pairwise Sobol indices of a model of old data by exchanging inputs between rows.
 
     Total indices are T_i = E[(g(x) - g(x with i exchanged))²]/2V. What i and j do together is
     E[(g(x) - g(with i) - g(with j) + g(with both))²]/4V.

@@ -27,7 +27,7 @@ _LEAST_SHARE = 0.02  # of the variance: what matters less is not named
 
 
 def describe_reading(origin: str, rows: int, used: int, target: str, found: Inspection) -> tuple[str, ...]:
-    """What was read and how, and how many rows are left."""
+    """Describe what was read, how, and how many rows are left."""
     if found.sheet is None:
         return (f"{origin} cannot be read as a table until it is mended.",)
     kind = "pass and fail" if found.sheet.labels else "numbers"
@@ -41,7 +41,7 @@ def describe_reading(origin: str, rows: int, used: int, target: str, found: Insp
 
 
 def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
-    """How much of the space old data has seen."""
+    """Describe how much of the search space old data covers."""
     if coverage is None:
         return ()
     head = f"{_format_percent(coverage.share)} of the new space has an old row nearby"
@@ -53,7 +53,7 @@ def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
 
 
 def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
-    """How well old data predicts itself."""
+    """Describe how well old data predicts itself."""
     if found is None:
         return ()
     if found.correct is not None:
@@ -79,7 +79,7 @@ def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str,
 
 
 def describe_influences(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
-    """Which inputs and pairs matter; nothing if there is nothing that they could matter for."""
+    """Describe which inputs and pairs matter; nothing if old data predicts nothing."""
     if found is None or not found.inputs or prediction is None or _is_uninformative(prediction):
         return ()
     inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
@@ -100,7 +100,7 @@ def describe_influences(found: Influences | None, prediction: SelfPrediction | N
 
 
 def describe_rehearsal(found: Rehearsal | None) -> tuple[str, ...]:
-    """What the campaigns on the old data itself gave."""
+    """Describe the result of the simulated campaigns on old data."""
     if found is None:
         return ()
     soon = found.trials_to_match
@@ -129,7 +129,7 @@ def describe_verdict(
     prediction: SelfPrediction | None,
     rehearsal: Rehearsal | None,
 ) -> str:
-    """Whether to use it."""
+    """Say whether to use the old data."""
     blamed = format_list(dict.fromkeys(format_fault(one) for one in faults))
     if used == 0:
         return f"It cannot help as it is: {blamed}." if faults else "It cannot help: there is no row to learn from."
@@ -160,7 +160,7 @@ def describe_verdict(
 def describe_next_step(
     faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal, is_in_file: bool = False
 ) -> str:
-    """The one thing to do next; the goal is named unless it is in the space file."""
+    """Return the next command to run; it names the goal unless the space file does."""
     if faults:
         return f"{faults[0].remedy} Then audit it again."
     if used == 0:
@@ -182,7 +182,7 @@ def _is_uninformative(found: SelfPrediction) -> bool:
 
 
 def format_fault(fault: Fault) -> str:
-    """A fault in a few words."""
+    """Describe a fault in a few words."""
     return f"{fault.kind} in {format_list(fault.columns)}" if fault.columns else fault.kind
 
 
@@ -208,7 +208,7 @@ def _format_percent(part: float) -> str:
 
 @dataclass(frozen=True)
 class Range:
-    """One input in old data and in the space.
+    """The values of one input in old data and in the search space.
 
     Attributes:
         name: Its name.
@@ -225,7 +225,7 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """All that is worth knowing of old data before anything is spent; `print` it, or show it in a notebook.
+    """The result of an audit of old data; `print` it, or show it in a notebook.
 
     Attributes:
         origin: The name of the file, or "the table" and the like.
@@ -262,43 +262,43 @@ class Audit:
         influences: Influences | None,
         rehearsal: Rehearsal | None,
     ) -> "Audit":
-        """The same with what was measured."""
+        """Return the audit with coverage, prediction, influences and rehearsal added."""
         return replace(self, coverage=coverage, prediction=prediction, influences=influences, rehearsal=rehearsal)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What is most likely a mistake, in the order in which it is to be mended."""
+        """The probable mistakes, in the order in which a person should correct them."""
         return self.found.faults
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is unusual, and nobody's fault."""
+        """Unusual properties that are no mistakes."""
         return self.found.notes
 
     @property
     def rejected(self) -> tuple[RejectedRow, ...]:
-        """The rows that are not used."""
+        """The rows that are not learnt from."""
         return self.found.rejected
 
     @property
     def used(self) -> int:
-        """How many rows are learnt from."""
+        """The number of rows that are learnt from."""
         return 0 if self.found.old is None else len(self.found.old)
 
     @cached_property
     def verdict(self) -> str:
-        """Whether to use it, in a sentence or two."""
+        """Whether to use the old data, in one or two sentences."""
         return describe_verdict(self.faults, self.used, self.coverage, self.prediction, self.rehearsal)
 
     @cached_property
     def next_step(self) -> str:
-        """The one thing to do next."""
+        """The next thing to do."""
         files = self.files or (self.origin, "space.yaml")
         return describe_next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:
-        """All that was found, in sentences, by what they are about."""
+        """All findings as sentences, by topic."""
         parts = {
             "What was read": describe_reading(self.origin, self.rows, self.used, self.target, self.found),
             "Faults": tuple(f"{one.text} {one.remedy}" for one in self.faults),
@@ -314,11 +314,11 @@ class Audit:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All that was found, one sentence after the other."""
+        """All findings as sentences."""
         return tuple(sentence for part in self.sections.values() for sentence in part)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it for JSON."""
+        """Return all findings as a dict for JSON."""
         return {
             "file": self.origin,
             "target": self.target,

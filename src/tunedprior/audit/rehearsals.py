@@ -27,15 +27,15 @@ _RESPONSE = "response"
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Campaigns on the settings of one half of old data, with the other half as old data and without.
+    """Simulated campaigns on the settings of one half of old data, with and without the other half as old data.
 
     Attributes:
         trials: How many settings each campaign tried.
         repeats: How many campaigns there were of each kind.
-        with_old: What was missed after each trial, on average: 0 is the best of that half, 1 its worst.
-        without: The same without old data.
-        at_random: The same for settings at random.
-        better: In how many of the campaigns less was missed with old data, on average over the trials.
+        with_old: Mean simple regret after each trial with old data: 0 is the best setting of that half, 1 its worst.
+        without: Simple regret after each trial without old data.
+        at_random: Simple regret after each trial for settings drawn at random.
+        better: The number of campaigns whose mean simple regret was smaller with old data.
     """
 
     trials: int
@@ -47,19 +47,19 @@ class Rehearsal:
 
     @property
     def ratio(self) -> float:
-        """What was missed with old data over what was missed without, on average over the trials."""
+        """Mean simple regret with old data over that without."""
         return float(np.mean(self.with_old)) / max(float(np.mean(self.without)), 1e-12)
 
     @property
     def trials_to_match(self) -> int | None:
-        """After how many trials with old data one is as far as without it in the end; None if after none."""
+        """After how many trials the campaign with old data equals the final result without; None if never."""
         return next((k for k, missed in enumerate(self.with_old, 1) if missed <= self.without[-1] + 1e-12), None)
 
 
 def run_rehearsal(
     old: OldTable, space: Space, direction: Goal, seed: int, advance: Callable[[], object] = lambda: None
 ) -> Rehearsal | None:
-    """Run the campaigns; None if there are too few settings, or nothing varies.
+    """Run the simulated campaigns; None for too few settings or a constant response.
 
     Args:
         old: What was read.

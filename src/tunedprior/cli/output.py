@@ -41,7 +41,7 @@ AsJson = Annotated[
 
 
 class ExitCode(IntEnum):
-    """Exit codes, for scripts."""
+    """The exit codes of commands."""
 
     FINE = 0
     #: Something unforeseen.
@@ -55,7 +55,7 @@ class ExitCode(IntEnum):
 
 
 class PlainConsole(Console):
-    """A terminal to which categories, names, notes and files' names are text, and nothing else.
+    """A console that prints user text literally.
 
     Signs that would steer it are written out (`escape_unprintable`), and brackets are no markup.
     """
@@ -64,13 +64,13 @@ class PlainConsole(Console):
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """As it is drawn, with what is text in it made harmless; what is drawn around it stays."""
+        """Render with user text escaped; the lines of tables stay."""
         for one in super().render(renderable, options):
             yield one if one.control else Segment(escape_unprintable(one.text), one.style)
 
 
 def say(data: Mapping[str, Any], *shown: RenderableType, wrap: bool = True) -> None:
-    """Print `data` as JSON if the command was given `--json`, or else what is shown to people.
+    """Print `data` as JSON if the command has `--json`, otherwise the text for people.
 
     Without `wrap`, long lines stay as they are: what is printed may be the text of a file.
     """
@@ -101,7 +101,7 @@ def complain(message: str, kind: str) -> None:
 
 @contextmanager
 def show_warnings_as_notes() -> Iterator[None]:
-    """Show our own warnings as notes on stderr, without lines of code, and no one else's."""
+    """Show the package's warnings as notes on stderr without source lines, and hide all others."""
     said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -121,7 +121,7 @@ def show_warnings_as_notes() -> Iterator[None]:
 
 @contextmanager
 def collect_warnings(looked_for: type[Warning]) -> Iterator[list[str]]:
-    """The warnings of this kind that came meanwhile, which are shown as all others are."""
+    """Collect the warnings of this class and show all others."""
     found: list[str] = []
     show = warnings.showwarning
 
@@ -209,7 +209,7 @@ def _split_columns(widths: Sequence[int], width: int) -> list[list[int]]:
 
 
 def make_table(rows: Iterable[Mapping[str, Any]], title: str = "") -> WholeWordTable:
-    """The rows under their names; numbers to the right, with six digits."""
+    """Make a table from dicts; numbers are right-aligned with six digits."""
     rows = list(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     numeric = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
@@ -217,7 +217,7 @@ def make_table(rows: Iterable[Mapping[str, Any]], title: str = "") -> WholeWordT
 
 
 def build_fact_list(lines: Mapping[str, str]) -> Table:
-    """One line for each: what it is about, and what there is to say."""
+    """Format pairs of a label and a value, one line for each."""
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -227,7 +227,7 @@ def build_fact_list(lines: Mapping[str, str]) -> Table:
 
 
 def build_bullet_list(sentences: Iterable[str]) -> Table:
-    """One sentence below the other, each indented as a whole."""
+    """Format sentences as a list, one indented block for each."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -242,7 +242,7 @@ def _make_cell(text: str) -> Text:
 
 
 def format_cell(value: Any) -> str:
-    """A cell as people read it.
+    """Format a cell for people.
 
     >>> format_cell(0.1 + 0.2), format_cell(float("nan")), format_cell(12)
     ('0.3', '', '12')

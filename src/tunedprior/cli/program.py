@@ -18,7 +18,7 @@ STOPPED = 130
 
 
 def end_when_stopped() -> None:
-    """From now on Ctrl-C ends the program at once, without a word; Python would show where it was.
+    """Let Ctrl-C end the program at once, without Python's traceback.
 
     Not by an exception: imports may take that for a failure of their own.
     """
@@ -28,7 +28,7 @@ def end_when_stopped() -> None:
 
 @contextmanager
 def raise_when_stopped() -> Iterator[None]:
-    """In here Ctrl-C is a `KeyboardInterrupt`, for what has to be put away; afterwards it is what it was."""
+    """Let Ctrl-C raise `KeyboardInterrupt` inside this block, so that it can clean up."""
     before = signal.getsignal(signal.SIGINT)
     if before is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -44,7 +44,7 @@ def _end(*_: object) -> NoReturn:
 
 
 def main() -> None:
-    """What the shell calls; it starts and ends quickly, as people wait for every single suggestion.
+    """Run the command line; it starts and ends quickly, since people wait for every suggestion.
 
     Importing PyTorch and its company makes a million objects that stay, and looking for garbage among them again and
     again takes a tenth of the time; taking them apart at the end takes another. Nothing is left to be done by then:

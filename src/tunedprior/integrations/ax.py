@@ -37,7 +37,7 @@ def generation_strategy(
     prior: str = AlignedBelief.name,
     remainder: bool = True,
 ) -> GenerationStrategy:
-    """Ax's usual strategy, with a process that knows old data: for `Client.set_generation_strategy`.
+    """Make Ax's usual strategy with a model that uses old data, for `Client.set_generation_strategy`.
 
     Ax writes it into its files with the old data in it, so a client that was loaded goes on with the same prior. Import
     this module before loading one.
@@ -65,7 +65,7 @@ def model_config(
     prior: str = AlignedBelief.name,
     remainder: bool = True,
 ) -> ModelConfig:
-    """The model alone, for a `SurrogateSpec` of one's own (arguments as for `generation_strategy`)."""
+    """Make the model alone, for a `SurrogateSpec` of your own (arguments as for `generation_strategy`)."""
     return ModelConfig(
         botorch_model_class=TunedPriorGP,
         model_options={"old": list(_convert_old_data(old, parameters, target)), "prior": prior, "remainder": remainder},

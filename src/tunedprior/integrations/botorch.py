@@ -52,7 +52,7 @@ from tunedprior.weight_prior.prior import WeightPrior
 
 @dataclass(frozen=True, eq=False)
 class ModelUnitData:
-    """Old data sets, and the bounds of all settings that the model is to be asked about.
+    """Old data sets, and the bounds of all settings that the model will be used for.
 
     Attributes:
         old: Settings and responses of each set, or what was learnt from it.
@@ -64,18 +64,18 @@ class ModelUnitData:
 
 
 class FrozenTransform(torch.nn.Module):
-    """An input transform that learns nothing more, whatever mode the model around it is in."""
+    """An input transform in evaluation mode, whatever the mode of the model around it."""
 
     def __init__(self, transform: InputTransform) -> None:
         super().__init__()
         self.transform = deepcopy(transform).eval()
 
     def train(self, mode: bool = True) -> "FrozenTransform":  # noqa: ARG002  # part of PyTorch's signature
-        """Nothing changes."""
+        """Ignore the mode."""
         return super().train(False)
 
     def forward(self, X: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d2"]:
-        """X as the model computes with it."""
+        """Apply the transform."""
         seen: Tensor = self.transform(X)
         return seen
 
@@ -83,7 +83,7 @@ class FrozenTransform(torch.nn.Module):
 def convert_to_model_units(
     train_X: Float[Tensor, "*batch n d"], old: Any, bounds: Numbers | None, transform: InputTransform | None
 ) -> ModelUnitData:
-    """What a model is given, all of it after the input transform."""
+    """Apply the input transform to the training settings, old settings and bounds."""
     sets = parse_old_sets(old)
     if transform is not None:
         _refuse_transform(sets, transform)

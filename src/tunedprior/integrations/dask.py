@@ -19,7 +19,7 @@ from distributed import Client  # noqa: E402
 
 @dataclass(frozen=True)
 class DaskTreeSum:
-    """The sums of tasks, computed by Dask's workers and merged by them, in the order of `sum_as_tree`."""
+    """Sums of tasks that Dask's workers compute and merge, in the order of `sum_as_tree`."""
 
     client: Client
 

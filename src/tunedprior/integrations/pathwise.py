@@ -69,7 +69,7 @@ class ExplicitFeatures(FeatureMap):
         self.output_transform = ChainedTransform()  # of nothing; BoTorch chains an amplitude to it
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n q"]:
-        """The features of each row."""
+        """Return the features of each row."""
         product = self.free.make_product(self.free.select_columns(x.double()))
         features, root = self.features.evaluate_all(product.flatten()).mT, self.features.get_buffer("root")
         weighted: Tensor = features * root if root.ndim == 1 else features @ root
@@ -88,7 +88,7 @@ class ConcatenatedFeatures(FeatureMap):
         self.output_transform = ChainedTransform()
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n q"]:
-        """The features of each row."""
+        """Return the features of each row."""
         parts = [one(x) for one in self.maps]
         batch = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
         return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)
@@ -258,6 +258,6 @@ _GENERATORS: dict[type[Kernel], Callable[..., FeatureMap]] = {
 
 
 def register_feature_generators() -> None:
-    """Tell BoTorch how to draw paths with our kernels; `tunedprior.integrations.botorch` does so when imported."""
+    """Register our kernels with BoTorch's path sampling; importing `integrations.botorch` does it."""
     for kind, generator in _GENERATORS.items():
         GenKernelFeatures.register(kind)(generator)

@@ -64,7 +64,7 @@ class TunedPriorKernel(Kernel):
 
     @property
     def hyperparameter_amplitude(self) -> Hyperparameter:
-        """The amplitude, as scikit-learn wants it: by its logarithm."""
+        """The amplitude as scikit-learn's hyperparameter."""
         return Hyperparameter("amplitude", "numeric", self.amplitude_bounds)
 
     def __call__(self, X: Numbers, Y: Numbers | None = None, eval_gradient: bool = False) -> Any:
@@ -81,14 +81,14 @@ class TunedPriorKernel(Kernel):
         return matrix, np.repeat(matrix[:, :, None], free, axis=2)  # d(e^θ K)/dθ = e^θ K
 
     def diag(self, X: Numbers) -> Float64[ndarray, " n"]:
-        """The diagonal of the matrix."""
+        """Return the diagonal of the kernel matrix."""
         points = check_table(X, "X").double()
         with torch.no_grad():
             variances: Float64[ndarray, " n"] = self._get_kernel().forward(points, points, diag=True).numpy()
         return self.amplitude * variances
 
     def is_stationary(self) -> bool:
-        """No: what matters where comes from old data."""
+        """Return False: the kernel depends on where settings are."""
         return False
 
     def __sklearn_clone__(self) -> "TunedPriorKernel":

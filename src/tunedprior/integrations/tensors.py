@@ -39,7 +39,7 @@ _KEPT = 16  # data sets for which what was learnt is kept: models in a loop lear
 
 
 def parse_old_sets(old: Any) -> list[OldSettings]:
-    """Old data sets, from one of them or a list; an `InputError` says what one is."""
+    """Return old data sets as a list, from one set or several; an `InputError` says what a set is."""
     sets = old if isinstance(old, list) and not _is_pair(old) else [old]
     if not sets:
         raise InputError("Old data must be (X_old, y_old), a WeightPrior, or a list of these; got an empty list.")
@@ -83,7 +83,7 @@ def pretrain_on_tensors(X_old: Numbers, y_old: Numbers, bounds: Numbers | None =
 
 
 def infer_bounds(tables: list[Float[Tensor, "_ d"]], bounds: Numbers | None) -> Float[Tensor, "2 d"]:
-    """The bounds, checked; if there are none the unit cube where that holds all rows, otherwise the range of these."""
+    """Check the bounds; without any, use the unit cube if it contains all rows, else the range of the rows."""
     rows = torch.cat([one.detach().cpu().double() for one in tables])
     if bounds is None:
         if ((rows >= 0) & (rows <= 1)).all():
@@ -102,13 +102,13 @@ def infer_bounds(tables: list[Float[Tensor, "_ d"]], bounds: Numbers | None) -> 
 
 
 def make_numbered_space(edges: Float[Tensor, "2 d"]) -> Space:
-    """The search space of numbered inputs between these bounds."""
+    """Make a search space of inputs named by numbers between these bounds."""
     low, high = edges.tolist()
     return Space.parse({name: (low[number], high[number]) for number, name in enumerate(_list_input_names(len(low)))})
 
 
 def make_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFrame:
-    """Settings and responses as a table, its columns named as in `make_numbered_space`."""
+    """Make a table of settings and responses with the column names of `make_numbered_space`."""
     columns = X.detach().cpu().double().numpy()
     return pd.DataFrame(columns, columns=_list_input_names(X.shape[1])).assign(
         **{RESPONSE: y.detach().cpu().double().numpy()}
@@ -116,7 +116,7 @@ def make_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFr
 
 
 def refuse_vector(train_Y: Tensor, train_X: Tensor) -> None:
-    """An `InputError` for observations that are a vector, where BoTorch's are a matrix of one column."""
+    """Raise an `InputError` if observations are a vector; BoTorch needs a matrix of one column."""
     if train_Y.ndim < train_X.ndim:
         raise InputError(
             f"train_Y must have a column for the response, n x 1, as train_X has n x d; got shape "
@@ -125,7 +125,7 @@ def refuse_vector(train_Y: Tensor, train_X: Tensor) -> None:
 
 
 def refuse_missing_columns(rows: pd.DataFrame, wanted: Sequence[str]) -> None:
-    """An `InputError` that names the columns which old data lacks."""
+    """Raise an `InputError` that names the columns missing from old data."""
     missing = [name for name in wanted if name not in rows.columns]
     if missing:
         raise InputError(f"Old data must have the columns {format_list(wanted)}; {format_list(missing)} is missing.")
@@ -170,7 +170,7 @@ class KernelInputMap(Float64Module):
         self._log = [axis.log for axis in box.axes]
 
     def encode(self, x: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
-        """Encode settings (see `Box`); a `DomainError` if some lie outside the box."""
+        """Return the codes of settings (see `Box`); a `DomainError` if some are outside the box."""
         if x.shape[-1] != len(self._log):
             raise InputError(
                 f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data "
@@ -188,7 +188,7 @@ class KernelInputMap(Float64Module):
         return encoded
 
     def forward(self, x: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
-        """u(x)."""
+        """Return u(x)."""
         return self.reach * self.box.to_kernel_inputs(self.encode(x))
 
     def _refuse_outside(self, x: Float[Tensor, "*batch k"], number: int) -> None:
@@ -217,7 +217,7 @@ class SettingKernel(Kernel):
     def forward(
         self, x1: Float[Tensor, "*b1 n k"], x2: Float[Tensor, "*b2 m k"], diag: bool = False, **params: Any
     ) -> Float[Tensor, "..."]:
-        """The matrix, or its diagonal, in the dtype of the settings."""
+        """Return the kernel matrix, or its diagonal, in the dtype of the settings."""
         left = self.inputs(x1)
         right = left if x2 is x1 else self.inputs(x2)
         values: Tensor = self.base.forward(left, right, diag=diag, **params)
@@ -225,11 +225,11 @@ class SettingKernel(Kernel):
 
 
 class SourceKernelSum(AdditiveKernel):
-    """Σ_k σ_k² K_k(x, x'): what several old data sets taught, each with an amplitude of its own."""
+    """Σ_k σ_k² K_k(x, x'): the learnt kernels of several old data sets, each with its own amplitude."""
 
 
 def list_kernel_beliefs() -> list[str]:
-    """The names of the beliefs that are one kernel."""
+    """List the names of the beliefs that are a single kernel."""
     return [one.name for one in list_beliefs() if isinstance(one, KernelBelief)]
 
 

@@ -43,7 +43,7 @@ def open_shared_storage(
     """Optuna's `RDBStorage` for `run_worker` (or `study.optimize`) in many processes at once.
 
     A worker's trial that shows no sign of life for the grace period is failed by the others and queued once more.
-    `studies.opening.database` has what is done beyond that.
+    `storage.databases.open_database` lists further precautions.
 
     Args:
         url: As SQLAlchemy writes it: `sqlite:///study.db`, `postgresql+psycopg2://user:password@host/database`.

@@ -110,7 +110,7 @@ def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"],
     return AlphaFit.fit_by_evidence(*average_replicates(points[some], y[some]), lengthscale)
 
 
-#: What users may give as one old data set: whatever `files.read_table` reads, a `WeightPrior`, or its file's path.
+#: What users may give as one old data set: whatever `tables.read_table` reads, a `WeightPrior`, or its file's path.
 OldData = Any
 #: An old data set that was read.
 LoadedSource = OldTable | WeightPrior

@@ -54,7 +54,7 @@ _MARKS = {
 
 
 def render_key_svg(layer: Layer) -> str:
-    """A small drawing of a layer's colour and mark; it holds no text of anybody's."""
+    """Draw the key of a layer (its colour and mark) as SVG; it contains no user text."""
     if isinstance(layer, Dots):
         fill = "#ffffff" if layer.hollow else layer.colour
         mark = _MARKS[layer.shape].format(size=2.5 if layer.small else 4)
@@ -74,7 +74,7 @@ _BEGINNING = b"<!doctype html>"
 
 
 def refuse_other_pages(path: Path) -> None:
-    """An `InputError` for a place where no page can be, or a file that is no page: a typing slip must cost no data."""
+    """Raise an `InputError` for a path that cannot be a page, or a file that is no page."""
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder. Name a file, such as {str(path / 'report.html')!r}.")
     if not path.absolute().parent.is_dir():
@@ -97,7 +97,7 @@ _OUTSIDE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u202
 
 
 def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWED, bar: bool = False) -> str:
-    """The campaign as a page of HTML that needs nothing but itself: no network, no other file.
+    """Return the report of a campaign as one HTML page without external files.
 
     The history is read once, so the page is of one moment, and nothing is asked for or told. A part that cannot be
     drawn says why.
@@ -204,7 +204,7 @@ def _show_progress(count: int, shown: bool) -> Iterator[Callable[[], object]]:
 
 
 def encode_for_script(value: Any) -> str:
-    """JSON that can stand inside a script of a page: whatever is no number is null."""
+    """Encode a value as JSON that is safe inside a script element; NaN and infinities become null."""
     return json.dumps(_replace_non_finite(value), ensure_ascii=False, allow_nan=False).translate(_OUTSIDE)
 
 

@@ -21,7 +21,7 @@ LONGEST_CELL = 200
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under their columns' names, all as text."""
+    """A table of text: rows under column names."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -29,7 +29,7 @@ class Table:
 
 @dataclass(frozen=True)
 class ReportPart:
-    """One part of the page.
+    """One part of the report.
 
     Attributes:
         anchor: What links to it call it.
@@ -40,7 +40,7 @@ class ReportPart:
         lists: More of it, in groups: what each is about, and what belongs to that.
         picture: What there is to see.
         tables: What there is to look up.
-        why_not: Why there is nothing of it.
+        why_not: The reason if the part could not be made.
     """
 
     anchor: str
@@ -55,7 +55,7 @@ class ReportPart:
 
 
 def make_part(anchor: str, title: str, make: Callable[[ReportPart], ReportPart]) -> ReportPart:
-    """A part, or in its place the reason why there is none: one part must not keep the others from being read."""
+    """Make a part of the report, or a part that says why it cannot be made."""
     empty = ReportPart(anchor, title)
     try:
         return make(empty)
@@ -66,7 +66,7 @@ def make_part(anchor: str, title: str, make: Callable[[ReportPart], ReportPart])
 
 
 def format_cell(value: object) -> str:
-    """A cell as people write it; nothing for what is not there."""
+    """Format a cell for people; a missing value is ""."""
     if value is None or value != value:
         return ""
     if isinstance(value, bool):
@@ -75,7 +75,7 @@ def format_cell(value: object) -> str:
 
 
 def make_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """A table from cells of any kind; what is very long is cut in the middle."""
+    """Make a table from cells of any kind; very long text is shortened in the middle."""
     cells = (tuple(shorten(format_cell(cell), LONGEST_CELL) for cell in row) for row in rows)
     return Table(tuple(columns), tuple(cells))
 
@@ -85,7 +85,7 @@ _LISTED = 500  # trials in the table of all; of more, the latest
 
 
 def describe_status(snapshot: Snapshot, draw: Callable[[], Picture]) -> Callable[[ReportPart], ReportPart]:
-    """What is found, recommended and left to gain, the picture of progress, and then what these do not say.
+    """Make the part with the best result, the recommendation, the remaining improvement and the picture.
 
     Args:
         snapshot: The campaign.
@@ -162,7 +162,7 @@ def _format_value(response: Objective, trial: Trial) -> str:
 
 
 def describe_pending(opt: Optimizer, snapshot: Snapshot) -> Callable[[ReportPart], ReportPart]:
-    """The settings that are under way, what is expected of each, and why each was suggested."""
+    """Make the part with the pending settings, their predictions and the reasons for them."""
 
     def make(part: ReportPart) -> ReportPart:
         pending = snapshot.history.pending
@@ -202,7 +202,7 @@ def _explain_trial(opt: Optimizer, trial: Trial) -> tuple[str, ...]:
 
 
 def describe_old_data(opt: Optimizer, snapshot: Snapshot) -> Callable[[ReportPart], ReportPart]:
-    """What the old data taught, as a picture and in words."""
+    """Make the part about what was learnt from old data."""
 
     def make(part: ReportPart) -> ReportPart:
         picture = build_old_data_picture(snapshot)
@@ -222,7 +222,7 @@ def _explain_old_data(opt: Optimizer) -> tuple[str, ...]:
 
 
 def tabulate_trials(opt: Optimizer) -> Callable[[ReportPart], ReportPart]:
-    """Every trial, with notes."""
+    """Make the part with a table of all trials and their notes."""
 
     def make(part: ReportPart) -> ReportPart:
         history: pd.DataFrame = opt.history.astype(object)

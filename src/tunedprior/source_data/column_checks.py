@@ -38,7 +38,7 @@ _LEAST_ROWS = 6
 
 
 def find_swapped_columns(sheet: Sheet) -> list[Fault]:
-    """Two columns that fit each other's place in the space, and not their own."""
+    """Find pairs of columns of which each fits the range of the other and not its own."""
     faults: list[Fault] = []
     taken: set[str] = set()
     if len(sheet) < _LEAST_ROWS:
@@ -70,7 +70,7 @@ def find_swapped_columns(sheet: Sheet) -> list[Fault]:
 
 
 def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], list[int]]:
-    """Cells that are no numbers in the columns of numbers named; and the rows of those with few such cells."""
+    """Find cells that are no numbers in numeric columns, and the rows of columns with only a few of them."""
     faults, rows = [], set()
     for name in left:
         wrong = [row for row in sheet.list_unreadable_rows(name) if name != sheet.target or not sheet.verdict_rows[row]]
@@ -99,7 +99,7 @@ def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], li
 
 @register_check
 def find_row_numbers(sheet: Sheet) -> list[Fault]:
-    """Inputs that only count the rows."""
+    """Find inputs that only count the rows."""
     faults = []
     for one in sheet.numeric:
         values = sheet.get_values(one.name)
@@ -113,7 +113,7 @@ def find_row_numbers(sheet: Sheet) -> list[Fault]:
 
 @register_check
 def find_variant_spellings(sheet: Sheet) -> list[Fault]:
-    """Categories that are written in several ways."""
+    """Find categories that occur in several spellings."""
     faults = []
     for one in sheet.categorical:
         cells = [cell for cell in sheet.table[one.name] if not is_unmeasured(cell)]
@@ -208,7 +208,7 @@ _FEW_ROWS, _FAR_OFF_IN_FEW = 50, 1.5
 
 
 def find_odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault], list[str]]:
-    """Faults of the columns of numbers, and notes on ranges that are merely unusual.
+    """Find numeric columns with implausible values; return faults, and notes on unusual ranges.
 
     Args:
         sheet: The table.
@@ -240,7 +240,7 @@ def find_odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault],
 
 @register_check
 def find_odd_responses(sheet: Sheet) -> list[Fault]:
-    """Sentinels and single values far off among the responses."""
+    """Find sentinels and outliers among the responses."""
     if sheet.labels:
         return []
     faults = _find_sentinel_faults(sheet, sheet.target)

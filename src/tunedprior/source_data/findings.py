@@ -55,7 +55,7 @@ class Fault:
     Attributes:
         kind: One of `KINDS`, or another one of a check that was registered.
         columns: The columns it is in; none if it is about whole lines.
-        rows: Where, as the file or table has it ("line 7"); none if it is about whole columns.
+        rows: The places of the rows, such as "line 7"; none if it is about whole columns.
         text: A sentence.
         remedy: What to do about it, as a sentence.
     """
@@ -67,7 +67,7 @@ class Fault:
     remedy: str
 
     def to_dict(self) -> dict[str, object]:
-        """The same for JSON."""
+        """Return the fault as a dict for JSON."""
         return {
             "kind": self.kind,
             "columns": list(self.columns),
@@ -79,11 +79,11 @@ class Fault:
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A row that is not used.
+    """A row that is not learnt from.
 
     Attributes:
-        row: Where it is ("line 7").
-        reason: Why, in a few words.
+        row: Its place, such as "line 7".
+        reason: The reason, in a few words.
     """
 
     row: str
@@ -91,12 +91,12 @@ class RejectedRow:
 
 
 def sort_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """The faults in the order in which they are to be mended."""
+    """Sort faults into the order in which a person should correct them."""
     return tuple(sorted(faults, key=lambda one: KINDS.index(one.kind) if one.kind in KINDS else len(KINDS)))
 
 
 def join_places(rows: Sequence[str], most: int = 6) -> str:
-    """Where, in short: "lines 3, 4 and 17", or "line 3 and 12 others".
+    """Join the places of rows into a short phrase: "lines 3, 4 and 17", or "line 3 and 12 others".
 
     >>> join_places(["line 3", "line 4", "line 17"])
     'lines 3, 4 and 17'
@@ -118,7 +118,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A table that was read, and what its columns ought to be.
+    """A table of old data together with the search space and response that its columns should match.
 
     Attributes:
         read: The table.
@@ -135,22 +135,22 @@ class Sheet:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The cells as they were read."""
+        """The table with its cells as they were read."""
         return self.read.table
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those that the table has a column for."""
+        """The parameters that have a column in the table."""
         return tuple(one for one in self.space.parameters if one.name in self.table.columns)
 
     @property
     def numeric(self) -> tuple[Numeric, ...]:
-        """Those of them that are numbers."""
+        """The numeric parameters that have a column in the table."""
         return tuple(one for one in self.parameters if isinstance(one, Numeric))
 
     @property
     def categorical(self) -> tuple[Categorical, ...]:
-        """Those of them that are categories."""
+        """The categorical parameters that have a column in the table."""
         return tuple(one for one in self.parameters if isinstance(one, Categorical))
 
     @cached_property
@@ -158,21 +158,21 @@ class Sheet:
         return {name: parse_numbers(self.table[name]) for name in map(str, self.table.columns)}
 
     def get_values(self, name: str) -> Float64[ndarray, " n"]:
-        """A column as numbers, NaN where there is none."""
+        """Return a column as numbers, NaN where a cell is blank or no number."""
         return self._numbers[name][0]
 
     def get_measured_values(self, name: str) -> Float64[ndarray, " n"]:
-        """The same, with NaN too where a number stands for "not measured"."""
+        """Return a column as numbers, NaN where a cell is blank, no number or a sentinel such as -999."""
         values = self.get_values(name)
         return np.where(find_sentinels(values), np.nan, values)
 
     def list_unreadable_rows(self, name: str) -> list[int]:
-        """The rows whose cells are neither numbers nor blank."""
+        """List the rows whose cells in this column are neither numbers nor blank."""
         return self._numbers[name][1]
 
     @cached_property
     def labels(self) -> bool:
-        """Whether the response says pass or fail (or takes two values that do)."""
+        """Whether the response is pass and fail, or two values that mean these."""
         words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         told = ~self.table[self.target].map(is_unmeasured).to_numpy(dtype=bool)
         verdicts = words.isin(PASSED | NOT_PASSED).to_numpy()
@@ -182,14 +182,14 @@ class Sheet:
 
     @cached_property
     def verdict_rows(self) -> Bool[ndarray, " n"]:
-        """Rows whose response says in words that the run passed or failed."""
+        """The rows whose response is a word for pass or fail."""
         words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         found: Bool[ndarray, " n"] = words.isin(PASSED | NOT_PASSED).to_numpy()
         return found
 
     @cached_property
     def setting_numbers(self) -> Int64[ndarray, " n"]:
-        """The same number for rows with the same cells in all columns of the space."""
+        """For each row a number that is equal for rows with equal settings."""
         names = [one.name for one in self.parameters]
         cells = pd.DataFrame(
             {name: self.get_values(name) if self.is_numeric(name) else self.table[name].map(str) for name in names}
@@ -198,18 +198,18 @@ class Sheet:
         return found
 
     def is_numeric(self, name: str) -> bool:
-        """Whether most cells of the column that are not blank are numbers."""
+        """Return whether most cells of a column that are not blank are numbers."""
         values, wrong = self._numbers[name]
         count = int(np.isfinite(values).sum())
         return count > _MOSTLY * (count + len(wrong))
 
     def format_places(self, rows: Sequence[int] | Int64[ndarray, " k"] | Bool[ndarray, " n"]) -> tuple[str, ...]:
-        """Where these rows stand in the file or table."""
+        """Return the places of rows in the file or table, such as "line 7"."""
         chosen = np.flatnonzero(rows) if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
         return tuple(self.read.format_place(int(row)) for row in chosen)
 
     def drop_rows(self, rows: Sequence[int] | Int64[ndarray, " k"]) -> "Sheet":
-        """The same without some of the rows."""
+        """Return the sheet without some of its rows."""
         if not len(rows):
             return self
         left = np.setdiff1d(np.arange(len(self)), rows)
@@ -248,7 +248,7 @@ def run_checks(sheet: Sheet) -> list[Fault]:
 
 
 def is_choice(cell: Any, parameter: Categorical) -> bool:
-    """Whether a cell is one of a category's choices; what may be several of them is one."""
+    """Return whether a cell is one of a category's choices, or ambiguous among several of them."""
     try:
         return find_choice_index(cell, parameter.choices) is not None
     except InputError:

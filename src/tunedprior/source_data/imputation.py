@@ -22,12 +22,12 @@ _FARTHEST = 10.0
 
 
 def choose_stand_in(parameter: Parameter) -> Any:
-    """The value for a column that old data lacks: the middle of the range on its scale, or the first choice."""
+    """Return a value for a column that old data lacks: the middle of the scaled range, or the first choice."""
     return parameter.choices[0] if isinstance(parameter, Categorical) else parameter.compute_quantile(0.5)
 
 
 def count_needed_values(parameter: Parameter) -> int:
-    """How many values of a column must be known for the others to be filled in."""
+    """Return how many values of a column must be known to impute the others."""
     return 1 if isinstance(parameter, Categorical) else 2
 
 
@@ -38,7 +38,7 @@ def impute_cells(
     response: Float64[ndarray, " n"],
     typical: Bool[ndarray, " n"],
 ) -> pd.DataFrame:
-    """The settings with a value in each unknown cell: the mean of the most similar rows, or their commonest category.
+    """Fill in unknown cells: the mean of the most similar rows, or their most frequent category.
 
     How far apart two rows are is the mean squared difference over the columns that both have: numbers in units of the
     search space's range and on its scale, categories 0 or 1, and the standardised response. Similar rows are looked for
@@ -149,7 +149,7 @@ def _scale_values(values: Float64[ndarray, "*shape"], parameter: Numeric) -> Flo
 
 
 class OldGaps:
-    """Which cells of which columns are blank, or hold a number that stands for "not measured"."""
+    """The missing cells of old settings: blank ones, and numbers that stand for "not measured"."""
 
     def __init__(self, rows: OldRows) -> None:
         self._rows = rows
@@ -160,16 +160,16 @@ class OldGaps:
     def add(
         self, parameter: Parameter, unknown: Bool[ndarray, " n"], marks: Float64[ndarray, " n"] | None = None
     ) -> None:
-        """The cells of one more column that say nothing, and which number says so in each (NaN: it is blank)."""
+        """Register the missing cells of a column, with the number that marks each as missing (NaN if it is blank)."""
         self._parameters[parameter.name], self._unknown[parameter.name] = parameter, unknown
         self._marks[parameter.name] = np.full(len(unknown), np.nan) if marks is None else marks
 
     def get_gaps(self, name: str) -> Bool[ndarray, " n"]:
-        """The cells of that column that say nothing."""
+        """Return which cells of a column are missing."""
         return self._unknown[name]
 
     def leave_out_blank_rows(self) -> None:
-        """Rows in which not a single setting is known say nothing."""
+        """Drop rows in which every setting is missing."""
         rows, unknown = self._rows, list(self._unknown.values())
         blank = np.all(unknown, axis=0) & rows.kept if unknown else np.zeros(len(rows.kept), dtype=bool)
         if len(unknown) == 1:
@@ -181,7 +181,7 @@ class OldGaps:
             rows.kept &= ~blank
 
     def set_aside_columns(self, told: Bool[ndarray, " n"]) -> tuple[str, ...]:
-        """The columns that say nothing in more than half of the rows with a response; they are taken for absent."""
+        """Treat columns as absent that lack more than half of their values in rows with a response."""
         rows = self._rows.kept & told
         mostly = [name for name, unknown in self._unknown.items() if 2 * (unknown & rows).sum() > rows.sum()]
         for name in mostly:
@@ -195,7 +195,7 @@ class OldGaps:
         return tuple(mostly)
 
     def leave_out_unfillable(self) -> None:
-        """Rows with a gap in a column of which too little is known to fill it in."""
+        """Drop rows with a missing cell in a column that has too few values to impute it."""
         left = list(self._unknown)
         while left:
             name = left.pop(0)
@@ -207,7 +207,7 @@ class OldGaps:
     def fill_gaps(
         self, settings: pd.DataFrame, response: Float64[ndarray, " n"], typical: Bool[ndarray, " n"]
     ) -> pd.DataFrame:
-        """The settings of rows that are kept with their gaps filled in, and a sentence for each column that had some.
+        """Impute the missing cells of the kept rows; return the settings, and a sentence for each such column.
 
         Args:
             settings: All rows; gaps in rows that are not kept remain.

@@ -35,7 +35,7 @@ _LEFT_ASIDE = ("far off", "copied rows", "sentinel")
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What was found.
+    """The result of all checks of one old data set.
 
     Attributes:
         origin: The name of the file, or "the table" and the like.
@@ -70,7 +70,7 @@ def inspect_old_data(
     advance: Callable[[str], object],
     most_rows: int | None = None,
 ) -> Inspection:
-    """Look for every fault; in more rows than so many, in some that are drawn at random."""
+    """Run all checks on old data; if there are more than `most_rows` rows, on a random subset."""
     numeric = [one.name for one in space.parameters if isinstance(one, Numeric)]
     advance("reading")
     found = open_table(data, [*space.names, target], [*numeric, target])

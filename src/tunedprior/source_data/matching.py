@@ -33,7 +33,7 @@ from tunedprior.tables.reading import read_table
 def parse_response(
     rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, better: str = ""
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
-    """The response as numbers or labels ±1, whether it is labels, and what it is in words.
+    """Return the responses as numbers or labels ±1, whether they are labels, and a name for their kind.
 
     Args:
         rows: The table; rows without a response are no longer kept.
@@ -78,13 +78,13 @@ def parse_response(
 
 
 def compute_logarithms(rows: OldRows, target: str, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
-    """The logarithms of responses; those that have none are left out."""
+    """Return the logarithms of the responses; rows whose response is not above 0 are dropped."""
     rows.leave_out("not positive", target, rows.kept & ~(response > 0), "0 or less, which has no logarithm: left out")
     return np.log(np.where(response > 0, response, 1.0))
 
 
 def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], response: Float64[ndarray, " n"]) -> None:
-    """Say which responses lie so far from all others that they may be mistakes."""
+    """Add a finding for responses so far from all others that they may be mistakes."""
     if doubtful.any():
         places, values = rows.list_places(doubtful), format_list(f"{value:g}" for value in response[doubtful])
         rest = response[rows.kept & ~doubtful]
@@ -96,7 +96,7 @@ def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], res
 
 
 class OldSettings:
-    """The columns of the space in a table that is read, and those that it does not name.
+    """The columns of old data that belong to the search space, while they are read.
 
     Attributes:
         absent: The parameters that old data says nothing about, as the column is missing or mostly blank.
@@ -136,7 +136,7 @@ class OldSettings:
             rows.note("absent", name, said)
 
     def build_table(self, told: Bool[ndarray, " n"]) -> pd.DataFrame:
-        """One column for each parameter, numbers or categories, with gaps; rows of no use are no longer kept."""
+        """Build the settings, one column for each parameter, and drop the rows that cannot be used."""
         present = [parameter for parameter in self._space.parameters if parameter.name not in self.absent]
         columns = {parameter.name: self._parse_column(parameter) for parameter in present}
         self.gaps.leave_out_blank_rows()
@@ -154,7 +154,7 @@ class OldSettings:
         return pd.DataFrame({name: columns[name] for name in self._space.names})
 
     def note_constant(self, settings: pd.DataFrame) -> None:
-        """Say which inputs never vary, other than those that are absent."""
+        """Add a finding for each input that never varies, except absent ones."""
         there = [name for name in settings if name not in self.absent and len(settings) > 1]
         constant = [str(name) for name in there if settings[name].nunique(dropna=False) == 1]
         if constant:
@@ -162,7 +162,7 @@ class OldSettings:
             self._rows.note("constant", constant[0], said)
 
     def note_extra(self) -> None:
-        """Say what becomes of columns that the space does not name."""
+        """Add a finding for columns that are not in the search space."""
         table = self._rows.table[self._rows.kept]
         for name in self._second:
             self._rows.note("extra columns", name, f"{name!r} looks like a second response; it is not used.")
@@ -282,7 +282,7 @@ _MOST_PLACES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class OldTable:
-    """Old settings and what came of them, ready to learn from.
+    """Settings and responses of old data, ready to learn from.
 
     Attributes:
         settings: One column per parameter of the space.
@@ -312,12 +312,12 @@ class OldTable:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The least and the largest response, doubtful ones aside; None for labels."""
+        """The least and largest response without doubtful ones; None for labels."""
         sure = self.response[~self.doubtful]
         return None if self.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
     def drop_doubtful(self) -> "OldTable":
-        """The rows whose response is not doubtful."""
+        """Return the table without the rows whose response is doubtful."""
         kept = ~self.doubtful
         settings = self.settings[kept].reset_index(drop=True)
         places = tuple(place for place, is_kept in zip(self.places, kept, strict=False) if is_kept)
@@ -327,7 +327,7 @@ class OldTable:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the settings and responses that are learnt from."""
+        """A digest of the settings and responses."""
         numeric = self.settings.select_dtypes("number").columns
         categories = {name: str for name in self.settings if name not in numeric}
         content = pd.util.hash_pandas_object(self.settings.astype(categories), index=False).to_numpy()
@@ -345,13 +345,13 @@ def read_old_data(
     others: Collection[str] = (),
     log: bool = False,
 ) -> OldTable:
-    """Match old data to the space by name; what cannot be used is an error or is left out, with a warning that says so.
+    """Match old data to the search space by column names; warn of what is left out or filled in.
 
     Old data need not fit in all: the response is taken as not depending on a column that it lacks, columns that the
     space lacks are averaged over, and blank settings are filled in from the most similar rows.
 
     Args:
-        data: Whatever `files.read_table` reads.
+        data: Whatever `tables.read_table` reads.
         space: The search space, which sets the scale: rows far outside of it are left out.
         target: The column of the response. A response that is blank was not measured, and its row is left out; one that
             says "failed" counts as the worst there was. Responses that take only the values pass/fail, true/false, 0/1

@@ -46,7 +46,7 @@ _MIXED_UP = (
 
 @dataclass(frozen=True)
 class AcceptedRange:
-    """How far old values of a parameter may lie from the search space, on the parameter's scale.
+    """The range of old values that can be learnt from, on the parameter's scale.
 
     Attributes:
         low: The least value that is of use.
@@ -61,12 +61,12 @@ class AcceptedRange:
     apart: bool
 
     def contains(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
-        """Which values (on the parameter's scale) are of use."""
+        """Return which values (on the parameter's scale) lie in the range."""
         return (self.low <= values) & (values <= self.high)
 
 
 def compute_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) -> AcceptedRange:
-    """The hull of the search space and of the bulk of the old values, and once its width to either side.
+    """Return the hull of the search space and the bulk of the old values, widened by its width.
 
     A row far outside of that is a mistake, or of no use. If the bulk itself is far from the space, the hull is the
     space's own.
@@ -85,13 +85,13 @@ def compute_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) -
 
 @dataclass(frozen=True, order=True)
 class UnitConversion:
-    """Other units that a column may be in.
+    """A conversion of units that would map a column's range onto the search space.
 
     Attributes:
         mismatch: How far the converted range is from the space's, as a part of its width.
         text: Words for them.
         offset: A value in the space's units is (x - offset)·factor.
-        factor: See there.
+        factor: The factor in the formula of `offset`.
     """
 
     mismatch: float
@@ -101,7 +101,7 @@ class UnitConversion:
 
 
 def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> UnitConversion | None:
-    """The units that would turn the old range into the search space's, if there are any; or None.
+    """Find the conversion of units that maps the old range best onto the search space's; None if none does.
 
     Where the two ranges do not meet, units that would make them overlap will do.
     """
@@ -136,7 +136,7 @@ def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Unit
 
 
 def compute_range_mismatch(values: Float64[ndarray, " n"], parameter: Numeric) -> float:
-    """How far the range of old values is from the parameter's, as a part of its width: that of all, or of the bulk."""
+    """Return how far old values lie from the parameter's range, in widths of that range."""
     if parameter.high <= parameter.low or (parameter.log and values.min() <= 0):
         return inf
     bulk = _select_bulk(np.log(values) if parameter.log else values)
@@ -148,7 +148,7 @@ def compute_range_mismatch(values: Float64[ndarray, " n"], parameter: Numeric) -
 
 
 def find_sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
-    """Which values are a number that stands for "not measured" and lies apart from all others."""
+    """Find values that stand for "not measured", such as -999, and lie apart from all others."""
     marked = np.isin(values, _SENTINELS)
     others = values[~marked & np.isfinite(values)]
     if not marked.any() or len(others) == 0:
@@ -163,7 +163,7 @@ def find_sentinels(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
 
 
 def find_slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
-    """Which values of a setting are most likely slips, such as of the decimal point, by the other values alone.
+    """Find values of a setting that are most likely typing errors, such as a shifted decimal point.
 
     A slip is isolated, and no value that was set more than once.
 
@@ -192,7 +192,7 @@ def find_slips(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
 
 
 def find_isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, least: int = 1) -> Bool[ndarray, " n"]:
-    """Which of the values are farther from all others than so many times the others' range.
+    """Find values that are farther from all others than `times` the others' range.
 
     They are one in fifty at most, or so many as `least`.
     """
@@ -280,13 +280,13 @@ _CLEAR, _LEAST_DISTINCT = 59.0, 4
 
 @dataclass(frozen=True, eq=False)
 class MixedUnits:
-    """Which values are in other units, and in words in which.
+    """The values of a column that are in other units than the rest, and the conversion.
 
     Attributes:
-        rows: Where the values are in other units.
-        words: Such as "1,000 times too large".
+        rows: For each value whether it is in other units.
+        words: A description, such as "1,000 times too large".
         offset: The right value is (x - offset)·factor.
-        factor: See there.
+        factor: The factor in the formula of `offset`.
     """
 
     rows: Bool[ndarray, " n"]
@@ -295,12 +295,12 @@ class MixedUnits:
     factor: float
 
     def convert_units(self, values: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
-        """The values in the right units."""
+        """Convert the values to the units of the rest of the column."""
         return np.where(self.rows, (values - self.offset) * self.factor, values)
 
 
 def find_mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None = None) -> MixedUnits | None:
-    """The rows of a column that would be like all others if they were in other units; None if there are none.
+    """Find the values of a column that a conversion of units would make like all others; None if there are none.
 
     Sorted, the values fall into two parts at a gap. The part that the space has no place for is in other units if some
     conversion gives it the other part's distribution.
@@ -329,7 +329,7 @@ def find_mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None =
 
 
 def describe_mixed_units(name: str, values: Float64[ndarray, " n"], found: MixedUnits, where: str) -> str:
-    """Words for values in other units, with the place of each; `values` may have NaN, and `found.rows` has all rows.
+    """Describe values in other units and their places; `values` and `found.rows` have all rows.
 
     >>> mixed = MixedUnits(np.array([False, False, True]), "K instead of °C", 273.15, 1.0)
     >>> describe_mixed_units("heat", np.array([20.0, 90.0, 300.0]), mixed, "line 4")
@@ -345,7 +345,7 @@ def describe_mixed_units(name: str, values: Float64[ndarray, " n"], found: Mixed
 def describe_isolated_values(
     name: str, values: Float64[ndarray, " n"], rows: Bool[ndarray, " n"], where: Sequence[str]
 ) -> str:
-    """A sentence on values that are far from all others, with what may have happened to them.
+    """Return a sentence about isolated values and their likely cause.
 
     >>> describe_isolated_values("heat", np.array([20.0, 90.0, 7136.0]), np.array([False, False, True]), ["line 4"])
     "'heat' is 7136 in line 4, far from all others (20 to 90), perhaps 100 times too large."

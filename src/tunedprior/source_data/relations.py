@@ -31,7 +31,7 @@ _WORTH_IT = 0.002
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOutFit:
-    """What every row is expected to be from all others.
+    """Leave-one-out predictions of kernel ridge regression, and the hyperparameters that were chosen.
 
     Attributes:
         expected: The predictions, on the response's own scale.
@@ -48,7 +48,7 @@ class LeaveOneOutFit:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The kernel matrix of points, in eigenvalues and eigenvectors: many responses can be tried at little cost."""
+    """The eigendecomposition of a kernel matrix, with which many responses can be fitted at little cost."""
 
     points: Float64[ndarray, "n d"]
     lengthscale: float
@@ -57,12 +57,12 @@ class Spectrum:
 
     @classmethod
     def from_points(cls, points: Float64[ndarray, "n d"], lengthscale: float) -> "Spectrum":
-        """1 + exp(-|x - x'|²/2ℓ²): the 1 is for the mean, which is not known."""
+        """Decompose 1 + exp(-|x - x'|²/2ℓ²); the 1 stands for the unknown mean."""
         values, vectors = np.linalg.eigh(_compute_covariances(points, points, lengthscale))
         return cls(points, lengthscale, np.maximum(values, 0.0), vectors)
 
     def predict_left_out(self, response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
-        """Predictions of each row from all others, with the noise that is best.
+        """Predict each row from all others, with the noise of the least leave-one-out error.
 
         With K = UΛUᵀ, α = U(Λ + σ²)⁻¹Uᵀy and c_i = [U(Λ + σ²)⁻¹Uᵀ]_ii, the error at row i is α_i / c_i.
         """
@@ -78,7 +78,7 @@ class Spectrum:
     def predict(
         self, response: Float64[ndarray, " n"], noise: float, at: Float64[ndarray, "m d"]
     ) -> Float64[ndarray, " m"]:
-        """What is expected at other points."""
+        """Predict the response at other points."""
         centre = float(response.mean())
         along = self.vectors.T @ (response - centre) / (self.values + noise)
         expected: Float64[ndarray, " m"] = centre + _compute_covariances(at, self.points, self.lengthscale) @ (
@@ -88,14 +88,14 @@ class Spectrum:
 
 
 class Ridge:
-    """Kernel ridge regression on fixed points, with the length-scale and the noise of least leave-one-out error."""
+    """Kernel ridge regression on fixed points; length-scale and noise have the least leave-one-out error."""
 
     def __init__(self, points: Float64[ndarray, "n d"], lengthscales: Sequence[float] = LENGTHSCALES) -> None:
         size = np.sqrt(max(1, points.shape[1]))
         self._spectra = [Spectrum.from_points(points, float(one * size)) for one in lengthscales]
 
     def predict_left_out(self, response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
-        """Predictions of each row from all others, with the parameters that are best for this response."""
+        """Predict each row from all others, with the best length-scale and noise for this response."""
         return min((one.predict_left_out(response) for one in self._spectra), key=lambda found: found.unexplained)
 
 
@@ -110,7 +110,7 @@ def _compute_covariances(
 def tune_weights(
     points: Float64[ndarray, "n d"], of_group: Int64[ndarray, " d"], response: Float64[ndarray, " n"], sweeps: int = 2
 ) -> Float64[ndarray, " d"]:
-    """What to multiply each input with: one over its length-scale, the same for all inputs of a group.
+    """Choose a weight for each input (one over its length-scale), equal for the inputs of a group.
 
     From the best common length-scale on, one group after the other is made more or less important, or is left out, as
     long as that lessens the leave-one-out error.
@@ -164,7 +164,7 @@ _WIDE = 20.0  # a response whose largest value is so many times its least may be
 
 @dataclass(frozen=True, eq=False)
 class RegressionData:
-    """Settings as points, and the response, of the rows that can be used.
+    """The usable rows of old data as points and responses.
 
     Attributes:
         points: In [-1, 1]; two categories are 1 apart.
@@ -180,7 +180,7 @@ class RegressionData:
 
     @classmethod
     def from_old_data(cls, old: OldTable, space: Any) -> "RegressionData":
-        """From old data that was read."""
+        """Encode the settings of old data as points."""
         box = Box.enclose(space, old.settings)
         points = box.to_kernel_inputs(box.encode(old.settings)).numpy()
         names = tuple(axis.name for axis in box.axes for _ in range(axis.width))
@@ -188,34 +188,34 @@ class RegressionData:
         return cls(points / np.array(units), old.response, old.labels, names)
 
     def compute_unexplained_share(self, seed: int) -> float | None:
-        """The part of the response's variance that the settings do not predict; None if that cannot be told."""
+        """Return the share of the response's variance that settings do not explain, or None."""
         return self.predict_left_out(self.response, seed)[0].unexplained if self.can_be_compared else None
 
     @property
     def groups(self) -> Int64[ndarray, " d"]:
-        """Which parameter each column of the points belongs to, as a number."""
+        """For each column of the points the number of its parameter."""
         names = tuple(dict.fromkeys(self.parameter_names))
         return np.array([names.index(name) for name in self.parameter_names], dtype=np.int64)
 
     def draw_rows(self, most: int, seed: int) -> Int64[ndarray, " k"]:
-        """At most so many rows, drawn at random, in order."""
+        """Draw at most `most` rows at random, in their order."""
         return np.sort(np.random.default_rng(seed).permutation(len(self.response))[:most])
 
     def predict_left_out(
         self, response: Float64[ndarray, " n"], seed: int
     ) -> tuple[LeaveOneOutFit, Float64[ndarray, " k"]]:
-        """What rows are expected to be from others, if this were the response; and what it is in them."""
+        """Return leave-one-out predictions of a response, and the response in the predicted rows."""
         few, many = self.draw_rows(_ROWS_TO_TUNE, seed), self.draw_rows(_MOST_ROWS, seed)
         weights = tune_weights(self.points[few], self.groups, response[few])
         return Spectrum.from_points(self.points[many] * weights, 1.0).predict_left_out(response[many]), response[many]
 
     @property
     def can_be_compared(self) -> bool:
-        """Whether there are rows enough, and anything varies."""
+        """Return whether there are enough rows, and the settings and the response vary."""
         return len(self.response) >= _LEAST_ROWS and self.points.shape[1] > 0 and bool(np.ptp(self.response) > 0)
 
     def choose_response_scale(self, seed: int) -> Float64[ndarray, " n"]:
-        """The response, or its logarithm if that is predicted better."""
+        """Return the response, or its logarithm if that is predicted better."""
         response = self.response
         if self.labels or response.min() <= 0 or response.max() < _WIDE * response.min():
             return response
@@ -224,7 +224,7 @@ class RegressionData:
 
 
 def find_slipped_rows(sheet: Sheet, related: RegressionData, seed: int) -> list[Fault]:
-    """A response, or a column, that predicts or is predicted clearly better when it is moved by a row or two.
+    """Find a response or column that fits the others clearly better when shifted by a row or two.
 
     Args:
         sheet: The table.
@@ -275,12 +275,12 @@ def _make_slipped_fault(name: str, step: int, as_it_is: LeaveOneOutFit, moved: L
 
 
 def find_changing_response(sheet: Sheet, related: RegressionData, places_of: tuple[str, ...], seed: int) -> list[Fault]:
-    """A response whose sign, or whose unit, is another one in some of the rows, as the settings show.
+    """Find a response whose sign or unit differs in some of the rows.
 
     Args:
         sheet: The table.
         related: The rows that can be used.
-        places_of: Where they stand.
+        places_of: Returns the places of rows in the table.
         seed: Of the choice of rows, where there are many.
     """
     response = related.response
@@ -332,7 +332,7 @@ def _select_places(places_of: tuple[str, ...], rows: Bool[ndarray, " n"]) -> tup
 
 
 def estimate_replicate_noise(sheet: Sheet) -> float | None:
-    """The standard deviation among results of the same settings; None if there are no repeats."""
+    """Return the standard deviation among results of equal settings; None without repeats."""
     values = pd.Series(sheet.get_measured_values(sheet.target))
     groups = values.groupby(sheet.setting_numbers)
     freedom = (groups.count() - 1).clip(lower=0).sum()

@@ -21,7 +21,7 @@ _LEAST_MENDED = 2  # cells that must find their place when a row is put right
 
 
 def find_misplaced_cells(sheet: Sheet) -> tuple[list[Fault], list[int]]:
-    """Faults for rows whose cells fit when they are moved by one column, or two of them swapped; and those rows."""
+    """Find rows whose cells fit when they are moved by one column, or when two are swapped."""
     columns = [str(name) for name in sheet.table.columns]
     fits = {name: _make_fit_check(sheet, name) for name in [*(one.name for one in sheet.parameters), sheet.target]}
     cells = {name: sheet.table[name].tolist() for name in columns}
@@ -153,7 +153,7 @@ _MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more a
 
 
 def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
-    """Rows that equal an earlier one in every cell: faults, notes, and the rows.
+    """Find rows that equal an earlier one in every cell; return faults, notes, and the rows.
 
     Repeated measurements give equal results only where the response is coarse; such repeats are nobody's fault.
     """
@@ -179,7 +179,7 @@ def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
 
 
 def find_contradictory_repeats(sheet: Sheet, unexplained: float | None) -> list[Fault]:
-    """Repeated settings whose results differ far more than those of other repeats.
+    """Find repeated settings whose results differ far more than those of other repeats.
 
     Args:
         sheet: The table.

@@ -45,7 +45,7 @@ class UsableRows:
 
 @dataclass(frozen=True, eq=False)
 class RowRules:
-    """What a row must be to be learnt from; a reader of all rows at once would find out the same from all of them.
+    """Rules that decide for each row by itself whether it can be learnt from.
 
     Attributes:
         space: The search space.
@@ -63,12 +63,12 @@ class RowRules:
 
     @property
     def columns(self) -> list[str]:
-        """All that have to be read."""
+        """The columns that are read."""
         return [*self.space.names, self.target]
 
     @classmethod
     def infer_rules(cls, space: Space, target: str, sample: pd.DataFrame) -> "RowRules":
-        """The rules that follow from a sample of the rows: which numbers mean nothing, and which lie far outside."""
+        """Infer the rules from a sample of rows: numbers that mark missing values, and accepted ranges."""
         numeric = [parameter for parameter in space.parameters if isinstance(parameter, Numeric)]
         marks, reach = {}, {}
         for name in [*(parameter.name for parameter in numeric), target]:
@@ -82,7 +82,7 @@ class RowRules:
         return cls(space, target, marks, reach)
 
     def select_usable_rows(self, table: pd.DataFrame, origin: str, first: int = 0) -> UsableRows:
-        """The rows that can be learnt from; text among numbers is an `InputError` that names file and row.
+        """Return the usable rows; an `InputError` names the file and row of text among numbers.
 
         Args:
             table: Some rows, with a column for each parameter and the response.

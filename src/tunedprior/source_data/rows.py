@@ -18,14 +18,14 @@ from tunedprior.tables.content import ReadTable
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was noticed.
+    """One remark about old data.
 
     Attributes:
         kind: What kind of thing: `"read"`, `"absent"`, `"extra columns"`, `"unknown category"`, `"constant"`,
             `"blank"`, `"sentinel"`, `"far outside"`, `"no overlap"`, `"other units"`,
             `"part in other units"`, `"not above 0"` or `"isolated response"`.
         column: The column it is about; "" if about none in particular.
-        rows: Where, as the file or table has it ("line 7").
+        rows: The places of the rows, such as "line 7".
         text: A sentence.
     """
 
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class OldSetReport:
-    """What was found in one old data set.
+    """The report of reading one old data set.
 
     Attributes:
         name: What the user calls it.
@@ -63,7 +63,7 @@ class OldSetReport:
         return "\n".join([head, *(f"- {finding.text}" for finding in self.findings)])
 
     def warn(self) -> None:
-        """One warning for all that was noticed, if anything was."""
+        """Warn once of all findings, if there are any."""
         if self.findings:
             said = " ".join(finding.text for finding in self.findings)
             warn(f"{self.name} ({self.origin}, {self.used:,} of {self.rows:,} rows used): {said}", OldDataWarning)
@@ -71,7 +71,7 @@ class OldSetReport:
 
 @dataclass(frozen=True)
 class OldDataReport:
-    """What was found in all old data sets.
+    """The report of reading all old data sets.
 
     Attributes:
         sets: One report for each.
@@ -80,17 +80,17 @@ class OldDataReport:
     sets: tuple[OldSetReport, ...] = ()
 
     def mark_unused(self, names: Collection[str]) -> "OldDataReport":
-        """The report where nothing is learnt from the sets of these names."""
+        """Return the report with the named sets marked as not learnt from."""
         return OldDataReport(tuple(replace(one, used=0) if one.name in names else one for one in self.sets))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that was noticed, in all sets."""
+        """The findings of all sets."""
         return tuple(finding for one in self.sets for finding in one.findings)
 
     @property
     def table(self) -> pd.DataFrame:
-        """The same as a table: one row for each finding."""
+        """The findings as a table, one row for each."""
         rows = [
             (one.name, finding.kind, finding.column, format_list(finding.rows), finding.text)
             for one in self.sets
@@ -108,7 +108,7 @@ class OldDataReport:
 
 
 class OldRows:
-    """A table as it is read.
+    """A table of old data while it is read: the rows kept so far, and the findings.
 
     Attributes:
         table: The table.
@@ -125,11 +125,11 @@ class OldRows:
         self.findings = [Finding("read", "", (), sentence) for sentence in read.remarks]
 
     def note(self, kind: str, column: str, said: str, rows: tuple[str, ...] = ()) -> None:
-        """One more finding."""
+        """Add a finding."""
         self.findings.append(Finding(kind, column, rows, said))
 
     def parse_numbers(self, column: "pd.Series[Any]", advice: str = "") -> Float64[ndarray, " n"]:
-        """The column as numbers, NaN where it is blank; anything else is an `InputError` that names the rows."""
+        """Return the column as numbers, NaN for blank cells; an `InputError` names rows with anything else."""
         values, wrong = parse_numbers(column)
         if wrong:
             cells = format_list(format_value(column.iloc[row]) for row in wrong)
@@ -144,7 +144,7 @@ class OldRows:
         return values
 
     def note_errors(self, names: Sequence[str]) -> None:
-        """Say where a spreadsheet could not look something up, which counts as blank: #N/A."""
+        """Add findings for failed look-ups of spreadsheets (#N/A), which count as blank."""
         for name in names:
             column = self.table[name] if name in self.table else pd.Series(dtype=object)
             lost = column.map(lambda cell: is_spreadsheet_error(cell) and is_unmeasured(cell)).to_numpy(dtype=bool)
@@ -161,7 +161,7 @@ class OldRows:
         said: str,
         values: Float64[ndarray, " n"] | None = None,
     ) -> None:
-        """Rows that are kept no longer, with the reason."""
+        """Drop rows, and add a finding with the reason."""
         rows = rows & self.kept
         if not rows.any():
             return
@@ -172,9 +172,9 @@ class OldRows:
         self.kept &= ~rows
 
     def list_places(self, rows: Bool[ndarray, " n"]) -> tuple[str, ...]:
-        """Where these rows stand, as the file or table has it."""
+        """Return the places of rows in the file or table."""
         return tuple(self._where(int(row)) for row in np.flatnonzero(rows))
 
     def format_places(self, rows: Sequence[int]) -> str:
-        """Some of these rows (from 0), as the file or table has them."""
+        """Return a phrase with the places of some of these rows (counted from 0)."""
         return format_list(self._where(row) for row in rows)

@@ -43,7 +43,7 @@ class _NumberStyles:
 
 
 def repair_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tuple[pd.DataFrame, list[Fault], bool]:
-    """The table with plain numbers in the named columns, faults, and whether all numbers had decimal commas.
+    """Return the table with plain numbers, the faults, and whether all numbers had decimal commas.
 
     Args:
         read: The table, of text.
@@ -190,7 +190,7 @@ _IN_A_TEXT = ("text", "gzip", "bzip2", "xz", "zip")
 
 @dataclass(frozen=True, eq=False)
 class OpenedTable:
-    """A table as far as it can be read.
+    """A table read from a file that may have faults.
 
     Attributes:
         table: The table; None if it makes no sense until it is mended.
@@ -206,10 +206,10 @@ class OpenedTable:
 
 
 def open_table(data: Any, names: Sequence[str], numeric: Collection[str]) -> OpenedTable:
-    """Read whatever holds a table; of a text file with faults, all that is left when they are mended.
+    """Read a table from any source; of a text file with faults, return what can be read and the faults.
 
     Args:
-        data: As for `files.read_table`.
+        data: As for `tables.read_table`.
         names: The columns that are hoped for, the response last.
         numeric: Those of them that hold numbers.
     """

@@ -21,15 +21,15 @@ _FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Old settings as kernel inputs, and their responses with the shift and the scale that were taken off.
+    """Old settings as kernel inputs, and their responses, standardised or not.
 
     Attributes:
         points: Kernel inputs.
         response: (old response - shift)/scale, or labels ±1.
         labels: Whether the old responses are labels.
         shift: What was subtracted.
-        scale: And what was then divided by.
-        places: Where the rows of each point stand in their source; empty if that is not known.
+        scale: The divisor of the responses, applied after the shift.
+        places: The place of each point's rows in their source; empty if unknown.
     """
 
     points: Float[Tensor, "a d"]
@@ -43,7 +43,7 @@ class TrainingSet:
     def from_old_table(
         cls, data: OldTable, box: Box, *, reach: float = 1.0, rows_with_alpha: int = MOST_ROWS_WITH_ALPHA
     ) -> "TrainingSet":
-        """Kernel inputs and responses of an old table, repeated settings averaged, responses not yet scaled.
+        """Encode an old table; repeated settings are averaged, and responses are not yet scaled.
 
         Args:
             data: What was read.
@@ -67,7 +67,7 @@ class TrainingSet:
         return len(self.points)
 
     def standardise(self) -> "TrainingSet":
-        """The same rows with responses of mean 0 and variance 1; `NothingToLearnError` if they do not vary."""
+        """Scale the responses to mean 0 and variance 1; raise `NothingToLearnError` if they are constant."""
         if len(self.points) < _LEAST_SETTINGS:
             raise NothingToLearnError(
                 f"Old data needs {_LEAST_SETTINGS} different settings or more; it has {len(self.points)}."
@@ -77,11 +77,11 @@ class TrainingSet:
         return self._standardise()
 
     def standardise_if_possible(self) -> "TrainingSet":
-        """The same with numeric responses; labels are unchanged, and so is what never varies: no machine takes it."""
+        """Standardise numeric responses; labels and constant responses stay as they are."""
         return self if self.labels or is_flat(self.response) else self._standardise()
 
     def draw_subset(self, most: int, seed: int) -> "TrainingSet":
-        """A random choice of `most` rows, repeated settings averaged; all rows, if there are not more."""
+        """Draw `most` rows at random and average repeated settings; keep all rows if there are fewer."""
         if len(self.points) <= most:
             return self
         rows = draw_row_numbers(len(self.points), most, seed)
@@ -94,7 +94,7 @@ class TrainingSet:
 
 
 def is_flat(response: Float[Tensor, " n"]) -> bool:
-    """Whether responses differ by no more than their rounding: dividing by so small a spread would learn from that."""
+    """Return whether responses vary by no more than rounding errors."""
     rounding = max(_FLAT, 4 * torch.finfo(response.dtype).eps)
     return not _compute_moments(response)[1] > rounding * float(response.abs().max())
 
@@ -119,14 +119,14 @@ def _group_places(
 
 
 def draw_row_numbers(count: int, most: int, seed: int) -> Int[Tensor, " k"]:
-    """Up to `most` of the row numbers 0, …, count - 1, in ascending order."""
+    """Draw up to `most` of the row numbers 0, …, count - 1, in ascending order."""
     return torch.as_tensor(np.random.default_rng(seed).permutation(count))[:most].sort().values
 
 
 def average_replicates(
     X: Numbers, y: Numbers, labels: bool = False
 ) -> tuple[Float[Tensor, "k d"], Float[Tensor, " k"]]:
-    """Mean response at each distinct point: repeated measurements become one row.
+    """Average the responses at each distinct point, so that repeated measurements become one row.
 
     With `labels` it is the majority's label, and points with a tie are left out.
 
@@ -146,7 +146,7 @@ def average_replicates(
 def check_distinct_rows(
     X: Numbers, y: Numbers, num_inputs: int | None = None
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
-    """X and y as tensors, or an error: a machine learns from distinct finite points and a response that varies."""
+    """Return X and y as tensors; raise an error unless points are distinct and finite and y varies."""
     X = check_table(X, "Old settings", num_inputs=num_inputs)
     y = check_responses(y, X, "Old responses")
     if X.shape[0] == 1:

@@ -24,27 +24,27 @@ _ROUNDING = 16 * float_info.epsilon
 
 
 class Constraint(ABC):
-    """What a setting must satisfy; its text is how messages call it."""
+    """A condition that settings must satisfy; `str` of it is its name in messages."""
 
     @abstractmethod
     def bind_parameters(self, parameters: Sequence[Parameter]) -> "Constraint":
-        """The same for these parameters, or an `InputError` that says why it makes no sense for them."""
+        """Return the constraint for these parameters; raise an `InputError` if it does not fit them."""
 
     @abstractmethod
     def allows(self, setting: Mapping[str, Any]) -> bool:
-        """Whether the setting satisfies it."""
+        """Return whether a setting satisfies the constraint."""
 
 
 @dataclass(frozen=True)
 class LinearConstraint(Constraint):
-    """A sum of parameters, each times a number, that must lie between `low` and `high`; equal to both, if they agree.
+    """low ≤ Σ_i c_i x_i ≤ high for parameters x_i; an equality if low = high.
 
     Attributes:
-        coefficients: The number for each parameter's name.
-        low: The least that the sum may be; any when left out.
-        high: The most.
-        slack: By how much the sum may miss its bounds, which is rounding; it follows from the parameters' ranges.
-        rounding: By how much of that it may because sums of floats do.
+        coefficients: c_i by the parameter's name.
+        low: The lower bound of the sum; none by default.
+        high: The upper bound of the sum; none by default.
+        slack: The tolerance of the bounds for rounding, which follows from the parameters' ranges.
+        rounding: The part of the slack that allows for errors of floating-point sums.
 
     >>> print(LinearConstraint({"a": 1, "b": -2}, high=3))
     a - 2*b <= 3
@@ -77,7 +77,7 @@ class LinearConstraint(Constraint):
             object.__setattr__(self, name, value)
 
     def bind_parameters(self, parameters: Sequence[Parameter]) -> "LinearConstraint":
-        """With the slack that belongs to the parameters' ranges."""
+        """Return the constraint with the slack that the parameters' ranges imply."""
         by_name = {parameter.name: parameter for parameter in parameters}
         magnitude = max((abs(edge) for edge in (self.low, self.high) if isfinite(edge)), default=0.0)
         width, apart = 0.0, inf
@@ -97,15 +97,15 @@ class LinearConstraint(Constraint):
 
     @property
     def is_equality(self) -> bool:
-        """Whether the sum must have one value."""
+        """Whether low = high."""
         return self.low == self.high
 
     def compute_sum(self, setting: Mapping[str, Any]) -> float:
-        """The sum at a setting."""
+        """Return Σ_i c_i x_i at a setting."""
         return sum(coefficient * float(setting[name]) for name, coefficient in self.coefficients.items())
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
-        """Whether the sum is within its bounds, up to rounding."""
+        """Return whether the sum is within its bounds, up to rounding."""
         return self.low - self.slack <= self.compute_sum(setting) <= self.high + self.slack
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ class LinearConstraint(Constraint):
 
 @dataclass(frozen=True)
 class Mixture(Constraint):
-    """Parts that add up to a total.
+    """Parameters that add up to a total, such as the parts of a mixture.
 
     Attributes:
         parts: The parameters' names.
@@ -146,27 +146,27 @@ class Mixture(Constraint):
 
     @property
     def equality(self) -> LinearConstraint:
-        """The same as a linear constraint."""
+        """The mixture as a linear constraint."""
         return LinearConstraint(dict.fromkeys(self.parts, 1.0), self.total, self.total)
 
     def bind_parameters(self, parameters: Sequence[Parameter]) -> LinearConstraint:
-        """The equality that it is."""
+        """Return the mixture as a linear constraint on these parameters."""
         return self.equality.bind_parameters(parameters)
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
-        """Whether the parts add up, up to rounding."""
+        """Return whether the parts add up to the total, up to rounding."""
         return self.equality.allows(setting)
 
 
 @dataclass(frozen=True)
 class OnlyWhen(Constraint):
-    """A parameter that has any other value than `otherwise` only when others have the given values.
+    """A parameter may differ from `otherwise` only when other parameters have given values.
 
     Attributes:
         parameter: Its name.
         when: The value of each other parameter, or a list of values, by name.
         otherwise: The value it has in all other cases.
-        slacks: By how much numbers may differ that are the same, by name; it follows from the parameters' ranges.
+        slacks: By name, the largest difference of numbers that count as equal; it follows from the parameters' ranges.
 
     >>> print(OnlyWhen("additive", {"catalyst": "B"}, otherwise="none"))
     additive is 'none' unless catalyst is 'B'
@@ -191,7 +191,7 @@ class OnlyWhen(Constraint):
         object.__setattr__(self, "when", several)
 
     def bind_parameters(self, parameters: Sequence[Parameter]) -> "OnlyWhen":
-        """With values as the parameters have them."""
+        """Return the condition with its values converted to those of the parameters."""
         by_name = {parameter.name: parameter for parameter in parameters}
         when = {}
         for name, values in self.when.items():
@@ -207,7 +207,7 @@ class OnlyWhen(Constraint):
         return OnlyWhen(self.parameter, when, otherwise, slacks=slacks)
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
-        """Whether the parameter has the value that it has otherwise, or may differ from it."""
+        """Return whether a setting satisfies the condition."""
         met = all(
             any(self._is_same_value(name, setting[name], one) for one in values) for name, values in self.when.items()
         )
@@ -227,26 +227,26 @@ class OnlyWhen(Constraint):
 
 @dataclass(frozen=True)
 class FunctionConstraint(Constraint):
-    """A function of the setting that says whether it may be run.
+    """A function that returns whether a setting may be run.
 
     Attributes:
-        function: It.
+        function: The function.
     """
 
     function: Callable[[dict[str, Any]], Any]
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """The name of the function."""
         function = getattr(self.function, "func", self.function)  # functools.partial has no name
         return str(getattr(function, "__name__", type(function).__name__))
 
     def bind_parameters(self, parameters: Sequence[Parameter]) -> "FunctionConstraint":  # noqa: ARG002  # a function may look at any of them
-        """It, as it is."""
+        """Return the constraint unchanged."""
         return self
 
     def allows(self, setting: Mapping[str, Any]) -> bool:
-        """What the function says; an `InputError` if it says anything but yes or no."""
+        """Return the function's answer; raise an `InputError` if it is not True or False."""
         try:
             answer = self.function(dict(setting))
         except Exception as error:  # whatever a function of theirs may raise
@@ -301,7 +301,7 @@ def _check_value(parameter: Parameter, value: Any, where: Constraint) -> Any:
 
 
 def compute_slack(parameter: Parameter) -> float:
-    """By how much two numbers may differ that are the same value of this parameter."""
+    """Return the largest difference of two numbers that count as the same value of a parameter."""
     if isinstance(parameter, Categorical):
         return _SLACK
     rounding = _ROUNDING * max(abs(parameter.low), abs(parameter.high))
@@ -330,7 +330,7 @@ _Sum = tuple[dict[str, float], float]
 
 
 def parse_constraints(given: Sequence[Any], parameters: Sequence[Parameter]) -> tuple[Constraint, ...]:
-    """Constraints in any form, for these parameters; each once."""
+    """Parse constraints in any form for these parameters, and drop duplicates."""
     found: list[Constraint] = []
     for one in given:
         found += [constraint.bind_parameters(parameters) for constraint in _parse_constraint(one, parameters)]

@@ -29,7 +29,7 @@ _UNSEEN = "other old ones"
 
 @dataclass(frozen=True)
 class Axis:
-    """One parameter's side of the box: numbers from `low` to `high`, or the `choices` of a category."""
+    """One axis of the box: numbers from `low` to `high`, or the `choices` of a category."""
 
     name: str
     low: float = 0.0
@@ -39,13 +39,13 @@ class Axis:
 
     @property
     def width(self) -> int:
-        """How many inputs of the kernel it takes: one per category, one for a number that varies."""
+        """The number of kernel inputs: one per choice of a category, one for a varying number, none for a constant."""
         if self.choices is not None:
             return len(self.choices) if len(self.choices) > 1 else 0
         return int(self.high > self.low)
 
     def encode(self, column: "pd.Series[Any]", slack: float = _SLACK) -> Float[np.ndarray, " n"]:
-        """Numbers onto [-1, 1], categories onto their position among the choices.
+        """Map numbers onto [-1, 1], and categories onto their position among the choices.
 
         Numbers up to `slack` beyond the ends count as the ends.
         """
@@ -79,7 +79,7 @@ class Axis:
         return np.clip(codes, -1.0, 1.0)
 
     def decode(self, code: float) -> float:
-        """The number at a code in [-1, 1]."""
+        """Return the number that a code in [-1, 1] stands for."""
         scaled = (self.low + self.high + code * (self.high - self.low)) / 2
         return float(np.exp(scaled)) if self.log else scaled
 
@@ -106,7 +106,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Box:
-    """All axes, in the space's order.
+    """The axes of all parameters, in the order of the space.
 
     An encoded setting is a row x of X with one number per parameter; acquisition functions are maximised over it. Its
     kernel inputs are the same numbers, with each category spread over as many ±1 inputs as it has choices.
@@ -116,7 +116,7 @@ class Box:
 
     @classmethod
     def enclose(cls, space: Space, old: "pd.DataFrame | Mapping[str, pd.Series[Any]] | None" = None) -> "Box":
-        """The smallest box that holds the space and every row of the old data, given as a table or as its columns."""
+        """Make the smallest box that contains the space and every row of the old data (a table, or its columns)."""
         return cls(
             tuple(_make_axis(parameter, None if old is None else old[parameter.name]) for parameter in space.parameters)
         )
@@ -128,18 +128,18 @@ class Box:
 
     @property
     def num_inputs(self) -> int:
-        """d, the number of kernel inputs that a setting becomes."""
+        """d, the number of kernel inputs of a setting."""
         return sum(axis.width for axis in self.axes)
 
     def encode(self, settings: pd.DataFrame | Sequence[Setting], slack: float = _SLACK) -> Float[Tensor, "n k"]:
-        """One number per parameter and row, or an `InputError` that names what does not fit."""
+        """Encode settings, one number per parameter and row; an `InputError` names what does not fit."""
         if len(settings) == 0:
             return torch.zeros(0, len(self.axes), dtype=torch.float64)
         table = to_settings_table(settings, self.names)
         return torch.as_tensor(np.stack([axis.encode(table[axis.name], slack) for axis in self.axes], axis=1))
 
     def to_kernel_inputs(self, X: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch d"]:
-        """Kernel inputs in [-1, 1], one-hot (±1) for categories; differentiable in the numeric columns of X."""
+        """Map encoded settings X to kernel inputs in [-1, 1], one-hot (±1) for categories; differentiable."""
         parts = []
         for column, axis in enumerate(self.axes):
             code = X[..., column, None]
@@ -151,7 +151,7 @@ class Box:
         return torch.cat(parts, dim=-1)
 
     def pull_back_gradient(self, by_inputs: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch k"]:
-        """Chain rule: derivatives by X from those by kernel inputs; 0 for categories."""
+        """Convert derivatives by kernel inputs to derivatives by X (0 for categories)."""
         by_settings = by_inputs.new_zeros(*by_inputs.shape[:-1], len(self.axes))
         first = 0
         for column, axis in enumerate(self.axes):
@@ -161,7 +161,7 @@ class Box:
         return by_settings
 
     def decode(self, X: Float[Tensor, "n k"], space: Space) -> list[Setting]:
-        """The allowed setting nearest to each row of X."""
+        """Return the allowed setting nearest to each row of X."""
         found = []
         for row in X.tolist():
             setting: Setting = {}
@@ -174,7 +174,7 @@ class Box:
         return found
 
     def make_kernel_axes(self, space: Space) -> Axes:
-        """Which parameter each kernel input belongs to, and the unit of length-scales along it.
+        """Return the parameter of each kernel input, and the unit of length-scales along it.
 
         For numbers the unit is the part of the range that the search space takes up: what does not come from old data,
         which may reach beyond the space, has the space's scale. For categories it makes two choices 1 apart, half as
@@ -194,14 +194,14 @@ class Box:
         return Axes(torch.tensor(of_input, dtype=torch.int64), torch.tensor(units, dtype=torch.float64))
 
     def covers(self, space: Space) -> bool:
-        """Whether every setting of the space has a place in the box."""
+        """Return whether the box contains every setting of the space."""
         return self.names == space.names and all(map(_is_within_axis, space.parameters, self.axes))
 
 
 def to_settings_table(
     settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], names: Sequence[str]
 ) -> pd.DataFrame:
-    """Settings as a table with one column per name, numbered from 0; missing names are an error."""
+    """Return settings as a table with one column per name and rows from 0; missing names are an error."""
     if isinstance(settings, Mapping | pd.Series):
         settings = [dict(settings)]
     if not isinstance(settings, pd.DataFrame | Sequence) or isinstance(settings, str | bytes):

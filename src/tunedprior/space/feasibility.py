@@ -35,8 +35,8 @@ class FeasibleSettings:
     """The settings that satisfy all constraints.
 
     Attributes:
-        parameters: What may be set.
-        constraints: What must hold.
+        parameters: The parameters.
+        constraints: The constraints on settings.
     """
 
     parameters: tuple[Parameter, ...]
@@ -44,7 +44,7 @@ class FeasibleSettings:
 
     @cached_property
     def rows(self) -> FeasibleRows:
-        """What satisfies all but the functions."""
+        """The rows that satisfy all constraints except functions."""
         linear = tuple(one for one in self.constraints if isinstance(one, LinearConstraint))
         return FeasibleRows(
             self.parameters, linear, tuple(one for one in self.constraints if isinstance(one, OnlyWhen))
@@ -52,21 +52,21 @@ class FeasibleSettings:
 
     @cached_property
     def rules(self) -> tuple[FunctionConstraint, ...]:
-        """The functions."""
+        """The constraints that are functions."""
         return tuple(one for one in self.constraints if isinstance(one, FunctionConstraint))
 
     @cached_property
     def all_rows(self) -> Float64[ndarray, "n k"] | None:
-        """The rows of all settings; None if there is a continuum, or too many."""
+        """The rows of all settings; None if there are infinitely or too many."""
         rows = self.rows.list_rows()
         return None if rows is None else self._keep_allowed(rows)
 
     def decode_rows(self, rows: Iterable[Float64[ndarray, " k"]]) -> list[dict[str, Any]]:
-        """The settings that rows stand for."""
+        """Convert rows to settings."""
         return [self.rows.decode_row(row) for row in rows]
 
     def draw_spread_settings(self, count: int, seed: int) -> list[dict[str, Any]]:
-        """Settings all over the space, the first of them apart from each other; fewer, if there are fewer."""
+        """Draw settings, the first ones far apart from each other; fewer if there are fewer."""
         if self.all_rows is not None:
             rows = self.all_rows[np.random.default_rng(seed).permutation(len(self.all_rows))]
         else:
@@ -75,7 +75,7 @@ class FeasibleSettings:
         return self.decode_rows(rows[self._order_by_spread(rows)][:count])
 
     def draw_rows(self, count: int, seed: int) -> Float64[ndarray, "n k"]:
-        """Different rows at random, `count` of them or more if they are found."""
+        """Draw different rows at random, at least `count` if so many are found."""
         from scipy.stats import qmc  # takes as long to import as all of pandas
 
         random = np.random.default_rng(seed)
@@ -109,17 +109,17 @@ class FeasibleSettings:
         return rows
 
     def repair_setting(self, setting: dict[str, Any]) -> dict[str, Any] | None:
-        """The setting, moved by as little as makes it satisfy everything; None where that is not found."""
+        """Move a setting as little as needed to satisfy all constraints; None if that fails."""
         row = self.rows.repair_row(self.rows.encode_setting(setting))
         return None if row is None or not len(self._keep_allowed(row[None])) else self.rows.decode_row(row)
 
     def find_neighbours(self, setting: dict[str, Any], width: float, seed: int) -> list[dict[str, Any]]:
-        """Settings next to one: another value here, or two that make up for each other, or a little along a continuum.
+        """List settings near a given one, which differ in one value or two, or by a small step.
 
         Args:
-            setting: It.
+            setting: The given setting.
             width: The standard deviation of steps along a continuum, as a share of its range.
-            seed: Of these steps.
+            seed: Seed of the random steps.
         """
         row, random = self.rows.encode_setting(setting), np.random.default_rng(seed)
         moved = [
@@ -228,7 +228,7 @@ _JUDGED = 1000  # settings that each constraint is asked about
 
 
 def refuse_empty(feasible: FeasibleSettings) -> None:
-    """An `InputError` if no setting satisfies the constraints, or a single one does, that says which are the reason."""
+    """Raise an `InputError` if the constraints allow no setting or only one, naming the constraint at fault."""
     _refuse_contradictions(feasible)
     everything = feasible.all_rows
     if _count_settings(feasible) == 0:

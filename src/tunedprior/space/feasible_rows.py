@@ -29,9 +29,9 @@ class FeasibleRows:
     """The rows that satisfy linear constraints and conditions.
 
     Attributes:
-        parameters: What may be set.
+        parameters: The parameters, a column for each.
         linear: The linear constraints.
-        conditions: What may differ from a value only when others have theirs.
+        conditions: The conditions between parameters.
     """
 
     parameters: tuple[Parameter, ...]
@@ -42,39 +42,39 @@ class FeasibleRows:
 
     @cached_property
     def names(self) -> list[str]:
-        """The columns."""
+        """The names of the columns."""
         return [parameter.name for parameter in self.parameters]
 
     @cached_property
     def matrix(self) -> Float64[ndarray, "j k"]:
-        """The coefficients of the linear constraints."""
+        """The coefficients of the linear constraints, a row for each."""
         rows = [[one.coefficients.get(name, 0.0) for name in self.names] for one in self.linear]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names))
 
     @cached_property
     def edges(self) -> Float64[ndarray, "2 j"]:
-        """The least and most of each sum."""
+        """The lower and upper bound of each linear constraint."""
         return np.array([[one.low for one in self.linear], [one.high for one in self.linear]], dtype=np.float64)
 
     @cached_property
     def slacks(self) -> Float64[ndarray, " j"]:
-        """By how much each sum may miss them."""
+        """By how much each sum may exceed its bounds."""
         return np.array([one.slack for one in self.linear], dtype=np.float64)
 
     @cached_property
     def tolerances(self) -> list[float]:
-        """By how much numbers of each column may differ that are the same."""
+        """For each column the largest difference of numbers that count as equal."""
         return [compute_slack(parameter) for parameter in self.parameters]
 
     @cached_property
     def bounds(self) -> Float64[ndarray, "2 k"]:
-        """The ends of each column."""
+        """The least and largest number of each column."""
         ends = [(0, p.count - 1) if isinstance(p, Categorical) else (p.low, p.high) for p in self.parameters]
         return np.array(ends, dtype=np.float64).T
 
     @cached_property
     def values(self) -> list[Float64[ndarray, " v"] | None]:
-        """The values of each column that has a list of them."""
+        """For each column its values in order; None if it has infinitely or too many."""
         return [
             np.arange(p.count, dtype=np.float64)
             if isinstance(p, Categorical)
@@ -86,12 +86,12 @@ class FeasibleRows:
 
     @cached_property
     def continuous(self) -> list[int]:
-        """The columns that are continuous and take part in a linear constraint."""
+        """The continuous columns in linear constraints."""
         return [k for k, p in enumerate(self.parameters) if p.count is None and (self.matrix[:, k] != 0).any()]
 
     @cached_property
     def pins(self) -> list[tuple[int, float, list[tuple[int, Float64[ndarray, " v"]]]]]:
-        """For each condition: the column, the number it has otherwise, and the columns and numbers it depends on."""
+        """For each condition its column, the number `otherwise`, and the columns and numbers it depends on."""
         return [
             (
                 self._get_column(one.parameter),
@@ -112,24 +112,24 @@ class FeasibleRows:
 
     @cached_property
     def middle_cache(self) -> dict[bytes, Float64[ndarray, " k"] | None]:
-        """What was found in the middle of what some rows leave to their continuous columns, to be looked up again."""
+        """Centres of polytopes that were computed before, by the row of discrete columns."""
         return {}
 
     # -- settings and rows -----------------------------------------------------------------------------
 
     def encode_setting(self, setting: dict[str, Any]) -> Float64[ndarray, " k"]:
-        """A setting's numbers."""
+        """Convert a setting to a row."""
         return np.array([self._encode_value(name, setting[name]) for name in self.names], dtype=np.float64)
 
     def decode_row(self, row: Float[ndarray, " k"]) -> dict[str, Any]:
-        """The setting that a row stands for, each number as the parameter has it."""
+        """Convert a row to a setting, each number rounded to a value of its parameter."""
         return {
             p.name: p.choices[round(number)] if isinstance(p, Categorical) else p.find_nearest_value(number)
             for p, number in zip(self.parameters, row.tolist(), strict=True)
         }
 
     def are_feasible(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, " n"]:
-        """Which rows, of values that the parameters have, satisfy everything."""
+        """Return which rows satisfy all linear constraints and conditions."""
         sums = rows @ self.matrix.T
         low, high = self.edges
         good = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
@@ -139,7 +139,7 @@ class FeasibleRows:
         return result
 
     def are_pinned(self, rows: Float64[ndarray, "n k"], column: int) -> Bool[ndarray, " n"]:
-        """In which rows a column must have the value it has otherwise."""
+        """Return in which rows the conditions force a column to its value `otherwise`."""
         unmet = np.zeros(len(rows), dtype=bool)
         for target, _, needed in self.pins:
             if target == column:
@@ -150,7 +150,7 @@ class FeasibleRows:
     # -- all of them -----------------------------------------------------------------------------------
 
     def list_rows(self) -> Float64[ndarray, "n k"] | None:
-        """All rows of a finite space, in order; None if there is a continuum, or too many."""
+        """List all rows of a finite space; None if there are infinitely or too many."""
         if any(values is None for values in self.values):
             return None
         rows = np.zeros((1, 0))
@@ -178,12 +178,12 @@ class FeasibleRows:
         return result
 
     def compute_sum_range(self, columns: Bool[ndarray, " k"]) -> tuple[Float64[ndarray, " j"], Float64[ndarray, " j"]]:
-        """The least and the most that these columns may add to each sum."""
+        """Return the least and the most that these columns can add to each sum."""
         ends = self.matrix[:, columns, None] * self.bounds[:, columns].T
         return ends.min(2, initial=np.inf).sum(1), ends.max(2, initial=-np.inf).sum(1)
 
     def are_free(self, rows: Float64[ndarray, "n k"]) -> Bool[ndarray, "n k"]:
-        """In which rows which continuous columns are free to move."""
+        """Return which continuous columns of which rows no condition forces to a value."""
         free = np.zeros(rows.shape, dtype=bool)
         for column in self.continuous:
             free[:, column] = ~self.are_pinned(rows, column)
@@ -192,7 +192,7 @@ class FeasibleRows:
     def make_polytope(
         self, rows: Float64[ndarray, "n k"], columns: Sequence[int]
     ) -> tuple[Polytope, Float64[ndarray, "n p"], Float64[ndarray, "n m"]]:
-        """What the columns must satisfy, each from 0 to 1, with the right sides that belong to the other columns."""
+        """Build the constraints on some columns, scaled to [0, 1], given the other columns of each row."""
         low, high = self.bounds[:, columns]
         others = np.setdiff1d(np.arange(len(self.names)), columns)
         sums = rows[:, others] @ self.matrix[:, others].T + self.matrix[:, columns] @ low
@@ -211,7 +211,7 @@ class FeasibleRows:
     # -- next to a given one ---------------------------------------------------------------------------
 
     def repair_row(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
-        """The row, rounded to values that the parameters have, its continuous columns moved until everything holds."""
+        """Round a row to allowed values, then move its continuous columns until all constraints hold."""
         row = row.clip(*self.bounds)
         row = self.encode_setting(self.decode_row(row))
         for target, otherwise, _ in self.pins:
@@ -237,10 +237,10 @@ _STEPS = 50  # of hit and run, and as many more for each five parameters
 
 @dataclass(frozen=True, eq=False)
 class RowSampler:
-    """Draws rows.
+    """A sampler of feasible rows.
 
     Attributes:
-        rows: Which there are.
+        rows: The rows to draw from.
     """
 
     rows: FeasibleRows

@@ -41,7 +41,7 @@ _MOST_DIGITS = 15  # that a float holds
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number between `low` and `high`: anywhere, on a grid of `step`, or on one of the given `levels`.
+    """A number from `low` to `high`: continuous, on a grid of `step`, or one of the given `levels`.
 
     With `digits`, numbers anywhere on a logarithmic scale are suggested with so many significant digits; any may be
     told.
@@ -58,7 +58,7 @@ class Numeric:
 
     @property
     def count(self) -> int | None:
-        """How many values there are; None for a continuum."""
+        """The number of values; None for a continuous parameter."""
         if self.levels is not None:
             return len(self.levels)
         if self.step is not None:
@@ -66,17 +66,17 @@ class Numeric:
         return 1 if self.low == self.high else None
 
     def list_values(self) -> list[float]:
-        """Every allowed value, in ascending order (not for a continuum)."""
+        """List every allowed value in ascending order (not for a continuous parameter)."""
         if self.levels is not None:
             return list(self.levels)
         return [self._compute_grid_value(k) for k in range(self.count or 0)] if self.step is not None else [self.low]
 
     def get_last_grid_value(self) -> float:
-        """The last value of a grid, which may lie below `high`."""
+        """Return the last value of a grid, which may be below `high`."""
         return self._compute_grid_value((self.count or 1) - 1)
 
     def find_nearest_value(self, value: float) -> float:
-        """The allowed value closest to `value`."""
+        """Return the allowed value closest to `value`."""
         if self.levels is not None:
             return min(self.levels, key=lambda level: abs(level - value))
         value = min(max(value, self.low), self.high)
@@ -85,7 +85,7 @@ class Numeric:
         return self._compute_grid_value(min(round((value - self.low) / self.step), (self.count or 1) - 1))
 
     def round_for_people(self, value: float) -> float:
-        """The value with the digits that a person would write: `digits`, or those that are no error of arithmetic.
+        """Round a value to `digits`, or drop the digits that are errors of floating-point arithmetic.
 
         >>> Numeric("dose", 100.0, 120.0).round_for_people(109.99999999999999)
         110.0
@@ -101,19 +101,19 @@ class Numeric:
         return min(max(rounded, self.low), self.high)
 
     def recognise(self, value: float) -> float:
-        """The allowed value that `value` equals up to rounding; `value` itself if there is none."""
+        """Return the allowed value that equals `value` up to rounding; otherwise `value`."""
         if self.count is None:
             return float(value)
         nearest = self.find_nearest_value(value)
         return nearest if abs(nearest - value) <= 1e-9 * max(1.0, abs(value)) else float(value)
 
     def allows(self, value: float) -> bool:
-        """Whether the value is an allowed one, up to rounding."""
+        """Return whether the value is allowed, up to rounding."""
         on_grid = self.count is None or self.recognise(value) == self.find_nearest_value(value)
         return self.low <= self.recognise(value) <= self.high and on_grid
 
     def scale(self, value: float) -> float:
-        """The value on the scale that is mapped onto [-1, 1]: its logarithm for a logarithmic parameter."""
+        """Return the value, or its logarithm for a logarithmic parameter."""
         return log(value) if self.log else value
 
     def unscale(self, value: float) -> float:
@@ -121,7 +121,7 @@ class Numeric:
         return float(np.exp(value)) if self.log else value
 
     def compute_quantile(self, u: float) -> float:
-        """The value a share u ∈ [0, 1) of the way along."""
+        """Return the value at a share u ∈ [0, 1) of the scaled range."""
         if self.levels is not None or (self.step is not None and not self.log):
             count = self.count or 1
             index = min(int(u * count), count - 1)
@@ -132,7 +132,7 @@ class Numeric:
         return self.round_for_people(value)
 
     def format_domain(self) -> str:
-        """What it may be, such as "20 to 90 step 5"; of a range, that it may be any number."""
+        """Describe the allowed values, such as "20 to 90 step 5"."""
         if self.levels is not None:
             return format_list(f"{level:g}" for level in self.levels)
         ends = f"{self.low:.10g} to {self.high:.10g}"
@@ -157,28 +157,28 @@ class Categorical:
 
     @property
     def count(self) -> int:
-        """How many choices there are."""
+        """The number of choices."""
         return len(self.choices)
 
     def list_values(self) -> list[Any]:
-        """Every choice."""
+        """List every choice."""
         return list(self.choices)
 
     def recognise(self, value: Any) -> Any:
-        """The choice that `value` stands for after a table changed its type; `value` itself if there is none."""
+        """Return the choice that `value` means if a table changed its type; otherwise `value`."""
         position = find_choice_index(value, self.choices)
         return value if position is None else self.choices[position]
 
     def allows(self, value: Any) -> bool:
-        """Whether the value is one of the choices."""
+        """Return whether the value is one of the choices."""
         return find_choice_index(value, self.choices) is not None
 
     def format_domain(self) -> str:
-        """What it may be: the first of its choices."""
+        """List the first choices in words."""
         return format_list(map(str, self.choices))
 
     def compute_quantile(self, u: float) -> Any:
-        """The choice a share u ∈ [0, 1) of the way along the list."""
+        """Return the choice at a share u ∈ [0, 1) of the list."""
         return self.choices[min(int(u * self.count), self.count - 1)]
 
 
@@ -186,7 +186,7 @@ Parameter = Numeric | Categorical
 
 
 def find_choice_index(value: Any, choices: Sequence[Any]) -> int | None:
-    """Where a category stands among the choices; None if it is none of them.
+    """Return the position of a value among the choices; None if it is none of them.
 
     Tables change types (2 becomes 2.0 or "2", None and "NA" become NaN), and people change capitals. So a value is
     compared by equality, then text as text, then as a number, then as text but for case and spaces. A value that is
@@ -204,7 +204,7 @@ def find_choice_index(value: Any, choices: Sequence[Any]) -> int | None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is None, NaN or another sign that there is nothing."""
+    """Return whether a value is None, NaN or another sign of a missing value."""
     return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
@@ -254,7 +254,7 @@ _WAYS = (_is_equal, _is_equal_text, _is_equal_number, _is_equal_ignoring_spaces,
 
 
 def parse_parameter(name: str, given: Description) -> Parameter:
-    """A parameter from a tuple, a list or a distribution.
+    """Make a parameter from a tuple, a list or a distribution.
 
     Tuples are ranges: `(low, high)`, `(low, high, step)`, `(low, high, "log")` or `(low, high, "log", digits)`.
     """
@@ -280,7 +280,7 @@ def _unwrap_scalar(value: Any) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number, and not a flag or a duration."""
+    """Return whether a value is a number, and not a flag or a duration."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.timedelta64)
 
 

@@ -24,11 +24,11 @@ Setting = dict[str, Any]
 
 @dataclass(frozen=True)
 class Space:
-    """Everything that may be set, by name, and what must hold for it.
+    """The parameters by name, and the constraints on them.
 
     Attributes:
-        parameters: What may be set, each for itself.
-        constraints: What must hold; `constrained` takes them in all forms.
+        parameters: The parameters in order.
+        constraints: The constraints; `add_constraints` parses them.
 
     >>> space = Space.parse({"angle": (10.0, 40.0), "speed": [98, 63, 48], "gas": ["air", "argon"]})
     >>> space.names, space.size
@@ -42,7 +42,7 @@ class Space:
 
     @classmethod
     def parse(cls, description: "Mapping[str, Description] | Space") -> "Space":
-        """From names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or Optuna distributions.
+        """Make a space from names and `(low, high)`, `(low, high, step)`, `(low, high, "log")`, lists or distributions.
 
         A number of digits may follow `"log"`: settings are suggested with so many significant ones. A list of numbers
         is a set of ordered levels, a list of anything else a set of categories.
@@ -62,14 +62,14 @@ class Space:
         return space
 
     def add_constraints(self, constraints: Any) -> "Space":
-        """The space with more constraints, in any form; an `InputError` if they leave nothing."""
+        """Return the space with more constraints, in any form; an `InputError` if no setting is left."""
         space = self.add_constraints_unchecked(constraints)
         if space.feasible is not None:
             refuse_empty(space.feasible)
         return space
 
     def add_constraints_unchecked(self, constraints: Any) -> "Space":
-        """The space with more constraints, in any form, whatever they leave."""
+        """Return the space with more constraints, in any form, even if no setting is left."""
         added = parse_constraints([*self.constraints, *_to_list(constraints)], self.parameters)
         return self if added == self.constraints else replace(self, constraints=added)
 
@@ -82,7 +82,7 @@ class Space:
 
     @cached_property
     def feasible(self) -> FeasibleSettings | None:
-        """What satisfies the constraints; None if there are none."""
+        """The settings that satisfy the constraints; None if there are no constraints."""
         return FeasibleSettings(self.parameters, self.constraints) if self.constraints else None
 
     @property
@@ -92,7 +92,7 @@ class Space:
 
     @property
     def size(self) -> int | None:
-        """How many different settings there are; None when some parameter is continuous.
+        """The number of settings; None if some parameter is continuous.
 
         With constraints those that satisfy them; where these are too many to list, all.
         """
@@ -102,20 +102,20 @@ class Space:
         return None if None in counts else prod(count for count in counts if count is not None)
 
     def allows(self, setting: Setting) -> bool:
-        """Whether every value is one the space offers, and all constraints hold."""
+        """Return whether every value is allowed and all constraints hold."""
         return self.is_in_domain(setting) and not self.find_violated(setting)
 
     def is_in_domain(self, setting: Setting) -> bool:
-        """Whether every value is one the space offers."""
+        """Return whether every value is one that its parameter allows."""
         return all(parameter.allows(setting[parameter.name]) for parameter in self.parameters)
 
     def find_violated(self, setting: Setting) -> tuple[Constraint, ...]:
-        """The constraints that a setting of values that the space offers does not satisfy."""
+        """List the constraints that a setting violates."""
         as_offered = {parameter.name: parameter.recognise(setting[parameter.name]) for parameter in self.parameters}
         return tuple(constraint for constraint in self.constraints if not constraint.allows(as_offered))
 
     def round_for_people(self, setting: Setting) -> Setting:
-        """The setting with the digits that a person would write, or as it is where constraints do not allow that."""
+        """Round a setting's numbers for people; unchanged where the constraints forbid the rounded ones."""
         rounded = {
             one.name: one.round_for_people(setting[one.name]) if isinstance(one, Numeric) else setting[one.name]
             for one in self.parameters
@@ -123,7 +123,7 @@ class Space:
         return setting if self.find_violated(rounded) else rounded
 
     def list_settings(self) -> list[Setting]:
-        """All settings of a finite space."""
+        """List all settings of a finite space."""
         if self.feasible is not None:
             if self.feasible.all_rows is None:
                 raise InputError(
@@ -136,7 +136,7 @@ class Space:
         ]
 
     def sobol(self, count: int, seed: int) -> list[Setting]:
-        """The first `count` distinct settings of a scrambled Sobol sequence (fewer, if the space has fewer).
+        """Return the first `count` distinct settings of a scrambled Sobol sequence, or all of a smaller space.
 
         With constraints, settings that are spread over what these leave.
         """

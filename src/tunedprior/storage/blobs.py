@@ -33,7 +33,7 @@ _MOST_BYTES = 2**30
 
 
 def save_blob(study: Study, name: str, data: bytes, about: Mapping[str, Any], artifact_store: Any = None) -> None:
-    """Keep bytes under a name, with a few words about them; what was there before is no longer found.
+    """Store bytes with a study under a name, with a description; they replace earlier bytes of that name.
 
     The pieces have a name by their content and the pointer to them is written last: workers that keep the same thing at
     once do not disturb each other, and one that is killed leaves what was there before.
@@ -60,19 +60,19 @@ def save_blob(study: Study, name: str, data: bytes, about: Mapping[str, Any], ar
 
 
 def get_blob_description(study: Study, name: str) -> dict[str, Any] | None:
-    """The words that were kept with these bytes; None if there are none."""
+    """Return the description stored with these bytes; None if there are none."""
     pointer = get_study_attributes(study).get(f"{_PREFIX}:{name}")
     told = pointer.get("about") if isinstance(pointer, dict) else None
     return dict(told) if isinstance(told, dict) else None
 
 
 def has_blob(study: Study, beginning: str) -> bool:
-    """Whether there is something under a name that begins like this."""
+    """Return whether bytes are stored under a name that begins with `beginning`."""
     return any(name.startswith(f"{_PREFIX}:{beginning}") for name in get_study_attributes(study))
 
 
 def load_blob(study: Study, name: str, artifact_store: Any = None) -> bytes | None:
-    """The bytes that were kept under this name; None if there are none, a `FileFormatError` if they are damaged."""
+    """Return the bytes of this name; None if there are none, a `FileFormatError` if they are damaged."""
     attributes = get_study_attributes(study)
     pointer = attributes.get(f"{_PREFIX}:{name}")
     if not isinstance(pointer, dict):
@@ -117,7 +117,7 @@ _AVERAGE, _TUNED, _AS_PRINTED = "average", "reweighted", "as printed"
 
 
 def encode_surrogates(surrogates: Mapping[str, Surrogate]) -> bytes:
-    """Surrogates by response, for `decoded`; an `InputError` for one of the user's own."""
+    """Serialise surrogates by response; an `InputError` for one of the user's own classes."""
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
         kinds = {}
@@ -134,7 +134,7 @@ def encode_surrogates(surrogates: Mapping[str, Surrogate]) -> bytes:
 
 
 def decode_surrogates(data: bytes) -> dict[str, Surrogate]:
-    """The surrogates that `encoded` wrote; a `FileFormatError` if they are damaged."""
+    """Restore the surrogates that `encode_surrogates` wrote; a `FileFormatError` if they are damaged."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             kinds = dict(json.loads(archive.read("kinds")))
@@ -145,7 +145,7 @@ def decode_surrogates(data: bytes) -> dict[str, Surrogate]:
 
 
 def are_compatible(surrogates: Mapping[str, Surrogate], space: Space, goals: Goals) -> bool:
-    """Whether there is one for each response, in a box that holds the space."""
+    """Return whether there is a surrogate for each response, in a box that contains the space."""
     responses = {one.name for one in goals.responses}
     return set(surrogates) == responses and all(one.box.covers(space) for one in surrogates.values())
 

@@ -31,44 +31,44 @@ from tunedprior.storage.sqlite_files import (
 
 
 def get_storage(study: Study) -> BaseStorage:
-    """Where the study is kept."""
+    """Return the storage of a study."""
     return study._storage
 
 
 def get_engine(study: Study) -> Engine | None:
-    """The database that the study is kept in; None for storages that are none."""
+    """Return the SQLAlchemy engine of a study's database; None for other storages."""
     storage = get_storage(study)
     database = getattr(storage, "_backend", storage)  # Optuna puts a cache before databases
     return database.engine if isinstance(database, RDBStorage) else None
 
 
 def get_storage_id(one: Study | Trial | FrozenTrial) -> int:
-    """By which the storage knows a study or a trial."""
+    """Return the storage's identifier of a study or a trial."""
     return one._study_id if isinstance(one, Study) else one._trial_id
 
 
 def find_trial_id(study: Study, number: int) -> int:
-    """By which the storage knows the trial with this number."""
+    """Return the storage's identifier of the trial with this number."""
     return int(get_storage(study).get_trial_id_from_study_id_trial_number(get_storage_id(study), number))
 
 
 def set_trial_attribute(study: Study, trial: Trial | FrozenTrial, name: str, value: object) -> None:
-    """Keep something with a trial that runs, out of sight of the user's own attributes."""
+    """Store a system attribute with a running trial."""
     get_storage(study).set_trial_system_attr(get_storage_id(trial), name, value)  # type: ignore[arg-type]  # any JSON
 
 
 def requeue_trial(study: Study, trial: Trial | FrozenTrial) -> None:
-    """Have a trial that was begun wait again: whoever asks next is given it."""
+    """Put a started trial back into the queue; the next worker that asks gets it."""
     get_storage(study).set_trial_state_values(get_storage_id(trial), TrialState.WAITING)
 
 
 def get_study_attributes(study: Study) -> dict[str, object]:
-    """What is kept with a study, out of sight of the user's own attributes."""
+    """Return the system attributes of a study."""
     return dict(get_storage(study).get_study_system_attrs(get_storage_id(study)))
 
 
 def set_study_attribute(study: Study, name: str, value: object) -> None:
-    """Keep something with a study, out of sight of the user's own attributes."""
+    """Store a system attribute with a study."""
     get_storage(study).set_study_system_attr(get_storage_id(study), name, value)  # type: ignore[arg-type]  # any JSON
 
 
@@ -79,7 +79,7 @@ _PARAMETERS = ("timeout", "isolation_level", "detect_types", "check_same_thread"
 
 
 def open_storage(storage: str | BaseStorage) -> BaseStorage:
-    """The database at a URL, such as `sqlite:///campaign.db`, made if there is none; a storage of Optuna is itself."""
+    """Open or create the database at a URL, such as `sqlite:///campaign.db`; a storage is returned unchanged."""
     if isinstance(storage, BaseStorage):
         return storage
     if not isinstance(storage, str) or "://" not in storage:
@@ -92,14 +92,14 @@ def open_storage(storage: str | BaseStorage) -> BaseStorage:
 
 
 def open_database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBStorage:
-    """Optuna's storage at a URL, for several programs at once.
+    """Open Optuna's storage at a URL, safely for several programs at once.
 
     - Every connection is tried before it is used, so that one which a restart of the server cut is replaced.
     - In SQLite every transaction takes the lock for writing when it begins. Optuna reads a trial's state and then
       changes it, which PostgreSQL guards by locking the row; in SQLite two workers could read before either writes, and
       both would take the same queued trial, or a trial that was just failed would be completed too.
     - An SQLite file is looked through first, and refused if it is damaged or holds statements of its own
-      (`studies.sqlite_files`). One that may not be written is opened for reading alone.
+      (`storage.sqlite_files`). One that may not be written is opened for reading alone.
 
     Args:
         url: As SQLAlchemy writes it.
@@ -122,7 +122,7 @@ def open_database(url: str, patience: float = _PATIENCE, **options: Any) -> RDBS
 
 
 def parse_address(url: str) -> sqlalchemy.URL:
-    """The parts of a URL; an `InputError` that does not show a password, nor a part of it that got elsewhere."""
+    """Parse a URL; the `InputError` for a wrong one never shows the password."""
     try:
         address = sqlalchemy.make_url(_fill_driver(url))
         address.get_dialect()
@@ -173,7 +173,7 @@ def _make_file(file: Path) -> None:
 
 
 def find_study(storage: BaseStorage, name: str) -> Study | None:
-    """The study of this name; None if there is none."""
+    """Return the study of this name; None if there is none."""
     try:
         return optuna.load_study(study_name=name, storage=storage)
     except KeyError:
@@ -181,7 +181,7 @@ def find_study(storage: BaseStorage, name: str) -> Study | None:
 
 
 def find_or_make_study(storage: BaseStorage, name: str, directions: Sequence[str]) -> Study:
-    """The study of this name, made if there is none; two programs that make it at once get the same."""
+    """Return the study of this name, created if missing; programs that create it at once get the same one."""
     wanted: list[Any] = list(directions)
     with _silence_storages():
         return optuna.create_study(storage=storage, study_name=name, directions=wanted, load_if_exists=True)

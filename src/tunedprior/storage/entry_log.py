@@ -40,15 +40,15 @@ _ATTRIBUTES = sqlalchemy.table(
 
 
 class ConflictError(Exception):
-    """Somebody else appended first, so what was to be appended was decided on what is no longer the end of the log."""
+    """Another writer appended first, so the entries to be appended were based on an outdated log."""
 
 
 class ReorderedError(Exception):
-    """What was read before is no longer the beginning of the log: two programs appended at the same moment."""
+    """Entries that were read before moved: two programs appended at the same moment."""
 
 
 class TruncatedError(Exception):
-    """Entries that were appended are no longer there.
+    """Entries that were appended are missing from the end of the log.
 
     Attributes:
         first: The number of the first of them.
@@ -61,11 +61,11 @@ class TruncatedError(Exception):
 
 
 class DamagedError(Exception):
-    """What the log consists of is none of what was written; the argument says what."""
+    """The log holds something that was never written to it; the argument says what."""
 
 
 class ReplacedError(Exception):
-    """The entry that was appended last is no longer what it was; its number is the argument."""
+    """The last entry differs from the one that was appended; its number is the argument."""
 
 
 @runtime_checkable
@@ -80,7 +80,7 @@ class EntryLog(Protocol):
         ...
 
     def append(self, last: int, texts: Sequence[str]) -> None:
-        """Append texts after the entry with the number `last`, all or none; an `ConflictError` if it is not the last.
+        """Append texts after the entry numbered `last`, all or none; a `ConflictError` if others appended since.
 
         Any other error leaves open whether they were appended.
         """
@@ -88,12 +88,12 @@ class EntryLog(Protocol):
 
 
 def make_entry_log(study: Study) -> EntryLog:
-    """The log of a study: in a database one of two who append at the same moment is refused by the database itself."""
+    """Return the log of a study, of the kind that its storage allows."""
     return AttributeLog(study) if get_engine(study) is None else DatabaseLog(study)
 
 
 class DatabaseLog:
-    """A log in a database: (study, key) is unique there, so that a sequence number is given once.
+    """A log in a database, whose unique key (study, key) gives each sequence number once.
 
     Args:
         study: The study.
@@ -158,7 +158,7 @@ class DatabaseLog:
 
 
 class AttributeLog:
-    """A log in a storage that is no database of Optuna's, and so cannot refuse one of two who append at once.
+    """A log in a storage that is no SQL database and cannot reject one of two concurrent writers.
 
     Within a program a lock does. Several programs write under keys of their own, so that no entry is written over; all
     of them put entries that were appended at the same moment into the same order. Of storages that keep the order in
@@ -175,7 +175,7 @@ class AttributeLog:
         self._read: list[str] = []
 
     def read(self, after: int) -> list[tuple[int, str]]:
-        """Entries with a sequence number above `after`, in order; a `ReorderedError` if those up to it changed."""
+        """Return entries numbered above `after`, in order; a `ReorderedError` if earlier ones changed."""
         found, end = self._read_entries()
         keys, known = [key for key, _ in found], self._read[:after]
         self._read = keys
@@ -186,7 +186,7 @@ class AttributeLog:
         return entries[after:]
 
     def append(self, last: int, texts: Sequence[str]) -> None:
-        """Append texts after the entry with the number `last`."""
+        """Append texts after the entry numbered `last`."""
         with self._lock:
             there = len(self._read_entries()[0])
             if there < last:

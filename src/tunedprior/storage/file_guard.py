@@ -17,7 +17,7 @@ from tunedprior.weight_prior.prior import WeightPrior
 
 @dataclass(frozen=True)
 class FileGuard:
-    """A file and what was in it.
+    """A file and the digest of its content, to notice changes by others.
 
     Attributes:
         path: The file, in full; None: none is known.
@@ -29,14 +29,14 @@ class FileGuard:
 
     @classmethod
     def from_path(cls, path: str | PathLike[str], content: bytes | None = None) -> "FileGuard":
-        """The file with this content; with what is in it now, when left out."""
+        """Guard the file with this content (by default its present content)."""
         file = Path(path)
         if content is None:
             content = file.read_bytes() if file.is_file() else b""
         return cls(file.resolve(), sha256(content).hexdigest())
 
     def refuse_unknown(self, path: str | PathLike[str], overwrite: bool) -> None:
-        """An `InputError` if there is a file at this path that is not this one, or that was changed since."""
+        """Raise an `InputError` if the file at this path is another one, or has changed since."""
         if overwrite or not Path(path).is_file():
             return
         if Path(path).resolve() != self.path:
@@ -53,7 +53,7 @@ class FileGuard:
 
 @dataclass(frozen=True)
 class OldSource:
-    """One old data set.
+    """The source of one old data set.
 
     Attributes:
         name: What the user calls it.
@@ -70,12 +70,12 @@ class OldSource:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The arguments of an `Optimizer` that its suggester does not tell.
+    """The arguments of an `Optimizer` that its suggester does not have.
 
     Attributes:
         prior: The name of the prior.
         ard: Whether the kernel has one length-scale per input.
-        old_sources: Where old data came from.
+        old_sources: The sources of old data.
         objects: The names of arguments that are objects, which no file can hold.
         relations: What the user knows of old data sets, by name.
         id: What tells the campaign from others; empty for one of before there were ids.
@@ -90,12 +90,12 @@ class Provenance:
 
 
 def list_given_names(**objects: object) -> tuple[str, ...]:
-    """The names of those that are not None."""
+    """List the names of the arguments that are not None."""
     return tuple(name for name, one in objects.items() if one is not None)
 
 
 def make_sources(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, LoadedSource]]) -> tuple[OldSource, ...]:
-    """Of old data sets by name, as they were given and as they were read for each response."""
+    """Describe the sources of old data sets, from what was passed and what was read for each response."""
     return tuple(
         OldSource(
             name,

@@ -44,7 +44,7 @@ class JournalEntry:
         action: `"suggest"`, `"record"`, `"amend"`, `"withdraw"`, `"undo"`, `"cancel"` or `"adopt"`.
         before: The trial as it was; None if there was none.
         after: The trial as it is then.
-        act: The same for entries that were written together, such as those of one table of results.
+        act: Identifies the entries that were written together, such as those of one table of results.
     """
 
     sequence: int
@@ -57,12 +57,12 @@ class JournalEntry:
 
 
 def get_utc_now() -> datetime:
-    """The time of an entry; the zone in which somebody sits has no part in it."""
+    """Return the present time in UTC."""
     return datetime.now(UTC)
 
 
 def list_changed_trials(before: History, after: History) -> list[tuple[Trial | None, Trial]]:
-    """Each trial of `after` that is not as it was, with what it was; those that were told come in that order."""
+    """List the trials of `after` that differ from `before`, each with its earlier state."""
     known = {trial.id: trial for trial in before.trials}
     return [
         (old, trial)
@@ -72,14 +72,14 @@ def list_changed_trials(before: History, after: History) -> list[tuple[Trial | N
 
 
 def encode_trial_fields(trial: Trial, space: Space) -> dict[str, Any]:
-    """The fields of a trial but its number, as JSON has them."""
+    """Return the fields of a trial, except its number, as JSON values."""
     fields: dict[str, Any] = json.loads(msgspec.json.encode(encode_trial(trial, space)))
     del fields["id"]
     return fields
 
 
 def refuse_text(trials: Iterable[Trial], who: str) -> None:
-    """An `InputError` for text that no file or database can hold: half of a character, as of a damaged file."""
+    """Raise an `InputError` for text with a lone surrogate, which no file or database can store."""
     for trial in trials:
         for text in (who, trial.note, *trial.extra, *map(str, trial.extra.values())):
             try:
@@ -89,7 +89,7 @@ def refuse_text(trials: Iterable[Trial], who: str) -> None:
 
 
 def decode_entry(text: str, where: str) -> SavedEntry:
-    """The entry that was encoded as this JSON; a `FileFormatError` if it is damaged."""
+    """Parse an entry from JSON; a `FileFormatError` if it is damaged."""
     try:
         return msgspec.json.decode(text, type=SavedEntry)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -110,7 +110,7 @@ def _compute_checksum(entry: SavedEntry) -> str:
 
 
 def describe_missing_entries(where: str, first: int, last: int) -> str:
-    """What to say of a journal that lacks entries at its end."""
+    """Describe which entries are missing at the end of a journal."""
     which = f"entry {first} is" if first == last else f"entries {first} to {last} are"
     return (
         f"The journal of {where} is damaged: {which} missing at its end, though written once. Go on from a copy of "
@@ -119,7 +119,7 @@ def describe_missing_entries(where: str, first: int, last: int) -> str:
 
 
 def list_standing_changes(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
-    """What people told, corrected, withdrew or cancelled and nobody took back since, in that order."""
+    """List the changes by people that nobody has undone, in order."""
     standing: list[JournalEntry] = []
     for entry in journal:
         if entry.action in (RECORD, AMEND, WITHDRAW, CANCEL) or (entry.action == ADOPT and entry.after.state in _TOLD):
@@ -132,7 +132,7 @@ def list_standing_changes(journal: Iterable[JournalEntry]) -> list[JournalEntry]
 
 
 class Ledger:
-    """The trials that follow from the entries of a journal, as they are read one after the other.
+    """The trials that follow from journal entries, which are applied one after another.
 
     Args:
         space: What may be set.
@@ -158,23 +158,23 @@ class Ledger:
         return number in self._trials
 
     def get_trial(self, number: int) -> Trial | None:
-        """The trial with this number, as it is by now."""
+        """Return the present state of the trial with this number."""
         return self._trials.get(number)
 
     def is_only_suggested(self, number: int) -> bool:
-        """Whether nothing is known of a trial but that it was suggested."""
+        """Return whether the trial was suggested and has no other entry."""
         return self._last_action.get(number) == SUGGEST
 
     def has_act(self, act: str) -> bool:
-        """Whether entries of this act were appended."""
+        """Return whether entries of this act were applied."""
         return any(one.act == act for one in reversed(self.entries))
 
     def has_refused(self, act: str) -> bool:
-        """Whether an entry of this act came too late to count."""
+        """Return whether an entry of this act was rejected because another one came first."""
         return act in self._refused
 
     def encode_entries(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
-        """More entries in the form in which they are kept; a trial that has no entry yet is written in full."""
+        """Encode entries for storage; the first entry of a trial holds all of its fields."""
         found, known, previous = [], dict[int, dict[str, Any]](), self._previous
         for one in journal:
             number, fields = one.after.id, encode_trial_fields(one.after, self._space)
@@ -186,7 +186,7 @@ class Ledger:
         return found
 
     def apply(self, entry: SavedEntry) -> None:
-        """Take one more entry; a `FileFormatError` if it is damaged, or not the next one."""
+        """Apply the next entry; a `FileFormatError` if it is damaged or out of order."""
         if _compute_checksum(entry) != entry.checksum:
             raise self._make_damage_error(
                 entry.sequence, "its checksum is wrong, so it was changed since it was written"
@@ -230,7 +230,7 @@ class Ledger:
         )
 
     def build_history(self, others: Iterable[Trial] = ()) -> History:
-        """The trials, each where it belongs; those that have no entry come after all that have one."""
+        """Build the history of all trials; trials without an entry come last."""
         others = list(others)
         aside = {one.id for one in others}
         own = [self._trials[number] for number in sorted(self._place, key=self._place.__getitem__)]
@@ -247,7 +247,7 @@ def _classify_state(trial: Trial) -> str:
 
 
 def load_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
-    """The history and the journal of a campaign's file; a `FileFormatError` if they are damaged, or contradict."""
+    """Read history and journal from a campaign's file; a `FileFormatError` if they are damaged or contradict."""
     history, space = decode_history(saved, path), decode_space(saved, path)
     if saved.version == 1:  # before there was a journal
         return history, [
@@ -271,7 +271,7 @@ def _format_time(time: datetime | None) -> str:
 
 
 def build_journal_table(journal: Iterable[JournalEntry], goals: Goals) -> pd.DataFrame:
-    """A row for each entry: its number, time, person and action, the trial, and what changed, before and after."""
+    """Make a table of the journal: number, time, person, action, trial, and the change of each entry."""
     rows = []
     for entry in journal:
         before = {} if entry.before is None else _collect_named_values(entry.before, goals)
@@ -309,7 +309,7 @@ Numbers = dict[int, int]
 
 
 class Record(Protocol):
-    """Keeps a history and the journal that it follows from.
+    """A store of a history and its journal.
 
     Attributes:
         is_shared: Whether others may write it too.
@@ -319,21 +319,21 @@ class Record(Protocol):
 
     @property
     def history(self) -> History:
-        """What is known by now, by whomever it was told."""
+        """The present history."""
         ...
 
     @property
     def journal(self) -> Sequence[JournalEntry]:
-        """Every change of every trial, in the order in which they were written."""
+        """Every change of every trial, in the order of writing."""
         ...
 
     @property
     def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
-        """The history, and a journal from which all of it follows, of the same moment."""
+        """The history and its journal, read at the same moment."""
         ...
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
-        """Append what turns one history into another to the journal; all of it or nothing.
+        """Append the changes between two histories to the journal, all or none.
 
         Returns the numbers that new trials were given, by those that they have in `after`. A `ConflictError` says that
         somebody else wrote meanwhile, so that all is to be decided again on what `history` is now.
@@ -349,7 +349,7 @@ class Record(Protocol):
 
 @dataclass
 class InMemoryRecord:
-    """Keeps a history for as long as the program runs; nobody else can write it."""
+    """A store in memory, for one program."""
 
     history: History = field(default_factory=History)
     journal: list[JournalEntry] = field(default_factory=list)
@@ -361,7 +361,7 @@ class InMemoryRecord:
         return self.history, self.journal
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
-        """Keep this history; no number has to be changed."""
+        """Keep the history `after`; no trial gets another number."""
         now, act = get_utc_now(), token_hex(8)
         for old, trial in list_changed_trials(before, after):
             self.journal.append(JournalEntry(len(self.journal) + 1, now, who, action, old, trial, act))

@@ -48,7 +48,7 @@ _FIXED = ("space", "direction", "target", "objectives", "requirements")
 
 
 def read_campaign(path: str | PathLike[str]) -> SavedCampaign:
-    """What the file says, its form checked; a `FileFormatError` if it is no campaign or damaged."""
+    """Read a campaign's file and check its form; a `FileFormatError` if it is no campaign or damaged."""
     given = check_file_name(path)
     file = Path(given)
     if not file.is_file():
@@ -60,7 +60,7 @@ def read_campaign(path: str | PathLike[str]) -> SavedCampaign:
 
 
 def decode_campaign(data: bytes, given: str) -> SavedCampaign:
-    """What these bytes say, their form checked; a `FileFormatError` says what `given` is instead."""
+    """Parse the bytes of a campaign and check their form; errors name the file as `given`."""
     try:
         header = msgspec.json.decode(data, type=CampaignHeader)
         if header.format != FORMAT:
@@ -88,7 +88,7 @@ def _make_format_error(given: str, error: Exception) -> FileFormatError:
 def build_arguments(
     saved: SavedCampaign, path: str | PathLike[str], old_data: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What to make the `Optimizer` with: what the file says, old data as it was recorded or given, and the options."""
+    """Return the arguments of the `Optimizer`: from the file, the old data and the options passed by the user."""
     fixed = [name for name in options if name in _FIXED]
     if fixed:
         raise InputError(f"{format_list(fixed)} belongs to the campaign and cannot be changed. Make a new Optimizer.")
@@ -143,7 +143,7 @@ def _format_limits(low: float | None, high: float | None) -> Any:
 
 
 def decode_goals(saved: SavedCampaign) -> Goals:
-    """What the campaign in the file is after."""
+    """Return the goals in the file."""
     arguments = {"target": "y", "direction": MAXIMIZE} | _build_goal_arguments(saved.arguments)
     return make_goals(**arguments)
 
@@ -191,7 +191,7 @@ def _collect_old_data(saved: SavedCampaign, path: str | PathLike[str], given: An
 
 
 def refuse_changed(saved: SavedCampaign, path: str | PathLike[str]) -> None:
-    """A `FileFormatError` if what defines the campaign makes sense, and is yet not what was saved."""
+    """Raise a `FileFormatError` if the arguments in the file are valid but not those that were saved."""
     if saved.checksum != compute_checksum(saved) and (saved.checksum or saved.version > _WITHOUT_CHECKSUM):
         raise FileFormatError(
             f"{str(path)!r} was changed since it was saved: its checksum is not that of its arguments (space, goals, "
@@ -201,7 +201,7 @@ def refuse_changed(saved: SavedCampaign, path: str | PathLike[str]) -> None:
 
 
 def warn_of_changes(saved: SavedCampaign, now: tuple[OldSource, ...]) -> None:
-    """An `OldDataWarning` if old data is not what it was."""
+    """Issue an `OldDataWarning` if old data has changed since the campaign was saved."""
     before = {one.name: one.fingerprint for one in saved.old_data}
     changed = [one.name for one in now if before.get(one.name, one.fingerprint) != one.fingerprint]
     if changed:
@@ -213,7 +213,7 @@ def warn_of_changes(saved: SavedCampaign, now: tuple[OldSource, ...]) -> None:
 
 
 def decode_space(saved: SavedCampaign, path: str | PathLike[str]) -> Space:
-    """The search space in the file."""
+    """Return the search space in the file."""
     space = Space(tuple(map(_decode_parameter, saved.arguments.space)))
     wrong = [
         parameter.name
@@ -256,7 +256,7 @@ def _decode_parameter(saved: SavedNumeric | SavedCategorical) -> Parameter:
 
 
 def decode_history(saved: SavedCampaign, path: str | PathLike[str]) -> History:
-    """The trials in the file; a `FileFormatError` that says what is wrong with one."""
+    """Return the trials in the file; a `FileFormatError` names a wrong one."""
     space = decode_space(saved, path)
     times = Counter(trial.id for trial in saved.trials)
     wrong = {trial.id: _find_contradiction(trial, space, times[trial.id]) for trial in saved.trials}
@@ -298,7 +298,7 @@ def _is_valid_row(row: list[Cell], space: Space) -> bool:
 
 
 def decode_trial(saved: SavedTrial, space: Space) -> Trial:
-    """The trial that was saved in this form."""
+    """Return the trial from its form in the file."""
 
     def decode_setting(row: list[Cell]) -> dict[str, Any]:
         return dict(zip(space.names, map(decode_cell, row), strict=True))

@@ -40,13 +40,13 @@ class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TupleCell(_Struct, frozen=True, tag="tuple"):
-    """A category that is a tuple."""
+    """A category that is a tuple, in the form of the file."""
 
     items: "list[Cell]"
 
 
 class FloatCell(_Struct, frozen=True, tag="float"):
-    """A number that JSON has no word for."""
+    """An infinity or NaN, which JSON cannot express."""
 
     text: Literal["nan", "inf", "-inf"]
 
@@ -55,7 +55,7 @@ Cell = None | bool | int | float | str | TupleCell | FloatCell
 
 
 class SavedNumeric(_Struct, frozen=True, tag="number", omit_defaults=True):
-    """A `Numeric`."""
+    """A `Numeric` in the form of the file."""
 
     name: str
     low: int | float
@@ -68,21 +68,21 @@ class SavedNumeric(_Struct, frozen=True, tag="number", omit_defaults=True):
 
 
 class SavedCategorical(_Struct, frozen=True, tag="category"):
-    """A `Categorical`."""
+    """A `Categorical` in the form of the file."""
 
     name: str
     choices: list[Cell]
 
 
 class SavedTarget(_Struct, frozen=True, tag="target"):
-    """A `Target`."""
+    """A `Target` in the form of the file."""
 
     low: float
     high: float
 
 
 class SavedObjective(_Struct, frozen=True, omit_defaults=True):
-    """An `Objective`; a limit that is not there is null."""
+    """An `Objective` in the form of the file; a missing limit is null."""
 
     name: str
     goal: Literal["maximize", "minimize"] | SavedTarget
@@ -92,7 +92,7 @@ class SavedObjective(_Struct, frozen=True, omit_defaults=True):
 
 
 class SavedRequirement(_Struct, frozen=True):
-    """A `Requirement`; an end that is open is null."""
+    """A `Requirement` in the form of the file; an open end is null."""
 
     name: str
     low: float | None
@@ -101,7 +101,7 @@ class SavedRequirement(_Struct, frozen=True):
 
 
 class SavedGoals(_Struct, frozen=True):
-    """`Goals`."""
+    """`Goals` in the form of the file."""
 
     objectives: Annotated[list[SavedObjective], msgspec.Meta(min_length=1)]
     requirements: list[SavedRequirement]
@@ -110,7 +110,7 @@ class SavedGoals(_Struct, frozen=True):
 
 
 class SavedLinear(_Struct, frozen=True, tag="linear"):
-    """A `Linear`; a bound that is not there is null."""
+    """A `LinearConstraint` in the form of the file; a missing bound is null."""
 
     coefficients: dict[str, float]
     low: float | None
@@ -118,7 +118,7 @@ class SavedLinear(_Struct, frozen=True, tag="linear"):
 
 
 class SavedOnlyWhen(_Struct, frozen=True, tag="only when"):
-    """An `OnlyWhen`."""
+    """An `OnlyWhen` in the form of the file."""
 
     parameter: str
     when: dict[str, list[Cell]]
@@ -126,13 +126,13 @@ class SavedOnlyWhen(_Struct, frozen=True, tag="only when"):
 
 
 class SavedFunction(_Struct, frozen=True, tag="function"):
-    """A constraint that is a function: its name, as it has to be given again."""
+    """A constraint that is a function; only its name is stored."""
 
     name: str
 
 
 class SavedArguments(_Struct, frozen=True):
-    """What the `Optimizer` was made with."""
+    """The arguments of the `Optimizer`."""
 
     space: list[SavedNumeric | SavedCategorical]
     direction: Literal["maximize", "minimize"]
@@ -156,7 +156,7 @@ class SavedArguments(_Struct, frozen=True):
 
 
 class SavedOldSource(_Struct, frozen=True, omit_defaults=True):
-    """An `OldSource`; a path without a root is meant from the folder of this file."""
+    """An `OldSource`; a relative path starts at the folder of this file."""
 
     name: str
     path: str | None
@@ -195,7 +195,7 @@ class SavedEntry(_Struct, frozen=True, omit_defaults=True):
 
 
 class SavedCampaign(_Struct, frozen=True):
-    """All of it; files of version 1 have no journal."""
+    """The whole file; version 1 has no journal."""
 
     format: str
     version: int
@@ -211,14 +211,14 @@ class SavedCampaign(_Struct, frozen=True):
 
 
 class CampaignHeader(msgspec.Struct):
-    """What is read first; everything else may be of another version."""
+    """The fields that are read first; all others depend on the version."""
 
     format: str = ""
     version: int = 0
 
 
 def encode_cell(value: Any, parameter: str | None = None) -> Cell:
-    """A category or a number; for cells of the user's own columns, which no model sees, text of whatever else it is."""
+    """Convert a category or number for JSON; other objects in the user's own columns become text."""
     value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
     if isinstance(value, float) and not isfinite(value):
         return FloatCell(str(value))  # type: ignore[arg-type]  # one of the three
@@ -235,7 +235,7 @@ def encode_cell(value: Any, parameter: str | None = None) -> Cell:
 
 
 def decode_cell(cell: Cell) -> Any:
-    """The value that `encode_cell` wrote."""
+    """Return the value that `encode_cell` wrote."""
     if isinstance(cell, FloatCell):
         return {"nan": nan, "inf": inf, "-inf": -inf}[cell.text]
     return tuple(map(decode_cell, cell.items)) if isinstance(cell, TupleCell) else cell
@@ -249,7 +249,7 @@ def encode_campaign_file(
     journal: Sequence[SavedEntry],
     path: str | PathLike[str],
 ) -> bytes:
-    """The content of the file at `path`; an `InputError` names the category that cannot be saved."""
+    """Return the content of the file at `path`; an `InputError` names a category that cannot be saved."""
     folder = Path(check_file_name(path)).resolve().parent
     return msgspec.json.format(encode_campaign(suggester, seed, made, history, journal, folder), indent=1)
 
@@ -262,7 +262,7 @@ def encode_campaign(
     journal: Sequence[SavedEntry],
     folder: Path | None,
 ) -> bytes:
-    """The campaign as JSON; paths of old data in the folder are as seen from there."""
+    """Return the campaign as JSON values; paths of old data are relative to the folder."""
     import tunedprior
 
     objective, acquisition = suggester.objective, suggester.acquisition
@@ -300,12 +300,12 @@ def encode_campaign(
 
 
 def add_checksum(content: SavedCampaign) -> SavedCampaign:
-    """The campaign with the checksum of what defines it."""
+    """Return the campaign with a checksum of its arguments."""
     return msgspec.structs.replace(content, checksum=compute_checksum(content))
 
 
 def compute_checksum(content: SavedCampaign) -> str:
-    """A checksum over the arguments, what old data was, the id, and the number of entries and the last of them.
+    """Compute a checksum of the arguments, the fingerprints of old data, the id, and the end of the journal.
 
     Trials follow from the journal, whose entries have checksums of their own. Where old data lies, and versions of
     libraries, may be changed by anybody.
@@ -379,7 +379,7 @@ def _encode_constraint(constraint: Constraint) -> SavedLinear | SavedOnlyWhen | 
 
 
 def encode_trial(trial: Trial, space: Space) -> SavedTrial:
-    """A trial in the form of the file."""
+    """Convert a trial to the form of the file."""
 
     def encode_row(setting: Mapping[str, Any]) -> list[Cell]:
         return [encode_cell(setting[name], name) for name in space.names]
@@ -408,12 +408,12 @@ _ID = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}")
 
 
 def draw_id() -> str:
-    """An id that no other campaign has."""
+    """Draw a random id for a new campaign."""
     return "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
 
 
 def derive_id(content: bytes) -> str:
-    """The id of a campaign of before there were any, from what is stored of it: the same whenever it is loaded.
+    """Derive an id from the stored content of a campaign that has none; the same each time.
 
     >>> derive_id(b"campaign") == derive_id(b"campaign") != derive_id(b"another")
     True
@@ -423,19 +423,19 @@ def derive_id(content: bytes) -> str:
 
 
 def derive_file_id(saved: SavedCampaign) -> str:
-    """The id of a campaign of before there were any that was saved in a file, from what the file said then."""
+    """Derive an id for a campaign without one, from the content of its file."""
     content = msgspec.structs.asdict(saved)
     return derive_id(msgspec.json.encode({name: one for name, one in content.items() if name not in _ADDED_SINCE}))
 
 
 def derive_study_id(study: Study) -> str:
-    """The id of a campaign of before there were any that is kept in a study, from the moment of its first trial."""
+    """Derive an id for a campaign without one, from the time of the first trial of its study."""
     first = next(iter(study.get_trials(deepcopy=False)), None)
     began = "" if first is None or first.datetime_start is None else first.datetime_start.isoformat()
     return derive_id(f"{study.study_name} {began}".encode())
 
 
 def parse_id(cell: Any) -> str:
-    """The id that a cell of a sheet has, whatever capitals people made of it; empty if it has something else."""
+    """Return the id in a cell of a sheet, in any capitals; "" if there is none."""
     text = str(cell).strip().casefold()
     return text if _ID.fullmatch(text) else ""

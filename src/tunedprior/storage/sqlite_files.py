@@ -75,7 +75,7 @@ _EXPRESSION_IN_INDEX = -2  # in place of the number of a column
 
 
 def make_damage_error(file: Path, reason: object) -> FileFormatError:
-    """What those are told who open a damaged file."""
+    """Make the error for a damaged file."""
     return FileFormatError(
         f"{str(file)!r} is damaged ({str(reason).splitlines()[0] if str(reason) else 'unreadable'}). Go on from a copy "
         "of it; or begin anew, and take over what `tunedprior export` wrote with `tunedprior import`."
@@ -83,7 +83,7 @@ def make_damage_error(file: Path, reason: object) -> FileFormatError:
 
 
 def refuse_unsound(file: Path, patience: float, may_write: bool = True) -> None:
-    """A `FileFormatError` for an SQLite file that is damaged, or that would run statements of its own.
+    """Raise a `FileFormatError` for an SQLite file that is damaged, or that would run statements of its own.
 
     Looked at are its pages and indices, references from table to table, and the kind of each value. A file that is not
     there or empty is fine; of one that somebody else holds a lock on for longer than `patience`, nothing is known.
@@ -121,7 +121,7 @@ def refuse_unsound(file: Path, patience: float, may_write: bool = True) -> None:
 
 
 class CarefulConnection(sqlite3.Connection):
-    """Calls no function on behalf of a file's own definitions, and doubts the sizes of its cells."""
+    """A connection that runs no function from a file's own definitions and checks the sizes of cells."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -130,7 +130,7 @@ class CarefulConnection(sqlite3.Connection):
 
 
 def refuse_damage(error: BaseException | None, file: Path) -> None:
-    """A `FileFormatError` if SQLite cannot make sense of the file, and not if it may not read it now."""
+    """Raise a `FileFormatError` if an error of SQLite means that the file is damaged."""
     while error is not None and not isinstance(error, sqlite3.Error):
         error = getattr(error, "orig", None) or error.__cause__
     if error is None:
@@ -189,7 +189,7 @@ def _quote_name(name: str) -> str:
 
 
 class FileStorage(RDBStorage):
-    """Optuna's storage of an SQLite file, which raises a `FileFormatError` over what makes no sense in it.
+    """Optuna's storage of an SQLite file, which raises a `FileFormatError` if the content is invalid.
 
     Args:
         file: The file.
@@ -261,7 +261,7 @@ _PRIMARY_CODE = 0xFF
 
 
 def find_locked_part(file: Path) -> str:
-    """What keeps a database from being written: "the file", or "its folder"; empty if nothing does, or it is not there.
+    """Return what prevents writing a database: "the file", "its folder", or "" if nothing does.
 
     SQLite writes into the folder too: while something is changed, what was there before is in a file beside it.
     """
@@ -273,7 +273,7 @@ def find_locked_part(file: Path) -> str:
 
 
 def make_refusal(file: Path) -> InputError:
-    """What those are told who would write."""
+    """Make the error for an attempt to write a file that is read-only."""
     part = find_locked_part(file) or "the file"
     return InputError(
         f"{str(file)!r} may be looked at, and not written: {part} is read-only for you. Ask its owner to let you write "
@@ -282,14 +282,14 @@ def make_refusal(file: Path) -> InputError:
 
 
 def open_read_only(url: str, file: Path, patience: float) -> RDBStorage:
-    """Optuna's storage of a file that is read and never written; an `InputError` for whoever tries.
+    """Open Optuna's storage of a file for reading only; an attempt to write is an `InputError`.
 
     Whoever writes may go on meanwhile. SQLite's locks hold for readers too, so that all that is read in one transaction
     is of one moment, and of none in the middle of a change.
 
     Args:
         url: Of the file, as SQLAlchemy writes it.
-        file: It.
+        file: The file.
         patience: Seconds to wait for somebody who is writing.
     """
     address = f"{file.absolute().as_uri()}?mode=ro"

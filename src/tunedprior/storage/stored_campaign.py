@@ -72,10 +72,10 @@ _FAILURES = (StorageInternalError, SQLAlchemyError, OSError)
 
 
 class StudyRecord:
-    """Reads the study each time it is asked for, and appends to its journal.
+    """A store in an Optuna study, which is read at every access.
 
     Args:
-        study: Where it is kept.
+        study: The study that holds it.
         space: What may be set.
         goals: What is wanted.
         mark: Called before the first entry that is written into a campaign of an older form, so that programs that know
@@ -105,7 +105,7 @@ class StudyRecord:
 
     @property
     def history(self) -> History:
-        """What is known by now, by whomever it was told; the same object while nothing changes."""
+        """The present history; the same object while nothing changes."""
         try:
             return self._read()
         except _FAILURES as error:
@@ -113,13 +113,13 @@ class StudyRecord:
 
     @property
     def journal(self) -> Sequence[JournalEntry]:
-        """Every change of every trial, in the order in which they were written."""
+        """Every change of every trial, in the order of writing."""
         _ = self.history
         return tuple(self._ledger.entries)
 
     @property
     def history_and_journal(self) -> tuple[History, Sequence[JournalEntry]]:
-        """The history, and the journal with entries of what is known by Optuna alone, as they would be written."""
+        """The history and its journal, with entries for changes that only Optuna's trials have."""
         history, entries = self.history, list(self._ledger.entries)
         others = [*self._list_unjournaled(), *(one for one in history.pending if one.id not in self._ledger)]
         entries += [
@@ -211,7 +211,7 @@ class StudyRecord:
     # -- writing ---------------------------------------------------------------------------------------
 
     def commit(self, before: History, after: History, action: str, who: str = "") -> Numbers:
-        """Append what turns one history into another to the journal; all of it or nothing."""
+        """Append the changes between two histories to the journal, all or none."""
         changes = list_changed_trials(before, after)
         if before is not self._last:
             raise ConflictError
@@ -324,7 +324,7 @@ def _make_storage_error(error: Exception) -> StorageError:
 
 
 def describe_failure(error: Exception) -> str:
-    """What the database said, in a sentence."""
+    """Describe an error of the database in one sentence."""
     cause = error.__cause__ if isinstance(error, StorageInternalError) and error.__cause__ else error
     first = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
     return f"The campaign's storage failed ({first[0].rstrip('.')})."
@@ -339,7 +339,7 @@ _FORM = "form"
 
 @dataclass(frozen=True, eq=False)
 class StoredCampaign:
-    """A campaign that is in a database already.
+    """A campaign in a database.
 
     Attributes:
         study: The study that holds it.
@@ -359,7 +359,7 @@ class StoredCampaign:
         return cls(study, loading.decode_campaign(data, f"The study {name!r}"))
 
     def refuse_other(self, space: Space, goals: Goals) -> None:
-        """An `InputError` if this is not the space, or these are not the goals, that the campaign was begun with."""
+        """Raise an `InputError` if the space or the goals differ from those of the campaign."""
         own = loading.decode_space(self.saved, self.study.study_name)
         if space.without_functions != own or (goals.objectives, goals.requirements) != _get_goals(self.saved):
             what = "search space" if space.without_functions != own else "responses or goals"
@@ -369,7 +369,7 @@ class StoredCampaign:
             )
 
     def load_surrogates(self, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
-        """What was learnt from old data, by response; None if there was none, or it cannot be used."""
+        """Return the fitted source models by response; None if there are none that fit."""
         data = blobs.load_blob(self.study, _LEARNT)
         found = {} if data is None else decode_surrogates(data)
         if not found:
@@ -380,7 +380,7 @@ class StoredCampaign:
 
     @property
     def made_with(self) -> Provenance:
-        """The arguments that its suggester does not tell."""
+        """The arguments that the suggester does not have."""
         own, old = self.saved.arguments, self.saved.old_data
         sources = tuple(OldSource(one.name, one.path, one.fingerprint, one.units) for one in old)
         return Provenance(own.prior, own.ard, sources, tuple(own.objects), own.relations, self.saved.id)
@@ -394,7 +394,7 @@ def _get_goals(saved: SavedCampaign) -> tuple[object, object]:
 def open_record(
     storage: str | BaseStorage, name: str, suggester: Suggester, seed: int, made_with: Provenance, again: bool
 ) -> StudyRecord:
-    """The record of a campaign in this storage, which is begun if it is not there yet.
+    """Open the record of a campaign in a storage, and create the campaign if it is missing.
 
     Args:
         storage: The storage, or its URL.
@@ -437,7 +437,7 @@ def _upgrade_format_version(study: Study) -> None:
 
 
 def load_campaign(storage: str | BaseStorage, name: str | None) -> StoredCampaign:
-    """The campaign of this name, or the only one there is; an `InputError` says which there are."""
+    """Return the campaign of this name, or the only one; an `InputError` lists those there are."""
     opened = databases.open_storage(storage)
     names = optuna.get_all_study_names(opened)
     campaigns = {one: found for one in names if (found := StoredCampaign.find(opened, one)) is not None}
@@ -453,6 +453,6 @@ def load_campaign(storage: str | BaseStorage, name: str | None) -> StoredCampaig
 
 
 def drop_old_data(saved: SavedCampaign) -> SavedCampaign:
-    """The same campaign, with what was learnt from old data known, so that the old data itself is not needed."""
+    """Remove old data from the saved arguments of a campaign whose fitted source models are stored."""
     arguments = msgspec.structs.replace(saved.arguments, relations={})
     return msgspec.structs.replace(saved, old_data=[], arguments=arguments)

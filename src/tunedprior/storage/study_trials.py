@@ -41,7 +41,7 @@ _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
 def list_metric_names(study: Study) -> list[str]:
-    """The study's metric names, or y, or y1, y2 and so on."""
+    """Return the study's metric names; without any, y, or y1, y2 and so on."""
     count = len(study.directions)
     # The studies that some pruners hand on have no metric names, and other programs may have kept something else there.
     named = getattr(study, "metric_names", None)
@@ -51,7 +51,7 @@ def list_metric_names(study: Study) -> list[str]:
 
 
 def make_names_unique(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """These names of responses, changed where parameters have them: no name of a parameter is reserved."""
+    """Rename responses that have the name of a parameter."""
     unlike: list[str] = []
     for name in names:
         while name in taken or name in unlike:
@@ -61,7 +61,7 @@ def make_names_unique(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 def read_constraints(trial: FrozenTrial) -> dict[str, float]:
-    """The values of constraints by name, however they were set; a trial meets them if none is above 0."""
+    """Return a trial's constraint values by name; the trial is feasible if none is above 0."""
     listed = trial.system_attrs.get(_CONSTRAINTS) or ()
     if not isinstance(listed, list | tuple):
         _warn_malformed(trial, _CONSTRAINTS)
@@ -90,7 +90,7 @@ def _warn_malformed(trial: FrozenTrial, attribute: str) -> None:
 
 
 def make_constraint_name(name: str, taken: Sequence[str]) -> str:
-    """What a constraint's response is called."""
+    """Name the response of a constraint."""
     called = f"{CONSTRAINT}{name}"
     while called in taken:
         called += "_"
@@ -100,7 +100,7 @@ def make_constraint_name(name: str, taken: Sequence[str]) -> str:
 def infer_goals(
     study: Study, names: Sequence[str], constraints: Sequence[str], noise_std: Mapping[str, float]
 ) -> Goals:
-    """What the study is after, with a requirement for each of the responses that are constraints."""
+    """Return the goals of a study, with a requirement for each constraint."""
     words = [MINIMIZE if one == StudyDirection.MINIMIZE else MAXIMIZE for one in study.directions]
     objectives = [
         Objective(name, word, noise_std.get(name), is_main=number == 0)
@@ -110,7 +110,7 @@ def infer_goals(
 
 
 def sort_finished(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-    """Finished trials in the order in which they finished, the same for all workers; new ones come last."""
+    """Sort finished trials by the time at which they finished, in the same order for all workers."""
     finished = [trial for trial in trials if trial.state in _FINISHED and trial.datetime_complete is not None]
     return sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number))
 
@@ -123,7 +123,7 @@ def convert_finished_trials(
     distributions: Mapping[str, BaseDistribution],
     before: Sequence[Trial] = (),
 ) -> tuple[Trial, ...]:
-    """Results of trials, in order, that have all of these parameters.
+    """Convert finished trials that have all of these parameters to results, in order.
 
     A run that failed counts as such if that was told. If its worker fell silent, nothing is known of its setting. One
     that failed before it asked for the last of these parameters has what was chosen for the others. A pruned trial
@@ -189,7 +189,7 @@ def _read_values(trial: FrozenTrial, goals: Goals, complete: Sequence[float]) ->
 def read_settings(
     trials: Sequence[FrozenTrial], names: Sequence[str], distributions: Mapping[str, BaseDistribution]
 ) -> list[dict[str, Any]]:
-    """Settings of these parameters that trials have, or that were chosen for them and not asked for yet."""
+    """Return the settings of trials, with values that were chosen and not yet requested."""
     found = []
     for trial in trials:
         setting = read_setting(trial, distributions)
@@ -203,7 +203,7 @@ def read_settings(
 
 
 def read_setting(trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """What a trial has, what was fixed for it by `enqueue_trial`, or what was chosen for it, in this order."""
+    """Return a trial's setting: its values, else those of `enqueue_trial`, else those chosen for it."""
     fixed = trial.system_attrs.get(_FIXED, {})
     if not isinstance(fixed, dict):
         _warn_malformed(trial, _FIXED)
@@ -212,7 +212,7 @@ def read_setting(trial: FrozenTrial, distributions: Mapping[str, BaseDistributio
 
 
 def is_substitute(trial: FrozenTrial, names: Sequence[str], distributions: Mapping[str, BaseDistribution]) -> bool:
-    """Whether a trial has other values of these parameters than were chosen for it, or none were chosen."""
+    """Return whether a trial has other values than were chosen for it, or none were chosen."""
     setting, chosen = read_setting(trial, distributions), _decode_chosen(trial, distributions)
     return not is_same_setting({name: setting[name] for name in names}, {n: chosen[n] for n in names if n in chosen})
 
@@ -231,7 +231,7 @@ def _decode_chosen(trial: FrozenTrial, distributions: Mapping[str, BaseDistribut
 
 
 def encode_setting(setting: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> str:
-    """What was chosen, as an attribute's value."""
+    """Encode a chosen setting as an attribute's value."""
     return json.dumps({name: distributions[name].to_internal_repr(value) for name, value in setting.items()})
 
 
@@ -254,12 +254,12 @@ _PLAIN = (bool, int, float, str)
 
 
 def to_optuna_directions(goals: Goals) -> list[str]:
-    """Optuna's directions; a response with a target is shown by its distance to that, which is to be small."""
+    """Return Optuna's directions; a target becomes the distance to it, which is minimised."""
     return [MINIMIZE if isinstance(one.direction, Target) else one.direction for one in goals.objectives]
 
 
 def to_optuna_values(trial: Trial, goals: Goals) -> list[float] | None:
-    """Optuna's values; None if an objective was not measured."""
+    """Return Optuna's values; None if an objective was not measured."""
     found = []
     for one in goals.objectives:
         value = one.get_value(trial)
@@ -268,7 +268,7 @@ def to_optuna_values(trial: Trial, goals: Goals) -> list[float] | None:
 
 
 def to_optuna_state(trial: Trial, goals: Goals) -> TrialState:
-    """Optuna's state; a run of which not all objectives were measured is shown as pruned."""
+    """Return Optuna's state; a run without all objectives is pruned."""
     if trial.is_pending:
         return TrialState.RUNNING
     if trial.failed or trial.set_aside == CANCELLED:
@@ -277,13 +277,13 @@ def to_optuna_state(trial: Trial, goals: Goals) -> TrialState:
 
 
 def to_optuna_parameters(setting: Setting, space: Space) -> tuple[dict[str, Any], dict[str, BaseDistribution]]:
-    """A setting and its distributions; what does not fit Optuna's types is shown by what is nearest to it."""
+    """Return a setting as Optuna's parameters and distributions, approximated where types do not fit."""
     both = {one.name: _to_optuna_parameter(one, setting[one.name]) for one in space.parameters}
     return {name: value for name, (value, _) in both.items()}, {name: one for name, (_, one) in both.items()}
 
 
 def to_optuna_attributes(trial: Trial, space: Space, goals: Goals) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The user's attributes, which dashboards show, and those of the system."""
+    """Return the user attributes for dashboards, and the system attributes."""
     user: dict[str, Any] = dict(trial.more) | {f"noise of {name}": one for name, one in trial.noise.items()}
     user |= {goals.main.name: trial.value} if isinstance(goals.main.direction, Target) else {}
     user |= {"note": trial.note} if trial.note else {}
@@ -303,12 +303,12 @@ def to_optuna_attributes(trial: Trial, space: Space, goals: Goals) -> tuple[dict
 
 
 def encode_trial_json(trial: Trial, space: Space) -> str:
-    """The whole trial, for `from_optuna_trial`."""
+    """Return the whole trial as JSON, which `from_optuna_trial` reads."""
     return msgspec.json.encode(encode_trial(trial, space)).decode()
 
 
 def make_reservation(trial: Trial, space: Space, goals: Goals) -> FrozenTrial:
-    """A trial that runs, to be put into a study so that it has a number; nobody sees it before the journal has it."""
+    """Make a running trial that reserves a number in the study until the journal has its entry."""
     params, distributions = to_optuna_parameters(trial.setting, space)
     user, system = to_optuna_attributes(trial, space, goals)
     return create_trial(
@@ -321,7 +321,7 @@ def make_reservation(trial: Trial, space: Space, goals: Goals) -> FrozenTrial:
 
 
 def from_optuna_trial(frozen: FrozenTrial, space: Space, goals: Goals, correction: str | None = None) -> Trial | None:
-    """A trial of a study, whoever put it there; None for one that is none of this space, or not under way yet.
+    """Convert an Optuna trial; None if it does not fit the space, or has not started.
 
     Args:
         frozen: Optuna's trial.
@@ -392,5 +392,5 @@ def _to_optuna_parameter(parameter: Parameter, value: Any) -> tuple[Any, BaseDis
 
 
 def get_completion_key(frozen: FrozenTrial) -> tuple[datetime, int]:
-    """By which trials are put into the order in which they were told."""
+    """Return the sort key for the order in which results were recorded."""
     return frozen.datetime_complete or datetime.max, frozen.number

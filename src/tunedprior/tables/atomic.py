@@ -26,7 +26,7 @@ _PATIENCE, _PAUSE = 10.0, 0.01
 
 
 def check_file_name(path: Any) -> str:
-    """The path as text; an `InputError` for what can be no file's name."""
+    """Return the path as text; raise an `InputError` if it cannot be the name of a file."""
     given = os.fspath(path) if isinstance(path, str | PathLike) else path
     if not isinstance(given, str):
         raise InputError(
@@ -76,7 +76,7 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def lock_for_writing(path: str | PathLike[str]) -> Iterator[None]:
-    """In here nobody else who asks for a turn writes in the folder of `path`, where the system and the drive can do so.
+    """Keep others who call this from writing in the folder of `path`, if the system and the drive can lock.
 
     Whoever ends gives the turn back; one that is held up for long is passed over.
     """

@@ -37,7 +37,7 @@ _SIGNED_NUMBER = re.compile(r"[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def parse_ambiguous_number(text: str) -> tuple[str, str] | None:
-    """A number that may be meant in two ways: with a decimal point, and without the comma; None for any other text.
+    """Return both readings of a text like "1,234" (a decimal or a thousands comma), or None.
 
     >>> parse_ambiguous_number("1,234"), parse_ambiguous_number("0,123")
     (('1.234', '1234'), None)
@@ -46,7 +46,7 @@ def parse_ambiguous_number(text: str) -> tuple[str, str] | None:
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would take the text for a formula; a number with a sign is none.
+    """Return whether a spreadsheet would run the text as a formula; a number with a sign is no formula.
 
     >>> is_formula("=1+1"), is_formula("-2.5"), is_formula("-2.5+cmd"), is_formula("a=1")
     (True, False, True, False)
@@ -55,7 +55,7 @@ def is_formula(text: str) -> bool:
 
 
 def guard_formula(text: str) -> str:
-    """The text as it is written into a file that spreadsheets open: after an apostrophe, where it would be a formula.
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
 
     >>> guard_formula("=1+1"), guard_formula("argon"), unguard_formula(guard_formula("'=1+1"))
     ("'=1+1", 'argon', "'=1+1")
@@ -65,13 +65,13 @@ def guard_formula(text: str) -> str:
 
 
 def unguard_formula(text: str) -> str:
-    """What `guard_formula` was given."""
+    """Undo `guard_formula`."""
     plain = _GUARDED_AFTER.sub(r"\1", text)
     return plain[1:] if plain.startswith("'") and is_formula(plain[1:]) else plain
 
 
 def is_unmeasured(cell: Any) -> bool:
-    """Whether the cell says that nothing was measured: None, NaN, "", "NA", "-" and the like."""
+    """Return whether the cell means that nothing was measured: None, NaN, "", "NA", "-" and similar."""
     if isinstance(cell, str):
         return cell.strip().casefold() in BLANK
     if isinstance(cell, Decimal):
@@ -82,19 +82,19 @@ def is_unmeasured(cell: Any) -> bool:
 
 
 def is_infinite(cell: Any) -> bool:
-    """Whether the cell is an infinity, as a number or as text; a number too large for a float is none."""
+    """Return whether the cell is an infinity, as a number or as text (not a number too large for a float)."""
     if isinstance(cell, str):
         return cell.strip().casefold().lstrip("+-") in ("inf", "infinity", "∞")
     return isinstance(cell, float | np.floating) and bool(np.isinf(cell))
 
 
 def is_spreadsheet_error(cell: Any) -> bool:
-    """Whether the cell is what spreadsheets show where they could not compute: #DIV/0!, #N/A, #WERT!."""
+    """Return whether the cell is an error of a spreadsheet: #DIV/0!, #N/A, #WERT!."""
     return isinstance(cell, str) and _ERROR.fullmatch(cell.strip()) is not None
 
 
 def describe_non_number(cell: Any) -> str:
-    """What a spreadsheet made of a number, and what to do: an error, a date, a formula; empty if it is nothing such."""
+    """Say why a cell of a sheet is no number (an error, a date, a formula), and what to do; else ""."""
     if is_spreadsheet_error(cell):
         return f"{cell.strip()!r}, an error of the spreadsheet"
     if isinstance(cell, str) and cell.startswith("="):
@@ -110,7 +110,7 @@ def describe_non_number(cell: Any) -> str:
 
 
 def parse_numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], list[int]]:
-    """The column as numbers, NaN where a cell is blank, and the rows (from 0) whose cells are no finite number.
+    """Return the column as floats (NaN for blank cells), and the rows whose cells are no finite number.
 
     Text is converted exactly, as Python reads it, and may have spaces around it. True, dates, complex numbers, infinity
     and numbers too large for a float are no numbers here; where they stand the array has NaN too.

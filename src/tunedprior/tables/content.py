@@ -20,7 +20,7 @@ from tunedprior.tables.cells import is_unmeasured
 
 @dataclass(frozen=True, eq=False)
 class ReadTable:
-    """A table and where it comes from.
+    """A table, its source, and the assumptions made while it was read.
 
     Attributes:
         table: The rows, numbered from 0. Cells of text files are text, just as it stands there.
@@ -48,7 +48,7 @@ class ReadTable:
         return len(self.table)
 
     def format_percentages(self, names: Collection[str]) -> "ReadTable":
-        """With the text 10% for the number 0.1 in these columns, wherever the sheet shows it so."""
+        """Return the table with the text 10% for the number 0.1 where the sheet shows per cent."""
         table = self.table.copy()
         for name in set(names) & set(self.percentages):
             cells = table[name].tolist()
@@ -58,7 +58,7 @@ class ReadTable:
         return replace(self, table=table)
 
     def format_place(self, row: int) -> str:
-        """Where the row (from 0) stands in the source, such as "line 7"."""
+        """Return the place of a row (counted from 0) in the source, such as "line 7"."""
         label = self.labels[row]
         if isinstance(label, tuple):
             return f"{self.unit} ({', '.join(map(str, label))})"
@@ -70,7 +70,7 @@ FAILED = "failed"
 
 
 def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
-    """Parameters as columns, and the value under the last of the names; trials without a result are left out."""
+    """Return an Optuna study as a table: parameters and values as columns, a row for each trial with a result."""
     if len(study.directions) > 1:
         raise InputError(
             f"{what} must have one response; the study has {len(study.directions)} objectives. Choose one: "
@@ -100,7 +100,7 @@ def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
 
 
 def get_directions(study: Study, responses: Sequence[str]) -> dict[str, str]:
-    """For each of its values, by these names, whether the study was to maximise or to minimise it."""
+    """Return for each response whether the study maximises or minimises it."""
     words = {StudyDirection.MAXIMIZE: "maximize", StudyDirection.MINIMIZE: "minimize"}
     return {name: words[one] for name, one in zip(responses, study.directions, strict=True) if one in words}
 
@@ -131,7 +131,7 @@ _SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 def convert_decimal_commas(
     read: ReadTable, names: Sequence[str], separator: str, what: str
 ) -> tuple[pd.DataFrame, bool]:
-    """The table with 1.5 for 1,5 in the named columns of text, and whether there were any such cells.
+    """Replace 1,5 by 1.5 in the named columns of text; also return whether there was any such cell.
 
     In files whose separator is a comma, a number with a decimal comma stands between quotes, and only columns of
     numbers are changed. There "1,234" may have a thousands separator as well: a column that has commas like that one
@@ -143,7 +143,7 @@ def convert_decimal_commas(
 
 
 def convert_sheet_commas(read: ReadTable, names: Sequence[str], what: str) -> ReadTable:
-    """A sheet with 1.5 for the text 1,5 in the named columns, and with a sentence that says so.
+    """Replace the text 1,5 by 1.5 in the named columns of a sheet, and add a remark that says so.
 
     Cells that are numbers stay, as does text that may have thousands separators: 1,234 and nothing else.
     """

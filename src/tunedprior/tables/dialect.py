@@ -39,7 +39,7 @@ _ZEROS = 0.3
 
 
 def decode_text(data: bytes, what: str, origin: str) -> tuple[str, list[str]]:
-    """The text, and a sentence on its encoding unless it is UTF-8."""
+    """Decode bytes; return the text, and a sentence about the encoding unless it is UTF-8."""
     encoding, name = next((to for mark, to in _MARKS.items() if data.startswith(mark)), (None, None))
     guessed = encoding is None and b"\0" in data[:_ENOUGH]
     if guessed:
@@ -76,7 +76,7 @@ _NO_RECORD = re.compile(r"\n[ \t]*(?:#|%|//)|\n[^\S\r\n]+(?:\r|\n|$)")
 
 @dataclass(frozen=True)
 class Records:
-    """Rows of text cells.
+    """The records of a text file as rows of cells, with the line of each record and the comments.
 
     Attributes:
         rows: The cells of each record.
@@ -123,7 +123,7 @@ class _Lines:
 
 
 def read_records(text: str, separator: str, most: int | None = None) -> Records:
-    """The records of the text, or its first `most`."""
+    """Split the text at a separator; return all records, or the first `most`."""
     if most is None and separator != " " and _is_plain(text):
         return _read_plain(text, separator)
     lines = _Lines(text, separator)
@@ -160,7 +160,7 @@ def _read_plain(text: str, separator: str) -> Records:
 
 
 def split_fields(line: str, separator: str) -> list[str]:
-    """The cells of one line, such as a header inside a comment; none if it cannot be read."""
+    """Return the cells of one line, such as a header in a comment; nothing if it cannot be split."""
     try:
         return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True, strict=True), [])
     except csv.Error:
@@ -190,7 +190,7 @@ class TableHeader:
 
 
 def infer_separator(text: str, names: Sequence[str]) -> tuple[str, str, list[str]]:
-    """The text (without a line that declares the separator), the separator, and a sentence unless it is a comma."""
+    """Return the text without its line `sep=…`, the separator, and a sentence unless it is a comma."""
     declared = _DECLARED.match(text)
     if declared:
         text = text[declared.end() :]  # the end of that line stays, and so does the count of lines
@@ -201,7 +201,7 @@ def infer_separator(text: str, names: Sequence[str]) -> tuple[str, str, list[str
 
 
 def find_header(found: Records, separator: str, names: Sequence[str]) -> TableHeader:
-    """The first record; else a later one, or a comment before the first, if only that has the hoped-for names."""
+    """Find the header: the first record, unless only a later one or a comment has the expected names."""
     place = find_header_row(found.rows, names)
     if place:
         skipped = f"Lines before the header (line {found.lines[place]}) are skipped."
@@ -220,7 +220,7 @@ def find_header(found: Records, separator: str, names: Sequence[str]) -> TableHe
 
 
 def find_header_row(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> int:
-    """Which row is the header: the first, unless it has none of the names and a later one has all, or is a title."""
+    """Return the number of the header's row; rows of titles before it are skipped."""
     if not rows or match_columns(rows[0], names):
         return 0
     every = len(set(names))
@@ -276,7 +276,7 @@ def build_table(
     origin: str,
     said: Sequence[str],
 ) -> ReadTable:
-    """The table of these rows, all as long as the header; a line of units and columns without a name are left out."""
+    """Build a `ReadTable` from rows of one length; drop a line of units and columns without a name."""
     said = list(said)
     titles = ["" if cell is None else str(cell).strip() for cell in header]
     found = match_columns(titles, names)

@@ -16,7 +16,7 @@ _AFTER_A_SLASH = re.compile(r"(.*?)\s+/\s*(\S+)", re.DOTALL)
 
 
 def match_columns(columns: Sequence[object], names: Sequence[str]) -> dict[int, str]:
-    """For each column (by position) the hoped-for name it stands for: an equal one, else the only one that is alike.
+    """Return, by column position, the expected name of each column that has one.
 
     A unit that only a space sets apart is heeded where nothing else will do: "yield %" is "yield" unless there is a
     "yield [g]".
@@ -35,7 +35,7 @@ def match_columns(columns: Sequence[object], names: Sequence[str]) -> dict[int, 
 
 
 def describe_renamings(columns: Sequence[object], found: dict[int, str]) -> list[str]:
-    """A sentence for each column that is known under a name other than its own."""
+    """Return a sentence for each column that got another name than it has in the source."""
     return [
         f"Column {str(columns[k])!r} is taken for {name!r}."
         for k, name in sorted(found.items())
@@ -44,7 +44,7 @@ def describe_renamings(columns: Sequence[object], found: dict[int, str]) -> list
 
 
 def collect_units(columns: Sequence[object], found: dict[int, str]) -> dict[str, str]:
-    """The units in the headers of columns that are known under a name without one."""
+    """Return the units in the headers of renamed columns, by expected name."""
     units = {
         name: split_name_and_unit(str(columns[k]))[1] for k, name in found.items() if str(columns[k]).strip() != name
     }
@@ -52,7 +52,7 @@ def collect_units(columns: Sequence[object], found: dict[int, str]) -> dict[str,
 
 
 def refuse_duplicates(columns: Sequence[object], what: str, origin: str) -> None:
-    """An `InputError` if two columns have one name."""
+    """Raise an `InputError` if two columns have the same name."""
     twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
     if twice:
         raise InputError(
@@ -92,7 +92,7 @@ def is_variant_name(text: str, name: str) -> bool:
 
 
 def is_same_name(text: str, name: str, spaced: bool = True) -> bool:
-    """Whether a header has this name, but for capitals and a unit; two units must not differ."""
+    """Return whether a header means this name, ignoring capitals and a unit; two units must not differ."""
     (one, unit), (other, other_unit) = split_name_and_unit(text, spaced), split_name_and_unit(name, spaced)
     return one.casefold() == other.casefold() and bool(one) and not (unit and other_unit and unit != other_unit)
 
@@ -182,7 +182,7 @@ _NUMBER_AND_REST = re.compile(r"\s*([+\-−]?(?:\d+[.,]?\d*|[.,]\d+))\s*([^\d\s.
 
 
 def is_unit(cell: object) -> bool:
-    """Whether the cell is a unit such as "°C", "ml/min" or "[any text in brackets]"."""
+    """Return whether a cell is a unit, such as "°C", "ml/min" or "[any text in brackets]"."""
     if not isinstance(cell, str):
         return False
     text = cell.strip()
@@ -193,7 +193,7 @@ def is_unit(cell: object) -> bool:
 
 
 def split_number_and_unit(cell: object) -> tuple[str, str] | None:
-    """The number in a cell and the unit after it; None if it is anything else, or a number alone.
+    """Split a cell into a number and the unit after it; None for any other cell.
 
     >>> (
     ...     split_number_and_unit("65,3 °C"),
@@ -208,7 +208,7 @@ def split_number_and_unit(cell: object) -> tuple[str, str] | None:
 
 
 def are_different_units(one: str, other: str) -> bool:
-    """Whether these are two units; text in brackets that is none, such as a method, contradicts nothing.
+    """Return whether two units differ; text in brackets that is no unit differs from nothing.
 
     >>> are_different_units("%", "fraction"), are_different_units("°C", "degC"), are_different_units("ml/min",
     ...     "mL/min"), are_different_units("%", "GC")
@@ -230,7 +230,7 @@ def _normalise_unit(text: str) -> str:
 
 
 def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:
-    """Whether `row` holds units for the numbers in the row after it, and nothing else."""
+    """Return whether `row` consists of units for the numbers in the row after it."""
     above_numbers = [cell for cell, below in zip(row, after, strict=False) if is_number(below)]
     # A blank alone is a missing number; beside units it is a number without one.
     return any(map(is_unit, above_numbers)) and all(is_unit(cell) or is_unmeasured(cell) for cell in row)
@@ -243,7 +243,7 @@ def _is_symbol(part: str) -> bool:
 
 
 def is_number(cell: object) -> bool:
-    """Whether the cell is a number, or the text of one."""
+    """Return whether a cell is a number or the text of a number."""
     if isinstance(cell, str):
         return _NUMBER.fullmatch(cell) is not None
     return isinstance(cell, int | float) and not isinstance(cell, bool)

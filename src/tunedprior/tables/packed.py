@@ -55,7 +55,7 @@ _OPENERS: dict[str, Callable[[BytesIO], Any]] = {
 
 
 def infer_file_kind(data: bytes, origin: str) -> str:
-    """gzip, bzip2, xz, zip, a registered format or text, by the content; an error if the ending says otherwise."""
+    """Return gzip, bzip2, xz, zip, a registered format or text, by content; an error if the ending differs."""
     kinds = {start: one.name for one in list_formats() for start in one.beginnings} | _BEGINNINGS
     kind = next((kind for beginning, kind in kinds.items() if data.startswith(beginning)), "text")
     if data.startswith(b"PK"):
@@ -78,7 +78,7 @@ def infer_file_kind(data: bytes, origin: str) -> str:
 
 
 def decompress(data: bytes, kind: str, origin: str) -> bytes:
-    """The text of a compressed file; data itself if it is not compressed."""
+    """Return the content of a compressed file; data of another kind is returned unchanged."""
     try:
         if kind == "zip":
             with zipfile.ZipFile(BytesIO(data)) as archive, archive.open(_get_only_member(archive, origin)) as file:
@@ -96,7 +96,7 @@ def decompress(data: bytes, kind: str, origin: str) -> bytes:
 
 
 def refuse_large(size: int, origin: str, most: int | None = None) -> None:
-    """An `InputError` if a file unpacks to more than `MOST_BYTES`, or has more than `most`."""
+    """Raise an `InputError` if `size` exceeds `most` bytes (`MOST_BYTES` by default)."""
     most = MOST_BYTES if most is None else most
     if size > most:
         raise InputError(
@@ -106,7 +106,7 @@ def refuse_large(size: int, origin: str, most: int | None = None) -> None:
 
 
 def refuse_many_cells(cells: int, columns: int, origin: str) -> None:
-    """An `InputError` for more than `MOST_CELLS`, or `MOST_COLUMNS`; blank cells before the last one count too."""
+    """Raise an `InputError` for more than `MOST_CELLS` cells (blank ones included) or `MOST_COLUMNS`."""
     if columns > MOST_COLUMNS:
         raise InputError(
             f"{origin!r} has more than {MOST_COLUMNS:,} columns. Is there something far to the right? Clear it, or "

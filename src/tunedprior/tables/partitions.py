@@ -21,7 +21,7 @@ _DAMAGE = (OSError, ValueError, NotImplementedError)  # what Arrow's errors are,
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A row group of a Parquet file: the least that can be read for itself.
+    """One row group of a Parquet file, the smallest part that can be read on its own.
 
     Attributes:
         path: The file.
@@ -38,7 +38,7 @@ class RowGroup:
     rows: int
 
     def read_batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
-        """These columns, some rows at a time, after the number of the first of them within the piece."""
+        """Yield the rows of these columns in batches, each with the number of its first row in the group."""
         reader, name, begun = import_parquet_reader(self.path), Path(self.path).name, 0
         try:
             with reader.ParquetFile(self.path) as file:
@@ -53,7 +53,7 @@ class RowGroup:
 def list_row_groups(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], columns: Sequence[str]
 ) -> list[RowGroup]:
-    """All row groups of all files, in the order of the files' names; only what the files say of themselves is read.
+    """List the row groups of all files in the order of their names, reading only the files' metadata.
 
     Args:
         source: A folder, a pattern such as "old/*.parquet", or a list of files, which are read in its order.
@@ -74,7 +74,7 @@ def list_row_groups(
 
 
 def group_into_tasks(pieces: Sequence[RowGroup], rows: int) -> list[tuple[RowGroup, ...]]:
-    """Neighbouring pieces in groups of about so many rows; a larger piece is a group of its own."""
+    """Group neighbouring row groups into tasks of about `rows` rows; a larger group is a task of its own."""
     tasks: list[list[RowGroup]] = []
     held = 0
     for piece in pieces:

@@ -32,7 +32,7 @@ from tunedprior.tables.workbooks import refuse_large_workbook
 
 
 def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
-    """The table with text for its columns' names; its index is dropped, unless that is a column that is hoped for."""
+    """Read a pandas table: column names become text; the index is dropped unless it is an expected column."""
     if isinstance(frame.columns, pd.MultiIndex):
         raise InputError(f"{what}: columns must have plain names; {origin} has names of several levels. Flatten them.")
     refuse_duplicates(frame.columns.tolist(), what, origin)
@@ -54,20 +54,20 @@ def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str
 
 
 def from_records(rows: Sequence[Mapping[Any, Any]], names: Sequence[str], what: str, origin: str) -> ReadTable:
-    """One row for each dict; values keep their types."""
+    """Read a list of dicts, one for each row; values keep their types."""
     # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
     return from_frame(pd.DataFrame([dict(row) for row in rows], dtype=object), names, what, origin)
 
 
 def from_structured(array: np.ndarray, names: Sequence[str], what: str) -> ReadTable:
-    """One column for each field of a structured array."""
+    """Read a structured NumPy array, one column for each field."""
     if array.ndim != 1:
         raise InputError(f"{what} must have one row after the other; got a structured array of shape {array.shape}.")
     return from_columns({name: array[name] for name in array.dtype.names or ()}, names, what)
 
 
 def from_columns(columns: Mapping[Any, Any], names: Sequence[str], what: str) -> ReadTable:
-    """A dict of columns, or of single values: one row then."""
+    """Read a dict of columns, or of single values, which make one row."""
     if not columns:
         raise InputError(f"{what} must have columns ({format_list(names)}); got an empty dict.")
     if all(_is_single_value(cells) for cells in columns.values()):
@@ -110,7 +110,7 @@ _BROAD = 64  # letters in a cell, about: the first lines are looked at
 
 
 def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Sequence[str] = ()) -> ReadTable:
-    """The table in this text; cells stay text, but for decimal commas in the columns that are hoped for."""
+    """Read a delimited text; cells stay text, and decimal commas in the expected columns become points."""
     text = text.removeprefix("\ufeff")
     if not text or text.isspace():
         raise InputError(f"{what} must be a table; {origin} is empty. A line with the columns' names comes first.")

@@ -26,7 +26,7 @@ _INSTALL = 'pip install "tunedprior[files]"'
 
 
 def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
-    """The first sheet that has the most of the hoped-for names."""
+    """Read the sheet of a workbook that has the most expected columns (the first of several such sheets)."""
     try:
         from python_calamine import CalamineWorkbook
     except ImportError as error:
@@ -171,7 +171,7 @@ def _convert_cell(value: Any) -> Any:
 
 
 def import_parquet_reader(origin: str) -> Any:
-    """The module that reads Parquet files; an `InputError` that names the extra, if it is not there."""
+    """Import pyarrow.parquet; an `InputError` names the extra to install if it is missing."""
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -182,7 +182,7 @@ def import_parquet_reader(origin: str) -> Any:
 
 
 def read_parquet(data: bytes, origin: str) -> pd.DataFrame:
-    """The table of a Parquet file; an `InputError` before it is expanded, if that would take too much room."""
+    """Read a Parquet file; raise an `InputError` before expanding one that is too large."""
     parquet = import_parquet_reader(origin)
     try:
         file = parquet.ParquetFile(

@@ -41,7 +41,7 @@ _PERCENT = frozenset(["9", "10"])  # the formats 0% and 0.00%, which every workb
 
 @dataclass(frozen=True)
 class MergedRange:
-    """Cells that are shown as one, which has the value of the first: rows and columns from 0, both ends included."""
+    """A range of merged cells, which all show the value of the first: rows and columns from 0, ends included."""
 
     first_row: int
     first_column: int
@@ -50,7 +50,7 @@ class MergedRange:
 
 
 def find_broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
-    """For each sheet of an .xlsx file, its errors and its formulas without a value, by row and column from 0.
+    """Find errors and formulas without a cached value in an .xlsx file, by sheet, row and column from 0.
 
     Other kinds of files have none, as far as can be told.
     """
@@ -64,7 +64,7 @@ def find_broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
 
 
 def find_percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
-    """For each sheet of an .xlsx file, the cells whose number is shown as per cent, by row and column from 0."""
+    """Find the cells of an .xlsx file whose number format shows per cent, by sheet."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
             styles = _find_percentage_styles(_read_part(packed, "xl/styles.xml"))
@@ -79,7 +79,7 @@ def find_percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
 
 
 def find_merged_cells(data: bytes) -> dict[str, tuple[MergedRange, ...]]:
-    """For each sheet of an .xlsx file, the cells that are merged."""
+    """Find the merged cells of an .xlsx file, by sheet."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
             return {
@@ -194,7 +194,7 @@ class _Extent:
 
 
 def refuse_large_workbook(data: bytes, origin: str) -> None:
-    """An `InputError` for a workbook whose sheets together have too many cells, or too much text; it is not expanded.
+    """Raise an `InputError` for a workbook with too many cells or too much text, without expanding it.
 
     Args:
         data: The file.

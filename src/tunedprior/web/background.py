@@ -42,7 +42,7 @@ MOST_QUESTIONS, MOST_WAITING = 8, 48
 
 @dataclass(frozen=True)
 class ResponseInterval:
-    """What is expected of a response: 95 of 100 measurements lie between `low` and `high`."""
+    """The 95% prediction interval of a response."""
 
     response: str
     mean: float
@@ -52,7 +52,7 @@ class ResponseInterval:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What the models say after some results.
+    """The recommendation and the trust in old data for one version of the history.
 
     Attributes:
         version: Of the history that it is about.
@@ -67,14 +67,14 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class SuggestionRequest:
-    """What became of asking for suggestions: their numbers, or why there are none; neither, while it is open."""
+    """The state of a request for suggestions: pending, done (with trial numbers), or failed (with a reason)."""
 
     trials: tuple[int, ...] = ()
     refusal: str = ""
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing to wait for."""
+        """Whether the request has succeeded or failed."""
         return bool(self.trials or self.refusal)
 
 
@@ -89,11 +89,11 @@ class _WorkerState:
 
 
 class SuggestionWorker:
-    """Works on one thing at a time, suggestions first, with an optimiser of its own.
+    """A thread with its own optimiser that makes suggestions, then model summaries.
 
     Args:
         opened: Opens the campaign.
-        study: Where it is kept.
+        study: The study that holds it.
     """
 
     def __init__(self, opened: Callable[[], Optimizer], study: Study) -> None:
@@ -104,7 +104,7 @@ class SuggestionWorker:
         self._thread: Thread | None = None
 
     def ask(self, form: str, count: int) -> None:
-        """Begin to think about so many suggestions, unless this form has come before."""
+        """Request `count` suggestions, unless this form was received before."""
         with self._news:
             if form not in self._state.asked:
                 self._state.asked[form] = SuggestionRequest()
@@ -112,7 +112,7 @@ class SuggestionWorker:
                 self._wake()
 
     def get_request(self, form: str) -> SuggestionRequest | None:
-        """What became of a form; None if nothing is known of it."""
+        """Return the state of a form's request; None for an unknown form."""
         with self._news:
             known = self._state.asked.get(form)
         if known is None and idempotency.is_form_number(form):
@@ -125,12 +125,12 @@ class SuggestionWorker:
 
     @property
     def is_suggesting(self) -> bool:
-        """Whether suggestions are under way."""
+        """Whether suggestions are being computed."""
         with self._news:
             return not all(one.is_done for one in self._state.asked.values())
 
     def get_model_summary(self, history: History) -> ModelSummary | None:
-        """What the models say of this history; None while that is worked out."""
+        """Return the summary for this history; None while it is being computed."""
         version = compute_version(history)
         with self._news:
             known = self._state.insight
@@ -142,12 +142,12 @@ class SuggestionWorker:
             return None
 
     def get_intervals(self, number: int) -> tuple[ResponseInterval, ...]:
-        """What was expected of a suggestion when it was last thought about; nothing if that is not known."""
+        """Return the last prediction intervals of a suggestion; an empty dict if there are none."""
         with self._news:
             return self._state.expected.get(number, ())
 
     def wait(self, seconds: float) -> bool:
-        """Whether all that was begun is done, after so many seconds at most."""
+        """Wait at most `seconds`; return whether all work is done."""
         with self._news:
             return self._news.wait_for(self._is_idle, seconds)
 
@@ -232,7 +232,7 @@ class _Question:
 
 
 class ExplanationWorker:
-    """Draws reports and reasons, one at a time, with an optimiser of its own.
+    """A thread with its own optimiser that makes reports and reasons, one at a time.
 
     Whoever asks for what already waits gets the same answer; what is being worked on may be of a moment ago, and is not
     shared. The last answer to each question is kept, and given again while the history is the same.
@@ -252,11 +252,11 @@ class ExplanationWorker:
         self._reasons: tuple[str, dict[int, list[str]]] = ("", {})
 
     def request_report(self) -> "Future[bytes]":
-        """The campaign as one page with pictures; the same as before while nothing changed."""
+        """Return the report as one page, the previous one if nothing has changed."""
         return self._ask("report", self._render_report)
 
     def request_reasons(self, number: int, draw: Callable[[list[str]], bytes]) -> "Future[bytes]":
-        """The page that says why a suggestion was made.
+        """Return the page with the reasons for a suggestion.
 
         Args:
             number: The trial's.
@@ -265,7 +265,7 @@ class ExplanationWorker:
         return self._ask(f"why {number}", lambda: draw(self._explain(number)))
 
     def wait(self, seconds: float) -> bool:
-        """Whether all that was asked is answered, after so many seconds at most."""
+        """Wait at most `seconds`; return whether all requests are answered."""
         with self._news:
             return self._news.wait_for(lambda: not self._queue and self._present is None, seconds)
 
@@ -345,7 +345,7 @@ class ExplanationWorker:
 
 
 def can_render_report() -> bool:
-    """Whether what draws the report is installed."""
+    """Return whether the packages for drawing the report are installed."""
     return find_spec("plotly") is not None
 
 

@@ -13,13 +13,13 @@ from tunedprior.tables.cells import parse_ambiguous_number
 
 
 class RequestError(InputError):
-    """A request that nothing was done about; the message says why and what to do."""
+    """A rejected request; the message says why and what to do."""
 
     status = 422
 
 
 class InvalidFormError(RequestError):
-    """Something in a form cannot be understood.
+    """A form with wrong fields.
 
     Attributes:
         fields: What is wrong with each field, by its name in the form.
@@ -32,13 +32,13 @@ class InvalidFormError(RequestError):
 
 
 class NotFoundError(RequestError):
-    """There is no such page or trial."""
+    """A page or trial that does not exist."""
 
     status = 404
 
 
 class FormConflictError(RequestError):
-    """Somebody else was faster.
+    """A change that another person has already made differently.
 
     Attributes:
         trial: The trial as it is now.
@@ -52,7 +52,7 @@ class FormConflictError(RequestError):
 
 
 class BusyError(RequestError):
-    """Too much is being worked out already.
+    """Too many requests are waiting.
 
     Attributes:
         retry_after: Seconds after which to try again.
@@ -63,13 +63,13 @@ class BusyError(RequestError):
 
 
 class ForeignFormError(RequestError):
-    """A form that this page did not give to this browser."""
+    """A form that this page did not send to this browser."""
 
     status = 403
 
 
 def get_http_status(error: InputError | StorageError) -> int:
-    """The status of a reply that shows this error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, StorageError):
         return BusyError.status
     return error.status if isinstance(error, RequestError) else RequestError.status
@@ -80,7 +80,7 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[., '’\u00a0\u2009\u202f]\d{3})+(?:[.,]
 
 
 def parse_number(text: str) -> float:
-    """The number that was typed; an `InputError` that says how to write it.
+    """Parse a number as people type it; the `InputError` says how to write it.
 
     >>> parse_number(" 3,5 "), parse_number("−2.5e-3")
     (3.5, -0.0025)
@@ -101,7 +101,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_count(text: str, most: int) -> int | None:
-    """A whole number from 0 to `most`; None for any other text, however long.
+    """Parse a whole number from 0 to `most`; None for any other text.
 
     >>> parse_count("12", 99), parse_count("9" * 5000, 99), parse_count("-1", 99)
     (12, None, None)
@@ -111,7 +111,7 @@ def parse_count(text: str, most: int) -> int | None:
 
 
 def format_short(value: object) -> str:
-    """A value as people read it: six digits, and no more of them than there are.
+    """Format a value with at most six significant digits.
 
     >>> format_short(0.30000000000000004), format_short(1234567.0), format_short(None)
     ('0.3', '1234567', 'none')

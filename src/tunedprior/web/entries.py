@@ -30,7 +30,7 @@ MOST_LETTERS = {"note": 2000, "who": 80}
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the values that a field offers."""
+    """An option of a field."""
 
     value: str
     text: str
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Field:
-    """What a form asks for.
+    """A field of a form.
 
     Attributes:
         name: Its name in the form.
@@ -59,7 +59,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Entry:
-    """What was typed into a form, understood.
+    """The parsed content of a form.
 
     Attributes:
         setting: What was run.
@@ -76,7 +76,7 @@ class Entry:
     who: str = ""
 
     def is_told_by(self, trial: Trial, goals: Goals) -> bool:
-        """Whether a trial says the same already."""
+        """Return whether a trial already has the same content."""
         told = {one.name: one.get_value(trial) for one in goals.responses}
         told = {name: value for name, value in told.items() if not isnan(value)}
         same = told == dict(self.values) and trial.failed == self.failed and trial.note == self.note
@@ -85,7 +85,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class ResultForm:
-    """The form of a campaign.
+    """The form for the results of a campaign.
 
     Attributes:
         space: What may be set.
@@ -98,7 +98,7 @@ class ResultForm:
     def build_parameter_fields(
         self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
-        """Fields for what was run, with a setting in them, or with what was typed."""
+        """Build the fields for the setting, filled with `setting` or with what was typed."""
         found = []
         for position, one in enumerate(self.space.parameters):
             name = f"p{position}"
@@ -118,7 +118,7 @@ class ResultForm:
     def build_response_fields(
         self, trial: Trial | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
-        """Fields for what was measured, with a trial's values in them, or with what was typed."""
+        """Build the fields for the responses, filled with a trial's values or with what was typed."""
         found = []
         for position, one in enumerate(self.goals.responses):
             name = f"r{position}"
@@ -137,7 +137,7 @@ class ResultForm:
         return found
 
     def parse_entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
-        """What was typed; a `InvalidFormError` names every field that cannot be understood.
+        """Parse a form; an `InvalidFormError` names every wrong field.
 
         Args:
             typed: The form's fields.
@@ -184,7 +184,7 @@ class ResultForm:
 
 
 def format_hint(parameter: Parameter) -> str:
-    """What may be set, such as "20 to 90 in steps of 5"."""
+    """Describe the allowed values of a parameter, such as "20 to 90 in steps of 5"."""
     if isinstance(parameter, Categorical):
         return ""
     if parameter.levels is not None:
@@ -195,7 +195,7 @@ def format_hint(parameter: Parameter) -> str:
 
 
 def format_exact_response(response: Objective, value: float) -> str:
-    """A response as it is typed; nothing if it was not measured."""
+    """Format a response with all digits, as it would be typed; "" if it was not measured."""
     if isnan(value):
         return ""
     return (_PASS if value > 0 else _FAIL) if response.labels else f"{value:.15g}"
@@ -215,7 +215,7 @@ def _list_choices(parameter: Parameter) -> tuple[Choice, ...]:
 
 
 def clean_line(text: str) -> str:
-    """Without what has no place in a line, and in some databases none at all."""
+    """Remove characters that are not allowed in a line or in some databases."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
@@ -245,12 +245,12 @@ _YEAR = 365 * 24 * 3600
 
 
 def read_name(request: Request) -> str:
-    """What the browser keeps; empty if that is nothing."""
+    """Return the person's name from the cookie; "" if there is none."""
     return clean_line(unquote(request.cookies.get(_COOKIE, "")))[: MOST_LETTERS["who"]]
 
 
 def keep_name(response: Response, name: str) -> None:
-    """Let the browser keep a name, or forget the one that it has."""
+    """Set the cookie with the person's name, or delete it for an empty name."""
     name = clean_line(name)[: MOST_LETTERS["who"]]
     age = _YEAR if name else 0
     response.set_cookie(_COOKIE, quote(name, safe=""), age, path="/", httponly=True, samesite="lax")

@@ -66,7 +66,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Where the page is, and who may enter.
+    """The address of the page, and who may open it.
 
     Attributes:
         host: The address that it listens on.
@@ -82,7 +82,7 @@ class AccessPolicy:
     secret: bytes = b""
 
     def is_host_allowed(self, host_header: str) -> bool:
-        """Whether a request may call the page by this name: others are pages that had a name of theirs point here."""
+        """Return whether the Host header names this computer; other names indicate DNS rebinding."""
         name = _parse_host(host_header)
         address = _parse_address(name)
         if address is not None:
@@ -91,25 +91,25 @@ class AccessPolicy:
 
     @property
     def pass_cookie(self) -> str:
-        """What a browser that has shown the token keeps instead of it."""
+        """The value of the cookie for browsers that have shown the token."""
         made_with = self.secret or (self.token or "").encode()
         return hmac.new(made_with, b"tunedprior cookie", hashlib.sha256).hexdigest()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this computer can reach this address."""
+    """Return whether only this computer can reach an address."""
     address = _parse_address(host.strip("[]").lower())
     return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def list_own_hostnames() -> frozenset[str]:
-    """What this computer is called."""
+    """List the names of this computer."""
     name = socket.gethostname().lower()
     return frozenset({name, f"{name}.local", socket.getfqdn().lower()}) - {""}
 
 
 class Guard:
-    """Stands before the application: refuses what is not for it, and says how browsers are to treat what comes back.
+    """Middleware that rejects requests without access, and sets security headers.
 
     Args:
         application: What answers the others.

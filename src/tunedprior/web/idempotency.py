@@ -44,53 +44,53 @@ _CLAIM = sa.select(_FORMS.c.owner, _FORMS.c.trials, _FORMS.c.since, sa.func.now(
 
 
 def make_form_number() -> str:
-    """A number for a form that nobody can guess."""
+    """Draw a random number for a form."""
     return token_hex(_LETTERS // 2)
 
 
 def is_form_number(number: str) -> bool:
-    """Whether it is the number of a form, and not something else of any length."""
+    """Return whether a text has the format of a form's number."""
     return len(number) == _LETTERS and all(letter in "0123456789abcdef" for letter in number)
 
 
 @runtime_checkable
 class FormRegister(Protocol):
-    """Which forms somebody acts upon, and what came of them."""
+    """The forms that are being processed, and the outcomes of those that were."""
 
     def claim(self, form: str, owner: str, lease: float) -> bool:
-        """Whether the form is this owner's from now on: nobody has acted upon it, and nobody does."""
+        """Claim a form for an owner; return False if it was processed or another owner has a valid claim."""
         ...
 
     def release(self, form: str, owner: str) -> None:
-        """Give an owner's claim back: nothing came of it, and the form may be sent again."""
+        """Delete an owner's claim, so that the form may be sent again."""
         ...
 
     def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
-        """Keep which trials came of a form, in place of the claim."""
+        """Replace an owner's claim by the trials that the form led to."""
         ...
 
     def get_outcome(self, form: str) -> tuple[int, ...] | None:
-        """The trials that came of a form; None while nothing is known of it."""
+        """Return the trials that a form led to; None if it was not processed."""
         ...
 
     def is_claimed(self, form: str, lease: float) -> bool:
-        """Whether somebody acts upon the form, and has done so for less than the lease."""
+        """Return whether a form has a claim younger than `lease` seconds."""
         ...
 
 
 def make_register(study: Study) -> FormRegister:
-    """The register of a study: in its database, or in this process for storages that are none."""
+    """Return the register of a study: a table of its database, or one in this process for other storages."""
     engine = get_engine(study)
     return ProcessRegister(study) if engine is None else TableRegister(engine, get_storage_id(study))
 
 
 class FormClaim:
-    """The right to act upon a form.
+    """The right of an owner to process a form.
 
     Args:
-        register: Where the claim is.
+        register: The register that holds the claim.
         form: The form.
-        owner: Whose claim it is.
+        owner: The owner of the claim.
     """
 
     def __init__(self, register: FormRegister, form: str, owner: str) -> None:
@@ -98,12 +98,12 @@ class FormClaim:
         self.is_settled = False
 
     def settle(self, trials: Sequence[int]) -> None:
-        """Keep which trials came of the form."""
+        """Store the trials that the form led to."""
         self._register.settle(self._form, self._owner, trials)
         self.is_settled = True
 
     def release(self) -> None:
-        """Give the form back, unless something came of it."""
+        """Give up the claim, unless it was settled."""
         if not self.is_settled:
             self._register.release(self._form, self._owner)
 
@@ -112,7 +112,7 @@ class FormClaim:
 def acquire_claim(
     register: FormRegister, form: str, lease: float | None = None, patience: float | None = None
 ) -> Iterator[FormClaim | None]:
-    """Our turn to act upon a form; None if it is settled, or if somebody else still acts upon it after our patience.
+    """Wait for the right to process a form; yield None if it was processed, or another owner takes too long.
 
     Whatever is raised meanwhile, the claim is given back.
 
@@ -148,7 +148,7 @@ def _try_claim(register: FormRegister, form: str, owner: str, lease: float) -> b
 
 
 class TableRegister:
-    """Claims as rows of a table, which is made when the first form is sent: reading needs no right to write.
+    """Claims as rows of a table, which is created with the first form so that reading needs no write access.
 
     Args:
         engine: Of the campaign's database.
@@ -160,7 +160,7 @@ class TableRegister:
         self._is_there = False
 
     def claim(self, form: str, owner: str, lease: float) -> bool:
-        """Whether the form is this owner's from now on: the insert succeeds, or the claim that is there has lapsed."""
+        """Claim a form by inserting a row, or by taking over a lapsed claim; return whether that succeeded."""
         self._make_table()
         try:
             with self._engine.begin() as connection:
@@ -185,18 +185,18 @@ class TableRegister:
             connection.execute(_FORMS.delete().where(own))
 
     def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
-        """Write the trials into an owner's claim."""
+        """Store the trials in an owner's claim."""
         own = sa.and_(self._match_form(form), _FORMS.c.owner == owner)
         with self._engine.begin() as connection:
             connection.execute(_FORMS.update().where(own).values(trials=json.dumps(list(trials))))
 
     def get_outcome(self, form: str) -> tuple[int, ...] | None:
-        """The trials that came of a form."""
+        """Return the trials that a form led to."""
         there = self._read_claim(form)
         return None if there is None or there.trials is None else tuple(map(int, json.loads(there.trials)))
 
     def is_claimed(self, form: str, lease: float) -> bool:
-        """Whether there is a claim without an outcome, and it has not lapsed."""
+        """Return whether there is a valid claim without an outcome."""
         there = self._read_claim(form)
         return there is not None and there.trials is None and _is_claim_active(there, lease)
 
@@ -234,17 +234,17 @@ _claims_lock = Lock()
 
 
 class ProcessRegister:
-    """Claims in this process, outcomes with the study.
+    """Claims in the memory of this process, outcomes in the study.
 
     Args:
-        study: Whose.
+        study: The study of the campaign.
     """
 
     def __init__(self, study: Study) -> None:
         self._study = study
 
     def claim(self, form: str, owner: str, lease: float) -> bool:
-        """Whether the form is this owner's from now on."""
+        """Claim a form for an owner; return whether that succeeded."""
         with _claims_lock:
             if self.get_outcome(form) is not None:
                 return False
@@ -261,17 +261,17 @@ class ProcessRegister:
                 del _claims[form]
 
     def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
-        """Keep the trials with the study."""
+        """Store the trials with the study."""
         set_study_attribute(self._study, _ATTRIBUTE + form, {"trials": list(trials)})
         self.release(form, owner)
 
     def get_outcome(self, form: str) -> tuple[int, ...] | None:
-        """The trials that came of a form."""
+        """Return the trials that a form led to."""
         kept = get_study_attributes(self._study).get(_ATTRIBUTE + form)
         found = kept.get("trials") if isinstance(kept, dict) else None
         return tuple(map(int, found)) if isinstance(found, list) else None
 
     def is_claimed(self, form: str, lease: float) -> bool:
-        """Whether somebody in this process acts upon it."""
+        """Return whether a thread of this process has claimed the form."""
         with _claims_lock:
             return form in _claims and time.monotonic() - _claims[form][1] < lease

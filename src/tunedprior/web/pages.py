@@ -35,7 +35,7 @@ Form = Annotated[Typed, Depends(read_form)]
 
 
 def refuse_foreign(request: Request, typed: Typed) -> None:
-    """A `ForeignFormError` for a form that was not drawn for this browser."""
+    """Raise a `ForeignFormError` for a form that was not made for this browser (CSRF)."""
     came_back = request.scope[KEY_CAME_BACK] and hmac.compare_digest(
         typed.get("key", "").encode(), str(request.scope[FORM_KEY]).encode()
     )
@@ -47,7 +47,7 @@ def refuse_foreign(request: Request, typed: Typed) -> None:
 
 
 def redirect_to(path: str, typed: Typed | None = None) -> RedirectResponse:
-    """To another page, which a reload then shows again; the browser keeps the name that is in a form."""
+    """Redirect to another page, and store the person's name from the form in a cookie."""
     reply = RedirectResponse(path, 303)
     if typed is not None and "who" in typed:
         keep_name(reply, typed["who"])
@@ -68,7 +68,7 @@ async def split_page(page: bytes) -> AsyncIterator[bytes]:
 def build_router(
     campaign: SharedCampaign, thinker: SuggestionWorker, explainer: ExplanationWorker, draw: Draw, where: str
 ) -> APIRouter:
-    """Every address of the page."""
+    """Build the router with all routes of the page."""
     router, pages = APIRouter(), Pages(campaign, thinker, draw, where)
     _add_campaign_pages(router, pages, campaign, thinker)
     _add_explanations(router, pages, explainer)

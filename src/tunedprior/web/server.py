@@ -53,7 +53,7 @@ _TITLES = {200: "Welcome", 401: "Who is there?", 404: "There is no such page", 5
 
 
 class TemplateRenderer:
-    """Draws pages from the templates; whatever people wrote is text in them, and never anything else."""
+    """Renders the templates; all user text is escaped."""
 
     def __init__(self) -> None:
         loader = jinja2.PackageLoader("tunedprior.web")
@@ -63,18 +63,18 @@ class TemplateRenderer:
         self._templates.globals["short"] = format_short
 
     def render_text(self, template: str, **content: object) -> str:
-        """The page as text."""
+        """Render a template to text."""
         return self._templates.get_template(template).render(content)
 
     def render_reply(
         self, request: Request | None, template: str, status: int = 200, **content: object
     ) -> HTMLResponse:
-        """The page as a reply to a request, whose key its forms have; without one, to anybody."""
+        """Render a template as a response; its forms are bound to the browser of the request."""
         key = "" if request is None else request.scope.get(FORM_KEY, "")
         return HTMLResponse(self.render_text(template, key=key, **content), status)
 
     def render_refusal(self, status: int, message: str, field: str = NO_FIELD) -> str:
-        """A page that says why there is no other, perhaps with a field for the token."""
+        """Render an error page, optionally with a field for the token."""
         title = _TITLES.get(status, "That was not possible")
         in_tab = field == FIELD_FOR_TAB
         return self.render_text(
@@ -83,7 +83,7 @@ class TemplateRenderer:
 
 
 def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where: str) -> Application:
-    """The web page of a campaign.
+    """Build the web application of a campaign.
 
     Args:
         opened: Opens the campaign; it is called twice, for the record and for what takes time.
@@ -177,7 +177,7 @@ _PATIENCE = 3
 
 @dataclass(frozen=True)
 class Address:
-    """Where the page is.
+    """The address of the page.
 
     Attributes:
         host: The address that is listened on.
@@ -191,14 +191,14 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What to open in a browser; with the token, where there is one."""
+        """The URL for a browser, with the token if there is one."""
         named = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(self.host, self.host)
         host = f"[{named}]" if ":" in named else named
         return f"http://{host}:{self.port}/" + (f"?token={quote(self.token, safe='')}" if self.token else "")
 
 
 def read_token(file: Path | None) -> str | None:
-    """The token in a file that nobody else can read, or in the environment; None if there is neither."""
+    """Read the token from a private file or from the environment; None if there is neither."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE) or None
     try:
@@ -219,7 +219,7 @@ def _refuse_public(file: Path) -> None:
 
 
 def make_access_policy(host: str, token: str | None = None, about: str = "", needs_token: bool = True) -> AccessPolicy:
-    """Who may enter: those with the token, which is made if none is given.
+    """Make the access policy, with a new token if none is given.
 
     Args:
         host: The address that is listened on.
@@ -274,7 +274,7 @@ def _load_cookie_secret() -> bytes:
 
 @contextmanager
 def write_redirect_file(address: Address) -> Iterator[str]:
-    """What to open in a browser: a file of this user's alone that leads on to the address, while the page is served."""
+    """Write a private file that redirects a browser to the page; it is deleted when the page ends."""
     if address.token is None:
         yield address.url
         return
@@ -292,7 +292,7 @@ def write_redirect_file(address: Address) -> Iterator[str]:
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there, or an `InputError` that says what to do; port 0 stands for any that is free."""
+    """Open a listening socket (port 0: any free one); an `InputError` says what to do if that fails."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, OverflowError) as error:
@@ -316,12 +316,12 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def run_server(application: Application, at: socket.socket, opened: Address | None, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C, or until the program is told to end.
+    """Serve until Ctrl-C or a signal to end.
 
     Args:
         application: What answers.
         at: The socket that it listens on.
-        opened: Where the page is, to be opened in a browser once it answers; None to open nothing.
+        opened: The address to open in a browser once the server answers; None to open nothing.
         ready: Called when it is about to answer.
     """
     config = uvicorn.Config(

@@ -27,7 +27,7 @@ _IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAW
 
 
 class SharedCampaign:
-    """The record of a campaign, for any number of threads; whatever else writes into its study is seen at once.
+    """A campaign for several threads and programs; changes by others are seen at once.
 
     Args:
         opened: Opens the campaign. One optimiser keeps the record here, and is never busy for long.
@@ -48,17 +48,17 @@ class SharedCampaign:
 
     @property
     def name(self) -> str:
-        """What the campaign is called."""
+        """The name of the campaign."""
         return self.study.study_name
 
     @property
     def trials(self) -> History:
-        """What is known by now, by whomever it was told."""
+        """The present history."""
         with self._lock:
             return self._keeper.trials
 
     def list_recording_times(self) -> dict[int, datetime]:
-        """When each result was recorded, by the trial's number, as clocks here show it."""
+        """Return the local time at which each result was recorded, by trial number."""
         with self._lock:
             journal = self._keeper.journal
         known = journal[journal["action"].isin([RECORD]) & journal["time"].notna()]
@@ -66,13 +66,13 @@ class SharedCampaign:
         return dict(zip(known["trial"], times, strict=True))
 
     def get_trial(self, number: int) -> Trial:
-        """The trial with this number, whatever became of it."""
+        """Return the trial with this number, in any state."""
         return select_trial(self.trials, number)
 
     # -- what people do --------------------------------------------------------------------------------
 
     def tell(self, number: int, entry: Entry, form_column: str = "") -> Trial:
-        """Take the result of a suggestion, or a cancelled one; the same form or result once more changes nothing."""
+        """Record the result of a suggestion, or of a cancelled one; repeating the form changes nothing."""
         with _convert_database_errors(), self._lock:
             now = self.get_trial(number)
             if now.is_awaited and form_column and self._register.get_outcome(form_column) is not None:
@@ -95,7 +95,7 @@ class SharedCampaign:
             raise FormConflictError(f"Trial {number} {_describe_state(now)} meanwhile. Nothing was changed.", now)
 
     def tell_unasked(self, form: str, entry: Entry) -> Trial:
-        """Take the result of a run that nobody asked for; the same form once more changes nothing.
+        """Record the result of a run that was not suggested; repeating the form changes nothing.
 
         The form's number is kept with the result. So a form that is sent again finds its result whatever happened in
         between, also after a crash between writing and saying so.
@@ -168,7 +168,7 @@ class SharedCampaign:
                 turn.settle([number])
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
-        """Correct a result, if it still is what the form showed; the same correction once more changes nothing."""
+        """Correct a result if it is still the version of the form; repeating the correction changes nothing."""
         with self._lock:
             now = self.get_trial(number)
             if now.is_pending or now.set_aside:
@@ -187,7 +187,7 @@ class SharedCampaign:
             return self.get_trial(number)
 
     def cancel(self, number: int, who: str = "") -> Trial:
-        """Set aside a suggestion that will not be run; once more changes nothing."""
+        """Cancel a suggestion; repeating it changes nothing."""
         with self._lock:
             if self.get_trial(number).is_pending:
                 with suppress(InputError):  # somebody else was faster, as the next line finds out
@@ -200,7 +200,7 @@ class SharedCampaign:
             return now
 
     def undo(self, number: int, who: str = "") -> Trial:
-        """Take back the result that was told last, if it still is this one; the trial that is to be looked at now."""
+        """Undo the last result if it is still this one; return the trial to show next."""
         with self._lock:
             history = self.trials
             now = select_trial(history, number)
@@ -216,7 +216,7 @@ class SharedCampaign:
             return self.get_trial(number)
 
     def withdraw(self, number: int, who: str = "") -> Trial:
-        """Take back any result; once more changes nothing."""
+        """Withdraw a result; repeating it changes nothing."""
         with self._lock:
             now = self.get_trial(number)
             if now.is_pending:
@@ -251,7 +251,7 @@ def _convert_database_errors() -> Iterator[None]:
 
 
 def select_trial(history: History, number: int) -> Trial:
-    """The trial with this number, or a `NotFoundError`."""
+    """Return the trial with this number; raise a `NotFoundError` if there is none."""
     found = next((one for one in history.trials if one.id == number), None)
     if found is None:
         raise NotFoundError(f"There is no trial {number} in this campaign.")
@@ -259,7 +259,7 @@ def select_trial(history: History, number: int) -> Trial:
 
 
 def compute_version(what: Trial | History) -> str:
-    """Changes whenever the trial does, or any trial of the history."""
+    """Return a digest that changes with the trial or the history."""
     trials = what.trials if isinstance(what, History) else (what,)
     text = repr(
         [

@@ -29,10 +29,10 @@ _MOST_TRADE_OFFS = 12
 
 @dataclass(frozen=True)
 class SuggestionCard:
-    """An open suggestion.
+    """A pending suggestion as the page shows it.
 
     Attributes:
-        trial: It.
+        trial: The pending trial.
         setting: What to set.
         expected: What is expected of it, in words.
         before: Earlier runs of the same setting, in words.
@@ -46,7 +46,7 @@ class SuggestionCard:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A line of the table of all trials."""
+    """A row of the table of all trials."""
 
     number: int
     cells: list[str]
@@ -60,7 +60,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Change:
-    """What a result changed, in sentences; the first is the one that matters."""
+    """The effect of a result, in sentences; the first is the most important."""
 
     headline: str
     is_good: bool
@@ -68,24 +68,24 @@ class Change:
 
 
 def format_setting_lines(setting: Setting) -> list[Line]:
-    """A setting, a line for each parameter."""
+    """Format a setting, one line for each parameter."""
     return [(name, format_short(value)) for name, value in setting.items()]
 
 
 def format_result_lines(trial: Trial, goals: Goals) -> list[Line]:
-    """What was measured."""
+    """Format the measured responses, one line for each."""
     told = [(one.name, format_response(one, one.get_value(trial))) for one in goals.responses]
     return [(name, text) for name, text in told if text]
 
 
 def format_response(response: Objective, value: float) -> str:
-    """A response as people read it; nothing if it was not measured."""
+    """Format a response for people; "" if it was not measured."""
     exact = format_exact_response(response, value)
     return format_short(value) if exact and not response.labels else exact
 
 
 def format_prediction(one: ResponseInterval, goals: Goals) -> str:
-    """Such as "71.2 (55.1 to 87.3)", with the response's name where there are several."""
+    """Format a prediction, such as "71.2 (55.1 to 87.3)"; with several responses, each with its name."""
     name = f"{one.response} " if len(goals.responses) > 1 else ""
     return name + _format_interval(one)
 
@@ -93,7 +93,7 @@ def format_prediction(one: ResponseInterval, goals: Goals) -> str:
 def make_suggestion_card(
     trial: Trial, history: History, expected: Sequence[ResponseInterval], goals: Goals
 ) -> SuggestionCard:
-    """An open suggestion as it is shown."""
+    """Make the card of a pending suggestion."""
     same = [one for one in history.told if is_same_setting(one.setting, trial.setting)]
     before = f"It was run before, as trial {format_list(one.id for one in same)}: this repeats it." if same else ""
     return SuggestionCard(
@@ -102,7 +102,7 @@ def make_suggestion_card(
 
 
 def make_trial_rows(campaign: SharedCampaign, history: History) -> list[TrialRow]:
-    """All trials, the latest first."""
+    """Make the rows of all trials, the latest first."""
     times, goals = campaign.list_recording_times(), campaign.goals
     best = {one.id for one in list_best(history.told, goals)}
     return [
@@ -121,12 +121,12 @@ def make_trial_rows(campaign: SharedCampaign, history: History) -> list[TrialRow
 
 
 def format_time(when: datetime | None) -> str:
-    """A time as people write it."""
+    """Format a time for people."""
     return "" if when is None else f"{when:%Y-%m-%d %H:%M}"
 
 
 def list_best(told: Sequence[Trial], goals: Goals) -> list[Trial]:
-    """The best trial, or the best trade-offs; none yet, while nothing meets what is required."""
+    """List the best trial or the best trade-offs; none while no trial meets the requirements."""
     if goals.has_front:
         return goals.find_front(told)
     best = goals.find_best(told)
@@ -134,13 +134,13 @@ def list_best(told: Sequence[Trial], goals: Goals) -> list[Trial]:
 
 
 def list_trade_offs(told: Sequence[Trial], goals: Goals) -> list[Trial]:
-    """The front, the best of the first objective at the top; not more than can be taken in."""
+    """List the trials on the Pareto front, sorted by the first objective, up to a maximal number."""
     found = goals.find_front(told) if goals.has_front else []
     return sorted(found, key=lambda one: -goals.compute_utilities(one)[0])[:_MOST_TRADE_OFFS]
 
 
 def describe_recommendation(insight: ModelSummary | None, goals: Goals) -> Mapping[str, object] | None:
-    """The setting to use and what is expected of it."""
+    """Describe the recommended setting and its prediction."""
     found = None if insight is None else insight.recommended
     if found is None:
         return None
@@ -155,7 +155,7 @@ def describe_recommendation(insight: ModelSummary | None, goals: Goals) -> Mappi
 def describe_change(
     trial: Trial, history: History, expected: Sequence[ResponseInterval], goals: Goals, old: Spans | None = None
 ) -> Change:
-    """What a result changed when it was told."""
+    """Describe the effect of a result that was just recorded."""
     position = next((k for k, one in enumerate(history.told) if one.id == trial.id), None)
     if position is None or trial.state not in (COMPLETE, FAILED):
         return Change("", False, [])
@@ -224,7 +224,7 @@ Typed = Mapping[str, str]
 
 
 class Pages:
-    """What is on each page.
+    """The pages, rendered from the history and the background results.
 
     Args:
         campaign: The record.
@@ -240,7 +240,7 @@ class Pages:
     def render(
         self, request: Request | None, template: str, history: History, status: int = 200, **content: Any
     ) -> HTMLResponse:
-        """A page with what all of them show; a request is needed only for one that has forms."""
+        """Render a page with its common content; only pages with forms need the request."""
         campaign, insight = self.campaign, self.thinker.get_model_summary(history)
         return self._draw(
             request,
@@ -262,11 +262,11 @@ class Pages:
         )
 
     def compute_page_version(self, history: History, insight: ModelSummary | None) -> str:
-        """Changes whenever a page would."""
+        """Return a digest that changes whenever the page changes."""
         return f"{compute_version(history)}{'-' if insight is None else '+'}{self.thinker.is_suggesting:d}"
 
     def render_home(self, request: Request) -> HTMLResponse:
-        """What to run now, and how it stands."""
+        """Render the start page: what to run now, and the status."""
         history, goals = self.campaign.trials, self.campaign.goals
         insight = self.thinker.get_model_summary(history)
         cards = [
@@ -298,7 +298,7 @@ class Pages:
         )
 
     def render_why(self, number: int, sentences: list[str]) -> bytes:
-        """Why a suggestion was made."""
+        """Render the reasons for a suggestion."""
         history = self.campaign.trials
         found = select_trial(history, number)
         setting = format_setting_lines(found.setting)
@@ -313,7 +313,7 @@ class Pages:
         wrong: Mapping[str, str] | None = None,
         me: str = "",
     ) -> dict[str, Any]:
-        """The fields of a form: for a suggestion, for a result that is corrected, or for a run of one's own.
+        """Build the fields of a form: for a suggestion, for the correction of a result, or for another run.
 
         Args:
             trial: What it is about; None for a run of one's own.
@@ -343,7 +343,7 @@ class Pages:
         trial: Trial | None,
         **content: Any,
     ) -> HTMLResponse:
-        """The same form once more, with what was typed and what is wrong with it."""
+        """Render a wrong form again, with its values and the errors."""
         wrong = error.fields if isinstance(error, InvalidFormError) else {}
         fields = self.build_fields(trial, None, typed, wrong)
         return self.render(
@@ -358,7 +358,7 @@ class Pages:
         )
 
     def render_conflict(self, request: Request, error: FormConflictError, entry: Entry) -> HTMLResponse:
-        """What somebody else told meanwhile, beside what was typed."""
+        """Render what another person recorded meanwhile beside what was typed."""
         goals, now = self.campaign.goals, error.trial
         typed = [(name, format_response(goals.get_response(name), value)) for name, value in entry.values.items()]
         return self.render(

@@ -17,7 +17,7 @@ from tunedprior.workspace.space_file import parse_goal_text, parse_limits_text
 def collect_goals(
     written: Mapping[str, Goal], maximize: Sequence[str], minimize: Sequence[str], targets: Sequence[str]
 ) -> dict[str, Goal]:
-    """What is wanted of each response: as the space file has it, then as typed; an `InputError` if that is nothing.
+    """Merge the goals of the space file with those typed; an `InputError` if there are none.
 
     >>> collect_goals({}, ["yield"], [], ["length=480..520"])
     {'yield': 'maximize', 'length': Target(low=480.0, high=520.0)}
@@ -37,7 +37,7 @@ def collect_goals(
 
 
 def parse_requirement_options(texts: Sequence[str]) -> dict[str, str]:
-    """What is required of each response.
+    """Parse the requirements on responses.
 
     >>> parse_requirement_options(["purity >= 0.95", "quality pass"])
     {'purity': '>= 0.95', 'quality': 'pass'}
@@ -54,7 +54,7 @@ def parse_requirement_options(texts: Sequence[str]) -> dict[str, str]:
 
 
 def parse_limit_options(texts: Sequence[str]) -> dict[str, Any]:
-    """What each response cannot be beyond.
+    """Parse the physical limits of responses.
 
     >>> parse_limit_options(["yield=0..100", "time >= 0"])
     {'yield': (0.0, 100.0), 'time': '>= 0'}
@@ -71,7 +71,7 @@ def parse_limit_options(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_old_data_options(given: Sequence[str]) -> dict[str, str] | None:
-    """Files of old data by name: the name that was typed before it, or the file's own."""
+    """Parse old data files; the name of each is the one typed before it, or the file's own."""
     found: dict[str, str] = {}
     for one in given:
         before, equals, after = one.partition("=")
@@ -88,7 +88,7 @@ def refuse_useless_old_data(
     constraints: Sequence[str],
     options: Mapping[str, Any],
 ) -> None:
-    """An `InputError` for old data of which no row can be used, before anything is begun.
+    """Raise an `InputError` for old data without a usable row, before the campaign is created.
 
     Args:
         sets: The files, by name.

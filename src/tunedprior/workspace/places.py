@@ -18,7 +18,7 @@ _PATIENCE = 60.0
 
 
 def resolve_database_url(where: str) -> str:
-    """The URL of a campaign's database; that of a file names its whole path, and leads to that file and no other.
+    """Return the URL of a campaign's database; for a file, one with its absolute path.
 
     >>> resolve_database_url("postgresql://lab@server/campaigns")
     'postgresql://lab@server/campaigns'
@@ -39,7 +39,7 @@ def resolve_database_url(where: str) -> str:
 
 
 def open_campaign(where: str, name: str | None = None, *, only_look: bool = False) -> Optimizer:
-    """The campaign that lies there; an `InputError` if there is none, and nothing is made then.
+    """Open an existing campaign; an `InputError` if there is none.
 
     Args:
         where: The file, or the URL of a database.
@@ -61,7 +61,7 @@ def open_campaign(where: str, name: str | None = None, *, only_look: bool = Fals
 
 
 def check_campaign_file(where: str, is_new: bool = False) -> None:
-    """An `InputError` for a file that is there and holds no campaigns, or cannot be made where it is to be.
+    """Raise an `InputError` for a file that holds no campaigns, or cannot be created.
 
     Args:
         where: The file; a URL is left to the database.

@@ -25,7 +25,7 @@ Function = Callable[[dict[str, Any]], Any]
 
 
 def import_function(place: str) -> Function:
-    """The function at `module:function`, where the module may lie in the present folder."""
+    """Import the function at `module:function`; the module may be in the working directory."""
     module, colon, name = place.partition(":")
     if not colon or not module or not name:
         raise InputError(f"A function is named as module:function, such as lab:measure; got {place!r}.")
@@ -55,7 +55,7 @@ def run_campaign(
     open_too: bool = False,
     errors_fail: bool = False,
 ) -> Iterator[int]:
-    """Run trials until the campaign has `total` results; yields how many there are, whenever that may have changed.
+    """Run trials until the campaign has `total` results; yield the number of results when it may have changed.
 
     Every worker is a process that asks, calls the function and tells. What was told stays, whatever becomes of it.
 

@@ -27,7 +27,7 @@ _COMMA = re.compile(r"[-+]?\d*,\d+")
 
 
 def parse_typed_pairs(pairs: Iterable[str], names: Collection[str]) -> dict[str, str]:
-    """The values by name; an `InputError` for a name that is none of these, or that is there twice.
+    """Parse `name=value` arguments; an `InputError` for unknown or repeated names.
 
     >>> parse_typed_pairs(["flow=0,5", "gas=argon"], ["flow", "gas"])
     {'flow': '0.5', 'gas': 'argon'}
@@ -50,7 +50,7 @@ def parse_typed_pairs(pairs: Iterable[str], names: Collection[str]) -> dict[str,
 
 
 def parse_typed_setting(values: Mapping[str, str], parameters: Iterable[Parameter]) -> dict[str, Any]:
-    """What was typed as the values of these parameters; an `InputError` names each that has none."""
+    """Convert typed values to those of the parameters; an `InputError` names each missing one."""
     parameters = list(parameters)
     missing = [one.name for one in parameters if one.name not in values]
     if missing:
@@ -80,14 +80,14 @@ _LIKE_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 
 
 def write_table(table: pd.DataFrame, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write a table into a file, Excel or CSV by its ending; a file that is there is not replaced unless told so."""
+    """Write a table as Excel or CSV, by the file's ending; replace a file only if `overwrite`."""
     path = Path(path)
     check_output_path(path, overwrite)
     write_atomically(path, _encode_workbook(table) if path.suffix.lower() in _SHEETS else _encode_csv(table))
 
 
 def check_output_path(path: Path, overwrite: bool = False) -> None:
-    """An `InputError` for a file that cannot be a table, or that is there and must not be replaced.
+    """Raise an `InputError` for a path that cannot be a table, or an existing file without `overwrite`.
 
     A `MissingExtraError` where a package that writes such files is missing: known before a suggestion is spent on it.
     """
@@ -139,7 +139,7 @@ def _escape_control_characters(text: str) -> str:
 
 
 def make_suggestion_sheet(suggestions: Sequence[Suggestion], opt: Optimizer) -> pd.DataFrame:
-    """A row for each: its number, what to set, blanks for what comes of it, and whose it is."""
+    """Make a table with a row for each suggestion: number, setting, blank results, campaign's id."""
     columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
     rows = [{columns.trial: one.trial, **one} for one in suggestions]
     table = pd.DataFrame(rows, columns=[columns.trial, *columns.parameters])

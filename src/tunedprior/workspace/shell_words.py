@@ -10,7 +10,7 @@ _WITHIN_WORDS = "\u200c\u200d"
 
 
 def escape_unprintable(text: str) -> str:
-    r"""The text with every sign that would steer a terminal, or turn what is read around, written out; lines stay.
+    r"""Escape control and bidirectional characters, except line breaks.
 
     >>> escape_unprintable("argon\x1b[2J"), escape_unprintable("Fe\u202ecba"), escape_unprintable("two\nlines")
     ('argon\\x1b[2J', 'Fe\\u202ecba', 'two\nlines')
@@ -25,7 +25,7 @@ def _escape_letter(letter: str) -> str:
 
 
 def quote_word(word: str) -> str:
-    """A word as this system's shell takes it for one: Windows knows double quotes alone.
+    """Quote a word for the shell of this system.
 
     >>> quote_word("campaign.db")
     'campaign.db'
@@ -34,7 +34,7 @@ def quote_word(word: str) -> str:
 
 
 def format_campaign_arguments(campaign: str, name: str | None) -> str:
-    """A campaign as it is named in a command: its place, without a password, and its name if it was given.
+    """Format a campaign for a command: its place without a password, and its name if given.
 
     >>> format_campaign_arguments("campaign.db", "second")
     'campaign.db --name second'
@@ -43,7 +43,7 @@ def format_campaign_arguments(campaign: str, name: str | None) -> str:
 
 
 def format_campaign_place(campaign: str) -> str:
-    """A campaign's place as it may be shown: that of a database without the password.
+    """Return a campaign's place without the password of a database.
 
     >>> format_campaign_place("postgresql://lab:secret@server/campaigns")
     'postgresql://lab:***@server/campaigns'

@@ -50,7 +50,7 @@ _FEW_ROWS = 8
 
 
 def guess_direction(name: str) -> str:
-    """Whether more of it is better, or less.
+    """Guess from a response's name whether it is maximised or minimised.
 
     >>> [guess_direction(name) for name in ("yield", "val_loss", "Cost [EUR]", "survival time", "glossiness")]
     ['maximize', 'minimize', 'minimize', 'maximize', 'maximize']
@@ -60,7 +60,7 @@ def guess_direction(name: str) -> str:
 
 
 def guess_response(read: ReadTable) -> tuple[str, str]:
-    """The column that is most likely the response, and why; never one of remarks, dates or next to nothing.
+    """Guess the column of the response and the reason; remarks, dates and mostly blank columns are excluded.
 
     An `InputError` if a column has the name of one and is blank: another one, in its place, would be wrong.
     """
@@ -92,7 +92,7 @@ def guess_response(read: ReadTable) -> tuple[str, str]:
 
 
 def are_row_numbers(values: Float64[ndarray, " n"]) -> bool:
-    """Whether it is 1, 2, 3, … or 0, 1, 2, …, in more than a few rows."""
+    """Return whether values are 1, 2, 3, … or 0, 1, 2, …, in more than a few rows."""
     steps = np.diff(values)
     return len(values) > _FEW_ROWS and bool((steps == 1).all()) and values[0] in (0.0, 1.0)
 
@@ -176,7 +176,7 @@ class Draft:
         parameters: The names of what may be set.
         left_out: Columns that are no settings, each with the reason.
         direction: Whether it is to be maximised or minimised, judged by its name.
-        why: Why that column is taken for the response; empty if it was named.
+        why: The reason for choosing that column as the response; empty if the user named it.
         doubtful: Cells that are most likely slips; ranges are drafted without them.
     """
 
@@ -212,7 +212,7 @@ def draft_space_file(data: Any, target: str | None = None) -> Draft:
     r"""Draft a space file that `read_space_file` takes, whatever the columns are called.
 
     Args:
-        data: Whatever `files.read_table` reads.
+        data: Whatever `tables.read_table` reads.
         target: The column of the response; guessed if left out: one that is called y, yield or the like, or the
             last that can be one.
 
@@ -292,7 +292,7 @@ def _read_columns(data: Any, target: str | None) -> ReadTable:
 
 
 def quote_yaml(text: str) -> str:
-    """Text as a space file has it: bare if that is safe, or between quotes."""
+    """Format text for YAML, in quotes where needed."""
     if _PLAIN.fullmatch(text) and text.isprintable():
         return text
     escaped = "".join(

@@ -29,7 +29,7 @@ _PARTS = ("parameters", "goals", "limits", "requirements", "constraints")
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """What a space file says.
+    """The content of a space file.
 
     Attributes:
         parameters: As for `Optimizer(space=…)`.
@@ -47,7 +47,7 @@ class SpaceFile:
 
     @property
     def space(self) -> Space:
-        """What may be set, with what must hold for it."""
+        """The search space with its constraints."""
         return Space.parse(self.parameters).add_constraints(self.constraints)
 
 
@@ -69,7 +69,7 @@ def read_space_file(path: str | PathLike[str]) -> SpaceFile:
 
 
 def parse_space_text(text: str, origin: str) -> SpaceFile:
-    r"""What the text of a space file says.
+    r"""Parse the text of a space file.
 
     >>> read = parse_space_text("parameters:\n  heat: 20 to 90 step 5\n  gas: [air, argon]", "space.yaml")
     >>> read.parameters
@@ -111,7 +111,7 @@ def parse_space_text(text: str, origin: str) -> SpaceFile:
 
 
 def parse_goal_text(text: str) -> Goal | None:
-    """`maximize`, `minimize`, `target 500` or `target 480 to 520`; None for anything else."""
+    """Parse `maximize`, `minimize`, `target 500` or `target 480 to 520`; None for any other text."""
     if text.lower() in DIRECTIONS:
         return text.lower()
     found = _TARGET.fullmatch(text.strip())
@@ -184,7 +184,7 @@ def _parse_goal_node(node: yaml.Node, name: str, origin: str) -> Goal:
 
 
 def parse_limits_text(text: str, response: str) -> Any:
-    """`0 to 100`, `>= 0` or `<= 100`, as `Optimizer(limits=…)` takes it; an `InputError` for anything else."""
+    """Parse `0 to 100`, `>= 0` or `<= 100` for `Optimizer(limits=…)`; an `InputError` for any other text."""
     found = _LIMITS.fullmatch(text.strip())
     given = text if found is None else tuple(map(float, found.groups()))
     try:

@@ -44,7 +44,7 @@ _ENOUGH_FAILURES = 3
 
 
 def get_latest_distributions(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
-    """For each parameter, its distribution in the last trial that has it: ranges may change from trial to trial."""
+    """Return each parameter's distribution in the last trial that has it."""
     found: dict[str, BaseDistribution] = {}
     for trial in reversed(trials):
         for name, distribution in trial.distributions.items():
@@ -53,7 +53,7 @@ def get_latest_distributions(trials: Sequence[FrozenTrial], given: Distributions
 
 
 def group_parameters(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple[str, ...]]:
-    """The coarsest groups of parameters of which every trial has all or none, each in the order of the alphabet.
+    """Partition the parameters into the coarsest groups of which every trial has all or none.
 
     In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
 
@@ -72,7 +72,7 @@ def group_parameters(trials: Sequence[FrozenTrial], given: Distributions) -> lis
 
 
 def find_coarsest_partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
-    """The coarsest partition of which each set is a union of parts.
+    """Return the coarsest partition of which each given set is a union of parts.
 
     >>> find_coarsest_partition([frozenset("xy"), frozenset("xz")])
     [('x',), ('y',), ('z',)]
@@ -90,23 +90,23 @@ _PAUSE, _PATIENCE = 0.1, 10.0
 
 
 class Turns:
-    """Whose turn it is to choose, among processes; threads of one process have a lock."""
+    """The order in which processes choose settings; threads of one process use a lock."""
 
     def __init__(self) -> None:
         self._gone: set[int] = set()
         self._own: set[int] = set()
 
     def begin(self, study: Study, trial: FrozenTrial) -> None:
-        """Say that this trial's parameters are being chosen."""
+        """Announce that this trial's parameters are being chosen."""
         self._own.add(trial.number)
         set_trial_attribute(study, trial, CHOSEN, CHOOSING)
 
     def end(self, study: Study, trial: FrozenTrial, chosen: str) -> None:
-        """Say which were chosen."""
+        """Announce which values were chosen."""
         set_trial_attribute(study, trial, CHOSEN, chosen)
 
     def wait(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
-        """All other trials, once those of other processes with lower numbers have chosen."""
+        """Wait for trials of other processes with lower numbers to choose; return all other trials."""
         until = monotonic() + _PATIENCE
         while True:
             others = drop_trial(trial, study.get_trials(deepcopy=False))
@@ -120,7 +120,7 @@ class Turns:
 
 
 def list_choices(trials: Sequence[FrozenTrial]) -> dict[int, str]:
-    """What is known by now of each trial, by its number: what was chosen for it, or that it has finished."""
+    """Return, by trial number, what was chosen for each trial, or that it has finished."""
     return {
         one.number: one.state.name if one.state.is_finished() else repr((one.system_attrs.get(CHOSEN), one.params))
         for one in trials
@@ -128,13 +128,13 @@ def list_choices(trials: Sequence[FrozenTrial]) -> dict[int, str]:
 
 
 def drop_trial(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-    """All of these trials but this one."""
+    """Return the trials without one of them."""
     return [one for one in trials if one.number != trial.number]
 
 
 @dataclass(frozen=True, eq=False)
 class GroupModel:
-    """What is known of a group of parameters by now.
+    """The results of a group of parameters, and the models fitted to them.
 
     Attributes:
         suggester: What makes suggestions.
@@ -152,7 +152,7 @@ class GroupModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters."""
+        """The names of the parameters."""
         return self.suggester.space.names
 
     @classmethod
@@ -167,7 +167,7 @@ class GroupModel:
         teaching: SourceLearner,
         before: "GroupModel | None",
     ) -> "GroupModel":
-        """The group by all trials so far; faster with what was made of it before.
+        """Build the group from all trials, reusing an earlier state of it.
 
         Args:
             study: The study.
@@ -204,11 +204,11 @@ class GroupModel:
     def is_current(
         self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
     ) -> bool:
-        """Whether nothing has changed since this was made: what has finished stays as it is."""
+        """Return whether no trial has finished, and nothing else has changed, since this was built."""
         return self.trials_key == _make_trials_key(trials, distributions, objectives)
 
     def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
-        """With models of what was told; faster with what was fitted before."""
+        """Return the group with models fitted to its results, starting from earlier ones."""
         found = History(self.told)
         if not self.told or self.suggester.is_designing(found, ()):
             return self
@@ -218,7 +218,7 @@ class GroupModel:
         return replace(self, fitted=self.suggester.fit(found, seed, old))
 
     def build_history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
-        """What was told, and what is under way."""
+        """Build the history of results and pending settings."""
         found = History(self.told)
         for trial in trials:
             for setting in self._list_settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
@@ -226,7 +226,7 @@ class GroupModel:
         return found
 
     def suggest(self, trials: Sequence[FrozenTrial], distributions: Distributions, seed: int) -> Setting:
-        """The next setting, with what is running of these trials accounted for."""
+        """Suggest the next setting, with running trials as pending."""
         found = self.build_history(trials, distributions)
         fitted = self.fitted
         if fitted is None and not self.suggester.is_designing(found, collect_settings(found.pending)):
@@ -235,7 +235,7 @@ class GroupModel:
         return {name: _convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
 
     def is_near(self, setting: Setting, trials: Sequence[FrozenTrial], distributions: Distributions) -> bool:
-        """Whether one of these trials has the same setting or nearly that."""
+        """Return whether one of these trials has the same setting or nearly the same."""
         box, others = self.suggester.surrogate.box, self._list_settings(trials, distributions)
         found = is_near(
             encode_run_settings([setting], box), encode_run_settings(others, box), self.suggester.encoded_space
@@ -244,7 +244,7 @@ class GroupModel:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether every setting was tried."""
+        """Return whether every setting was tried."""
         size = self.suggester.space.size
         return size is not None and len({repr(sorted(one.setting.items())) for one in self.told}) >= size
 

@@ -134,10 +134,10 @@ class TunedPriorSampler(BaseSampler):
     # -- what Optuna calls -----------------------------------------------------------------------------
 
     def reseed_rng(self) -> None:
-        """Nothing: what is drawn at random for a trial depends on its number, which no other trial has."""
+        """Do nothing: random draws for a trial depend on its number, which no other trial has."""
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Refuse old data that will not do before the first trial is run, and not within every trial that is.
+        """Raise an error for unusable old data before the first trial, not within every trial.
 
         The trial then waits, with whatever was queued for it, until somebody asks again.
         """
@@ -152,7 +152,7 @@ class TunedPriorSampler(BaseSampler):
         self._checked.add(study.study_name)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
-        """All parameters that trials had so far, with the ranges of the last trial that had each."""
+        """Return the parameters of all trials, with the ranges of the last trial that had each."""
         self._refuse_other_objectives(study)
         finished = study.get_trials(deepcopy=False, states=_FINISHED)
         found = get_latest_distributions(finished, self._search_space)
@@ -161,7 +161,7 @@ class TunedPriorSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The next setting, group by group."""
+        """Suggest the next setting, group by group."""
         names = self._list_objective_names(study, tuple(search_space))
         if not search_space:
             self._turns.end(study, trial, json.dumps({}))
@@ -188,7 +188,7 @@ class TunedPriorSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A value at random, for a parameter that no trial had before or whose range just changed."""
+        """Draw a random value for a parameter that is new or whose range has changed."""
         self._refuse_other_objectives(study)
         seed = derive_seed(self._seed, trial.number, crc32(param_name.encode()))
         u = np.random.default_rng(seed).random()
@@ -201,7 +201,7 @@ class TunedPriorSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,  # noqa: ARG002
     ) -> None:
-        """Keep what will be needed of the trial: its constraints, and that it failed."""
+        """Store the constraint values of a trial, and whether it failed."""
         if state == TrialState.FAIL:
             if INTERRUPTED not in trial.system_attrs:
                 set_trial_attribute(study, trial, FAILED, True)
@@ -216,7 +216,7 @@ class TunedPriorSampler(BaseSampler):
     # -- what users may look at ------------------------------------------------------------------------
 
     def optimizer(self, study: Study) -> Optimizer:
-        """An `Optimizer` that was told what the study was: to predict, to recommend, to see how old data is trusted.
+        """Return an `Optimizer` with the study's results, for predictions, recommendations and trust.
 
         Of parameters in several groups, it is that of the largest one.
         """

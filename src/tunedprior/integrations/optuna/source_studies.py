@@ -43,11 +43,11 @@ from tunedprior.weight_prior.prior_archive import is_weight_prior
 
 
 class OldDataNotFoundError(InputError):
-    """Old data that is named by a path, a study's name or a URL, and is not to be found from here."""
+    """Old data given by a path, a study's name or a URL that cannot be found here."""
 
 
 def find_old_data(given: Any, study: Study) -> Any:
-    """The old data set itself: text is the path of a file, the URL of a storage, or the name of a study in this one."""
+    """Resolve old data; text is a file's path, a storage's URL, or the name of a study in the same storage."""
     if not isinstance(given, str | PathLike):
         return given
     text = str(given)
@@ -93,7 +93,7 @@ def _load_study(url: str) -> Study:
 
 
 def refuse_missing_responses(responses: Sequence[str], data: Any, name: str) -> None:
-    """An `InputError` if an old data set has none of these responses, whatever the parameters will turn out to be."""
+    """Raise an `InputError` if an old data set has none of these responses."""
     if isinstance(data, Study):
         _refuse_other_objectives(data, responses)
     if isinstance(data, Study | WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
@@ -115,7 +115,7 @@ def refuse_missing_responses(responses: Sequence[str], data: Any, name: str) -> 
 
 
 def select_for_group(data: Any, names: Sequence[str], goals: Goals, constraints: Mapping[str, str]) -> Any | None:
-    """An old data set as `read_sources` takes it for these parameters; None if it has none of them.
+    """Select the columns of an old data set for a group of parameters; None if it has none of them.
 
     Args:
         data: What `find_old_data` gave.
@@ -178,7 +178,7 @@ _LEARNT = "learnt:"  # what is kept begins with this
 
 @dataclass(frozen=True, eq=False)
 class SourceLearner:
-    """Old data and what to make of it.
+    """Old data and how to learn from it.
 
     Attributes:
         old_data: As for `Optimizer`, or other studies.
@@ -195,7 +195,7 @@ class SourceLearner:
     artifact_store: Any = None
 
     def check_old_data(self, study: Study, responses: Sequence[str]) -> None:
-        """Refuse old data that is not here or lacks the responses, as far as that shows without the parameters.
+        """Raise an error for old data that is missing or lacks the responses.
 
         What is not here may have been learnt from by others, and is kept with the study then.
 
@@ -221,7 +221,7 @@ class SourceLearner:
         beyond: Sequence[Setting],
         alone: bool,
     ) -> dict[str, Surrogate]:
-        """How observations of each response become a model.
+        """Return a surrogate for each response, learnt from old data or loaded from the study.
 
         Old data that is here and new is learnt from and kept with the study. What is kept already, or of old data that
         is not here, is taken from there.
