@@ -1,27 +1,12 @@
 """More than a thousand bad inputs: each works, or is refused by an error of ours that says what to do."""
 
-import json
-import os
 from collections import Counter
-from typing import Any
 
 import pytest
-from filelock import FileLock  # comes with PyTorch
 
-from support.bad_inputs.catalogue import CASES, PARTS, Case, outcomes
-from support.bad_inputs.runner import USERS
+from support.bad_inputs.catalogue import CASES, PARTS, Case
+from support.bad_inputs.runner import USERS, outcome_of
 from support.errors import lacks, raises
-
-
-@pytest.fixture(scope="session")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What came of each case; all are run once, by whichever worker of pytest-xdist comes first."""
-    base = tmp_path_factory.getbasetemp()
-    file = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bad_inputs.json"
-    with FileLock(file.with_suffix(".lock")):
-        if not file.exists():
-            file.write_text(json.dumps(outcomes()))
-    return json.loads(file.read_text())
 
 
 def test_there_are_many_and_of_every_kind() -> None:
@@ -31,9 +16,10 @@ def test_there_are_many_and_of_every_kind() -> None:
     assert min(Counter(case.verdict for case in CASES)[verdict] for verdict in ("refused", "warned", "taken")) > 40
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_it_works_or_says_what_to_do(case: Case, found: dict[str, Any]) -> None:
-    outcome = found[case.code]
+def test_it_works_or_says_what_to_do(case: Case) -> None:
+    outcome = outcome_of(case.code)
     said = [text for _, _, text in outcome["warnings"]]
     assert all(package == "tunedprior" for package, _, _ in outcome["warnings"]), said
     assert all(file == USERS for _, file, _ in outcome["warnings"]), "warnings name the line of the user's code"

@@ -1,11 +1,24 @@
 """Arguments of the wrong type are refused in words, and nothing that was told before is lost."""
 
-import re
-
+import numpy as np
+import pandas as pd
 import pytest
+import torch
 
-from support.plain_python import said_of
+from tunedprior import Optimizer, optimize
+from tunedprior.errors import InputError
+from tunedprior.space.search_space import Space
 
+SPACE = {"x": (0.0, 1.0), "gas": ["air", "argon"]}
+NAMES = {
+    "np": np,
+    "pd": pd,
+    "torch": torch,
+    "optimize": optimize,
+    "Optimizer": Optimizer,
+    "Space": Space,
+    "SPACE": SPACE,
+}
 REFUSED = {
     "opt.ask(2.5)": "n must be a whole number, 1 or more; got 2.5",
     "opt.ask('4')": "n must be a whole number, 1 or more; got '4'",
@@ -81,16 +94,22 @@ TAKEN = (
 )
 
 
-@pytest.mark.slow
+@pytest.fixture
+def names() -> dict[str, object]:
+    """What the code may use; `opt` has two pending settings, `first` and `second`."""
+    opt = Optimizer(SPACE, seed=0)
+    first, second = opt.ask(n=2)
+    return {**NAMES, "opt": opt, "first": first, "second": second}
+
+
 @pytest.mark.parametrize("code", REFUSED)
-def test_it_is_refused_in_words(code: str) -> None:
-    said = said_of((*REFUSED, *TAKEN))[code]
-    assert said.startswith("InputError: ")
-    assert re.search(REFUSED[code], said)
-    assert "AND SOMETHING WAS CHANGED" not in said
+def test_it_is_refused_in_words(code: str, names: dict[str, object]) -> None:
+    before = names["opt"].trials
+    with pytest.raises(InputError, match=REFUSED[code]):
+        exec(code, names)
+    assert names["opt"].trials is before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", TAKEN)
-def test_it_is_taken(code: str) -> None:
-    assert said_of((*REFUSED, *TAKEN))[code] == "nothing was raised"
+def test_it_is_taken(code: str, names: dict[str, object]) -> None:
+    exec(code, names)

@@ -5,15 +5,8 @@ that are refused with it; `WARNED` the kind and the facts of a warning, and code
 works without a warning, with assertions where they are cheap. What the code may use is in `runner.py`.
 """
 
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from support.bad_inputs import (
     arguments,
@@ -78,26 +71,3 @@ def _cases(part: ModuleType) -> list[Case]:
 
 
 CASES = tuple(case for part in PARTS for case in _cases(part))
-
-
-def outcomes() -> dict[str, Any]:
-    """What came of each piece of code, half of them in each of two processes, for others wait for it meanwhile."""
-    codes = [case.code for case in CASES]
-    with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(_run, (codes[::2], codes[1::2]))
-    return one | other
-
-
-def _run(codes: list[str]) -> dict[str, Any]:
-    """What came of each, in a process of their own, without the type checks of the tests."""
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *(folder for folder in sys.path if folder)])
-    run = subprocess.run(
-        [sys.executable, "-m", "support.bad_inputs.runner"],
-        input=json.dumps(codes),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-    )
-    assert run.returncode == 0, run.stderr
-    return dict(zip(codes, map(json.loads, run.stdout.splitlines()), strict=True))

@@ -1,21 +1,28 @@
-"""Runs pieces of code as a user would, without the type checks of the tests, and says what came of each as JSON.
+"""Runs pieces of code as a user would, and says what came of each.
 
 Each is given `SPACE`, `OLD` (old data for it), `opt` with two pending settings `first` and `second`, `told` with four
 results, `folder`, an empty one, `csv(text)`, which writes a file and gives its path, and `read(old data)`, which says
 what an Optimizer makes of it, without learning from it.
 """
 
-import json
 import pickle
-import sys
 import traceback
 import warnings
-from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
 from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+import torch
+
+import tunedprior
+from tunedprior import Optimizer, kernels, machines
+from tunedprior.campaign import simulate
+from tunedprior.errors import TunedPriorError
+from tunedprior.space.search_space import Space
 
 #: The file name of the user's code, which warnings must name.
 USERS = "<the user's code>"
@@ -26,17 +33,7 @@ def read(source, space=SPACE, **options):
 """
 
 
-def _shorter_search() -> None:
-    """As the fixture `short_search` does: how good suggestions are does not matter here."""
-    from tunedprior.acquisition import functions, optimisation
-
-    optimisation._RAW_SAMPLES, optimisation._RESTARTS, functions._MC_SAMPLES = 16, 2, 16
-
-
 def _space_and_old_data() -> tuple[dict[str, Any], Any]:
-    import numpy as np
-    import pandas as pd
-
     temp = np.linspace(30.0, 90.0, 12)
     old = pd.DataFrame({"temp": temp, "gas": ["air", "argon"] * 6, "y": np.sin(temp / 15)})
     return {"temp": (30.0, 90.0), "gas": ["air", "argon"]}, old
@@ -45,8 +42,6 @@ def _space_and_old_data() -> tuple[dict[str, Any], Any]:
 @cache
 def _optimisers() -> tuple[bytes, bytes]:
     """`opt` with its two settings, and `told`, as bytes: making them takes longer than reading them for each case."""
-    from tunedprior import Optimizer
-
     space, old = _space_and_old_data()
     opt, told = Optimizer(space, seed=0), Optimizer(space, seed=0)
     asked = opt.ask(n=2)
@@ -55,16 +50,6 @@ def _optimisers() -> tuple[bytes, bytes]:
 
 
 def _names(folder: Path, code: str) -> dict[str, Any]:
-    import numpy as np
-    import optuna
-    import pandas as pd
-    import torch
-
-    import tunedprior
-    from tunedprior import kernels, machines
-    from tunedprior.campaign import simulate
-    from tunedprior.space.search_space import Space
-
     space, old = _space_and_old_data()
 
     def csv(content: str | bytes, name: str = "old.csv", encoding: str = "utf-8") -> str:
@@ -86,25 +71,20 @@ def _names(folder: Path, code: str) -> dict[str, Any]:
     return names
 
 
-def outcome(code: str) -> dict[str, Any]:
+def outcome_of(code: str) -> dict[str, Any]:
     """What came of it: the error if there was one, warnings, and whether an optimiser is worse off after an error."""
-    from tunedprior.errors import TunedPriorError
-
     found: dict[str, Any] = {"error": "", "message": "", "ours": True, "where": "", "harm": ""}
     with TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
         names = _names(Path(folder), code)
         before = {name: names[name].trials for name in ("opt", "told") if name in names}
         warnings.simplefilter("always")
-        began = process_time()
         try:
-            with redirect_stdout(sys.stderr):  # the outcomes go to the other one
-                exec(compile(code, USERS, "exec"), names)
+            exec(compile(code, USERS, "exec"), names)
         except Exception as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
             found |= {"error": type(error).__name__, "message": str(error), "ours": isinstance(error, TunedPriorError)}
             found["where"] = f"{Path(at.filename).name}:{at.lineno}"
             found["harm"] = _harm(names, before)
-        found["seconds"] = process_time() - began
     found["warnings"] = [
         [one.category.__module__.split(".")[0], one.filename, f"{one.category.__name__}: {one.message}"]
         for one in caught
@@ -123,9 +103,3 @@ def _harm(names: dict[str, Any], before: dict[str, Any]) -> str:
     except Exception as error:
         return f"it can no longer be asked: {error!r}"
     return ""
-
-
-if __name__ == "__main__":
-    _shorter_search()
-    for one in json.loads(sys.stdin.read()):
-        print(json.dumps(outcome(one)), flush=True)
