@@ -72,28 +72,28 @@ def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch
         raise InputError("There is nothing left to try.")
 
     monkeypatch.setattr(Optimizer, "ask", refuse)
-    thinker = thinker_of(lab)
+    suggester = thinker_of(lab)
     form = idempotency.make_form_number()
-    thinker.ask(form, 1)
-    assert thinker.wait(SECONDS)
-    assert thinker.get_request(form).refusal == "There is nothing left to try."
+    suggester.ask(form, 1)
+    assert suggester.wait(SECONDS)
+    assert suggester.get_request(form).refusal == "There is nothing left to try."
     assert thinker_of(lab).get_request(form) is None  # nobody else waits for it
 
 
-def test_a_fault_while_thinking_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    thinker, ask = thinker_of(lab), Optimizer.ask
+def test_a_fault_while_suggesting_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    suggester, ask = thinker_of(lab), Optimizer.ask
     monkeypatch.setattr(Optimizer, "ask", lambda *_: 1 / 0)
     monkeypatch.setattr("tunedprior.web.background._summarise_campaign", lambda *_: 1 / 0)
     first, second = idempotency.make_form_number(), idempotency.make_form_number()
-    thinker.ask(first, 1)
-    thinker.get_model_summary(lab.record.trials)
-    assert thinker.wait(SECONDS)
-    assert "ZeroDivisionError" in thinker.get_request(first).refusal
-    assert thinker.get_model_summary(lab.record.trials).trust == ()
+    suggester.ask(first, 1)
+    suggester.get_model_summary(lab.record.trials)
+    assert suggester.wait(SECONDS)
+    assert "ZeroDivisionError" in suggester.get_request(first).refusal
+    assert suggester.get_model_summary(lab.record.trials).trust == ()
     monkeypatch.setattr(Optimizer, "ask", ask)
-    thinker.ask(second, 1)
-    assert thinker.wait(SECONDS)
-    assert thinker.get_request(second).trials == (1,)
+    suggester.ask(second, 1)
+    assert suggester.wait(SECONDS)
+    assert suggester.get_request(second).trials == (1,)
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
@@ -116,9 +116,9 @@ def test_trust_is_told_for_old_data(tmp_path) -> None:
     old = pd.DataFrame({"x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "y": [0.0, 0.3, 0.7, 0.9, 0.6, 0.1]})
     opt = Optimizer({"x": (0.0, 1.0)}, old, storage=f"sqlite:///{tmp_path / 'old.db'}")
     opt.tell([{"x": 0.1}, {"x": 0.6}, {"x": 0.9}], [0.1, 0.9, 0.3])
-    thinker = SuggestionWorker(lambda: opt, opt.study)
-    assert thinker.get_model_summary(opt.trials) is None
-    assert thinker.wait(SECONDS)
-    insight = thinker.get_model_summary(opt.trials)
+    suggester = SuggestionWorker(lambda: opt, opt.study)
+    assert suggester.get_model_summary(opt.trials) is None
+    assert suggester.wait(SECONDS)
+    insight = suggester.get_model_summary(opt.trials)
     assert insight.trust == tuple(opt.trust.sentences)
     assert insight.recommended.setting == opt.recommend().setting

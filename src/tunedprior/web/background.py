@@ -166,7 +166,7 @@ class SuggestionWorker:
     def _wake(self) -> None:
         """See that there is a thread, and that it knows there is something to do."""
         if self._thread is None:
-            self._thread = Thread(target=self._work, name="thinking", daemon=True)
+            self._thread = Thread(target=self._work, name="suggestions", daemon=True)
             self._thread.start()
             atexit.register(self._end)
         self._news.notify_all()

@@ -66,19 +66,19 @@ async def split_page(page: bytes) -> AsyncIterator[bytes]:
 
 
 def build_router(
-    campaign: SharedCampaign, thinker: SuggestionWorker, explainer: ExplanationWorker, draw: Draw, where: str
+    campaign: SharedCampaign, suggester: SuggestionWorker, explainer: ExplanationWorker, draw: Draw, where: str
 ) -> APIRouter:
     """Build the router with all routes of the page."""
-    router, pages = APIRouter(), Pages(campaign, thinker, draw, where)
-    _add_campaign_pages(router, pages, campaign, thinker)
+    router, pages = APIRouter(), Pages(campaign, suggester, draw, where)
+    _add_campaign_pages(router, pages, campaign, suggester)
     _add_explanations(router, pages, explainer)
     _add_result_forms(router, pages, campaign)
     _add_amendment_forms(router, pages, campaign)
-    _add_suggestion_forms(router, pages, campaign, thinker)
+    _add_suggestion_forms(router, pages, campaign, suggester)
     return router
 
 
-def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaign, thinker: SuggestionWorker) -> None:
+def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaign, suggester: SuggestionWorker) -> None:
     """The home page, the list of trials and the page of each trial."""
 
     @router.get("/")
@@ -88,7 +88,7 @@ def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaig
     @router.get("/state")
     def show_state() -> JSONResponse:
         history = campaign.trials
-        return JSONResponse({"version": pages.compute_page_version(history, thinker.get_model_summary(history))})
+        return JSONResponse({"version": pages.compute_page_version(history, suggester.get_model_summary(history))})
 
     @router.get("/trials")
     def show_trials(request: Request) -> HTMLResponse:
@@ -99,7 +99,7 @@ def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaig
     def show_trial(request: Request, number: int) -> HTMLResponse:
         history = campaign.trials
         found = select_trial(history, number)
-        expected = thinker.get_intervals(number)
+        expected = suggester.get_intervals(number)
         asked = found.suggested if found.is_suggestion and found.suggested != found.setting else None
         return pages.render(
             request,
@@ -117,7 +117,7 @@ def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaig
             is_last=bool(history.told) and history.told[-1].id == number,
             who=str(found.extra.get(campaign.who, "")),
             when=views.format_time(campaign.list_recording_times().get(number)),
-            recommended=views.describe_recommendation(thinker.get_model_summary(history), campaign.goals),
+            recommended=views.describe_recommendation(suggester.get_model_summary(history), campaign.goals),
         )
 
 
@@ -208,7 +208,9 @@ def _add_amendment_forms(router: APIRouter, pages: Pages, campaign: SharedCampai
         return redirect_to(f"/trials/{done(number, who).id}", typed)
 
 
-def _add_suggestion_forms(router: APIRouter, pages: Pages, campaign: SharedCampaign, thinker: SuggestionWorker) -> None:
+def _add_suggestion_forms(
+    router: APIRouter, pages: Pages, campaign: SharedCampaign, suggester: SuggestionWorker
+) -> None:
     """The form that asks for suggestions, the page that waits for them, and the form for one's name."""
 
     @router.post("/name")
@@ -224,16 +226,16 @@ def _add_suggestion_forms(router: APIRouter, pages: Pages, campaign: SharedCampa
             raise NotFoundError("This form has no number of its own. Open the page anew.")
         if not count:
             raise RequestError(f"Ask for 1 to {MOST} suggestions at once.")
-        thinker.ask(form, count)
+        suggester.ask(form, count)
         return redirect_to(f"/suggestions/{form}")
 
     @router.get("/suggestions/{form}")
     def show_suggestion_request(request: Request, form: str) -> Response:
-        found = thinker.get_request(form)
+        found = suggester.get_request(form)
         if found is None:
             raise NotFoundError("Nothing is known of this request; the server may have been started anew. Ask again.")
         if found.refusal:
             raise InputError(found.refusal)
         if found.trials:
             return redirect_to(f"/#trial-{found.trials[0]}")
-        return pages.render(request, "thinking.html", campaign.trials)
+        return pages.render(request, "waiting.html", campaign.trials)

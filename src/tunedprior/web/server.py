@@ -93,8 +93,8 @@ def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where
     campaign = SharedCampaign(opened)
     drawing = TemplateRenderer()
     app = FastAPI(title="tunedprior", docs_url=None, redoc_url=None, openapi_url=None)
-    thinker, explainer = SuggestionWorker(opened, campaign.study), ExplanationWorker(opened)
-    app.include_router(build_router(campaign, thinker, explainer, drawing.render_reply, where))
+    suggester, explainer = SuggestionWorker(opened, campaign.study), ExplanationWorker(opened)
+    app.include_router(build_router(campaign, suggester, explainer, drawing.render_reply, where))
 
     @app.get("/static/{name}")
     def send_static_file(name: str) -> Response:

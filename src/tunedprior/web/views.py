@@ -228,20 +228,20 @@ class Pages:
 
     Args:
         campaign: The record.
-        thinker: What takes time.
+        suggester: What takes time.
         draw: Draws a template.
         where: The file or database, as it is shown.
     """
 
-    def __init__(self, campaign: SharedCampaign, thinker: SuggestionWorker, draw: Draw, where: str) -> None:
-        self.campaign, self.thinker, self._draw, self._where = campaign, thinker, draw, where
+    def __init__(self, campaign: SharedCampaign, suggester: SuggestionWorker, draw: Draw, where: str) -> None:
+        self.campaign, self.suggester, self._draw, self._where = campaign, suggester, draw, where
         self.form = ResultForm(campaign.space, campaign.goals)
 
     def render(
         self, request: Request | None, template: str, history: History, status: int = 200, **content: Any
     ) -> HTMLResponse:
         """Render a page with its common content; only pages with forms need the request."""
-        campaign, insight = self.campaign, self.thinker.get_model_summary(history)
+        campaign, insight = self.campaign, self.suggester.get_model_summary(history)
         return self._draw(
             request,
             template,
@@ -253,7 +253,7 @@ class Pages:
             history=history,
             version=self.compute_page_version(history, insight),
             insight=insight,
-            is_suggesting=self.thinker.is_suggesting,
+            is_suggesting=self.suggester.is_suggesting,
             people=sorted({str(one.extra[campaign.who]) for one in history.trials if campaign.who in one.extra}),
             has_report=can_render_report(),
             me="" if request is None else read_name(request),
@@ -263,15 +263,15 @@ class Pages:
 
     def compute_page_version(self, history: History, insight: ModelSummary | None) -> str:
         """Return a digest that changes whenever the page changes."""
-        return f"{compute_version(history)}{'-' if insight is None else '+'}{self.thinker.is_suggesting:d}"
+        return f"{compute_version(history)}{'-' if insight is None else '+'}{self.suggester.is_suggesting:d}"
 
     def render_home(self, request: Request) -> HTMLResponse:
         """Render the start page: what to run now, and the status."""
         history, goals = self.campaign.trials, self.campaign.goals
-        insight = self.thinker.get_model_summary(history)
+        insight = self.suggester.get_model_summary(history)
         cards = [
             (
-                make_suggestion_card(one, history, self.thinker.get_intervals(one.id), goals),
+                make_suggestion_card(one, history, self.suggester.get_intervals(one.id), goals),
                 self.build_fields(one, me=read_name(request)),
             )
             for one in history.pending

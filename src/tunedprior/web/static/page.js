@@ -49,7 +49,7 @@ async function look() {
   try {
     await compare();
   } finally {
-    setTimeout(look, document.querySelector("[data-until], .working, .thinking") ? SOON : EVERY);
+    setTimeout(look, document.querySelector("[data-until], .working, .computing") ? SOON : EVERY);
   }
 }
 
