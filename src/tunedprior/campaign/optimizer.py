@@ -348,9 +348,9 @@ class Optimizer(Viewer):
 
     def _suggest(self, history: History, pool: Pool | None) -> Setting:
         """The next setting to try after this history, which is what was told by now with more that is pending."""
-        under_way = collect_settings(history.pending)
-        fitted = None if self._suggester.is_designing(history, under_way) else self._fit_model()
-        return self._suggester.suggest(history, under_way, self._seed, pool, fitted)
+        pending_settings = collect_settings(history.pending)
+        fitted = None if self._suggester.is_designing(history, pending_settings) else self._fit_model()
+        return self._suggester.suggest(history, pending_settings, self._seed, pool, fitted)
 
     def _replace_taken(
         self, settings: Sequence[Setting], known: History, now: History, pool: Pool | None

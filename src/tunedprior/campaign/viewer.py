@@ -151,8 +151,8 @@ class Viewer(TrialRecorder):
         Nothing is asked for by it: run the setting again and tell what came of it, if that is worthwhile.
         """
         self._refuse_if_nothing_told("replicate")
-        under_way = collect_settings(self._history.pending)
-        instead = self._suggester.suggest(self._history, under_way, self._seed, candidates, self._fit_model())
+        pending_settings = collect_settings(self._history.pending)
+        instead = self._suggester.suggest(self._history, pending_settings, self._seed, candidates, self._fit_model())
         return evaluate_replication(self._suggester, self._fit_model(), instead)
 
     @property
@@ -218,8 +218,8 @@ class Viewer(TrialRecorder):
         trust = {
             one.name: trust for one in self._suggester.goals.responses if (trust := self._compute_current_trust(one))
         }
-        asked = SettingExplainer(self._suggester, self._history, fitted, at, trial, trust, self._seed, candidates)
-        return asked.build_reasons()
+        explainer = SettingExplainer(self._suggester, self._history, fitted, at, trial, trust, self._seed, candidates)
+        return explainer.build_reasons()
 
     def _parse_setting(self, setting: Any) -> Setting:
         return recognise_setting(to_settings_table(setting, self.space.names).iloc[0].to_dict(), self.space)

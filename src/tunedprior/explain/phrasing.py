@@ -118,35 +118,39 @@ _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 
 
 def describe_reasons(
-    asked: "SettingExplainer", expected: pd.DataFrame, beliefs: pd.DataFrame, old: pd.DataFrame, nearest: pd.DataFrame
+    explainer: "SettingExplainer",
+    expected: pd.DataFrame,
+    beliefs: pd.DataFrame,
+    old: pd.DataFrame,
+    nearest: pd.DataFrame,
 ) -> list[str]:
     """All there is to say, most important first."""
     return [
-        *summarise_reasons(asked, expected),
-        *_describe_beliefs(asked, beliefs),
+        *summarise_reasons(explainer, expected),
+        *_describe_beliefs(explainer, beliefs),
         *_describe_old_data(old),
-        *_describe_baseline(asked),
-        *_describe_nearest(asked, nearest),
+        *_describe_baseline(explainer),
+        *_describe_nearest(explainer, nearest),
     ]
 
 
-def summarise_reasons(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
+def summarise_reasons(explainer: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
     """What people want to know first: what chose the setting, what is expected, what it may gain, how sure that is."""
     return [
-        *_describe_origin(asked),
-        *_describe_expectation(asked, expected),
-        *_describe_gain(asked),
-        *_describe_rank(asked),
-        *_describe_requirements(asked),
+        *_describe_origin(explainer),
+        *_describe_expectation(explainer, expected),
+        *_describe_gain(explainer),
+        *_describe_rank(explainer),
+        *_describe_requirements(explainer),
     ]
 
 
-def _describe_origin(asked: "SettingExplainer") -> list[str]:
-    trial, at = asked.trial, format_setting(asked.setting)
+def _describe_origin(explainer: "SettingExplainer") -> list[str]:
+    trial, at = explainer.trial, format_setting(explainer.setting)
     if trial is None:
         off = (
-            asked.suggester.space.find_violated(asked.setting)
-            if asked.suggester.space.is_in_domain(asked.setting)
+            explainer.suggester.space.find_violated(explainer.setting)
+            if explainer.suggester.space.is_in_domain(explainer.setting)
             else ()
         )
         broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
@@ -155,31 +159,31 @@ def _describe_origin(asked: "SettingExplainer") -> list[str]:
     if not trial.is_pending:
         results = [
             f"{one.name} = {format_value(one.get_value(trial))}"
-            for one in asked.suggester.goals.responses
+            for one in explainer.suggester.goals.responses
             if not isnan(one.get_value(trial))
         ]
         said += f", of which came {', '.join(results)}," if results else ", which failed,"
-    if asked.origin == OLD_DATA:
+    if explainer.origin == OLD_DATA:
         return [
             f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
         ]
-    if asked.origin == DESIGN and asked.has_old_data:
+    if explainer.origin == DESIGN and explainer.has_old_data:
         return [
             f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
             "misleads is found out."
         ]
-    if asked.origin == DESIGN:
+    if explainer.origin == DESIGN:
         return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
-    if asked.origin == MODEL:
-        criterion = asked.suggester.acquisition
+    if explainer.origin == MODEL:
+        criterion = explainer.suggester.acquisition
         name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else criterion.__name__
         return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
     return [f"{said} was not suggested."]
 
 
-def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
+def _describe_expectation(explainer: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
     if not len(expected):
-        if not len(asked.history):
+        if not len(explainer.history):
             return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
         return ["No response was measured yet, so nothing can be expected of it."]
     return [
@@ -190,8 +194,8 @@ def _describe_expectation(asked: "SettingExplainer", expected: pd.DataFrame) -> 
     ]
 
 
-def _describe_gain(asked: "SettingExplainer") -> list[str]:
-    improvement, goals = asked.improvement, asked.suggester.goals
+def _describe_gain(explainer: "SettingExplainer") -> list[str]:
+    improvement, goals = explainer.improvement, explainer.suggester.goals
     if not isnan(improvement.probability_better) and improvement.best is None:
         return [
             f"With probability {format_percent(improvement.probability_better)} it is a new trade-off: no result so "
@@ -199,9 +203,9 @@ def _describe_gain(asked: "SettingExplainer") -> list[str]:
             "in every objective."
         ]
     if improvement.best is None:
-        waiting = goals.requirements and any(not one.failed for one in asked.history.told)
+        waiting = goals.requirements and any(not one.failed for one in explainer.history.told)
         return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
-    if asked.trial is not None and asked.trial.id == improvement.best.id:
+    if explainer.trial is not None and explainer.trial.id == improvement.best.id:
         return ["It is the best so far."]
     best = f"trial {improvement.best.id}"
     if goals.weights:
@@ -224,10 +228,10 @@ def _describe_gain(asked: "SettingExplainer") -> list[str]:
     ]
 
 
-def _describe_rank(asked: "SettingExplainer") -> list[str]:
-    if asked.ranks is None:
+def _describe_rank(explainer: "SettingExplainer") -> list[str]:
+    if explainer.ranks is None:
         return []
-    hope, doubt = asked.ranks
+    hope, doubt = explainer.ranks
     promising = _format_rank(hope, "among the most promising", "among the least promising", "promising")
     certain = _format_rank(1 - doubt, "among the most certain", "among the least certain", "certain")
     return [f"Of all settings it is {promising}, and its outcome is {certain}."]
@@ -240,32 +244,34 @@ def _format_rank(share: float, most: str, least: str, kind: str) -> str:
     return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
 
 
-def _describe_requirements(asked: "SettingExplainer") -> list[str]:
-    if asked.fitted is None or not (asked.suggester.goals.requirements or asked.fitted.success_model is not None):
+def _describe_requirements(explainer: "SettingExplainer") -> list[str]:
+    if explainer.fitted is None or not (
+        explainer.suggester.goals.requirements or explainer.fitted.success_model is not None
+    ):
         return []
-    required = ", ".join(map(str, asked.suggester.goals.requirements))
-    works = "works" if asked.fitted.success_model is not None else ""
+    required = ", ".join(map(str, explainer.suggester.goals.requirements))
+    works = "works" if explainer.fitted.success_model is not None else ""
     meets = f"meets what is required ({required})" if required else ""
     return [
         f"A run there {' and '.join(filter(None, (works, meets)))} with probability "
-        f"{format_percent(asked.probability)}."
+        f"{format_percent(explainer.probability)}."
     ]
 
 
-def _describe_beliefs(asked: "SettingExplainer", beliefs: pd.DataFrame) -> list[str]:
+def _describe_beliefs(explainer: "SettingExplainer", beliefs: pd.DataFrame) -> list[str]:
     said = []
-    several = len(asked.suggester.goals.responses) > 1
-    for response, trust in asked.trust.items():
+    several = len(explainer.suggester.goals.responses) > 1
+    for response, trust in explainer.trust.items():
         rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
         named = [_format_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
         of = f" of {response}" if several else ""
-        told = "rests on" if len(asked.history) else "will begin with"
+        told = "rests on" if len(explainer.history) else "will begin with"
         said.append(
             f"The prediction{of} {told} these beliefs about the form of the relation to old data, each with its "
             f"probability: {'; '.join(named)}."
         )
         said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
-    if not asked.trust and not asked.has_old_data:
+    if not explainer.trust and not explainer.has_old_data:
         said.append("There is no old data, so the prediction rests on the results alone.")
     return said
 
@@ -345,23 +351,23 @@ def _format_share(below: float) -> str:
     return f"more than at {format_percent(below)}" if below >= 0.5 else f"less than at {format_percent(1 - below)}"
 
 
-def _describe_baseline(asked: "SettingExplainer") -> list[str]:
-    shadow = asked.shadow
-    if shadow is None:
+def _describe_baseline(explainer: "SettingExplainer") -> list[str]:
+    baseline = explainer.baseline
+    if baseline is None:
         return []
-    if shadow.distance < 1e-9:
+    if baseline.distance < 1e-9:
         return ["Plain optimisation, without old data, would have suggested the same."]
     return [
-        f"Plain optimisation, without old data, would have suggested {format_setting(shadow.setting)} instead, "
-        f"{format_percent(shadow.distance)} of the way across the space."
+        f"Plain optimisation, without old data, would have suggested {format_setting(baseline.setting)} instead, "
+        f"{format_percent(baseline.distance)} of the way across the space."
     ]
 
 
-def _describe_nearest(asked: "SettingExplainer", nearest: pd.DataFrame) -> list[str]:
+def _describe_nearest(explainer: "SettingExplainer", nearest: pd.DataFrame) -> list[str]:
     if not len(nearest):
         return []
     row = nearest.iloc[0]
-    names = [one.name for one in asked.suggester.goals.responses if not isnan(row[one.name])]
+    names = [one.name for one in explainer.suggester.goals.responses if not isnan(row[one.name])]
     came = ", ".join(f"{name} = {format_value(float(row[name]))}" for name in names) or "failed"
     return [
         f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), "

@@ -419,14 +419,14 @@ class PriorExplanation(Explanation):
     sentences: list[str]
 
     @classmethod
-    def from_summaries(cls, lessons: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
-        """The tables of all lessons, one below the other; notes come before their sentences."""
+    def from_summaries(cls, summaries: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
+        """Join the tables of all summaries; notes come before their sentences."""
         inputs: list[list[Any]] = []
         curves: list[list[Any]] = []
         pairs: list[list[Any]] = []
         features: list[list[Any]] = []
         rows: list[list[Any]] = []
-        for one in lessons:
+        for one in summaries:
             head, found = [one.source, one.target], one.sensitivity
             for number, (side, effect) in enumerate(zip(found.domain.sides, one.effects, strict=True)):
                 ends = [effect.low, effect.high, effect.lowest, effect.highest]
@@ -439,7 +439,7 @@ class PriorExplanation(Explanation):
             for carrier in one.influential_rows[:_MOST_ROWS]:
                 place = one.get_place(carrier)
                 rows.append([*head, place, format_setting(carrier.setting), carrier.response, carrier.influence])
-        said = [sentence for one in lessons for sentence in one.sentences]
+        said = [sentence for one in summaries for sentence in one.sentences]
         return cls(
             pd.DataFrame(inputs, columns=_INPUTS),
             pd.DataFrame(curves, columns=_CURVES),

@@ -128,30 +128,34 @@ _NEAREST = 3  # results
 
 def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> PriorExplanation:
     """What old data taught, and once there are results, what the models expect by now."""
-    domain, lessons = Domain.from_space(suggester.space, suggester.surrogate.box), []
+    domain, summaries = Domain.from_space(suggester.space, suggester.surrogate.box), []
     for response in suggester.goals.responses:
-        lessons += summarise_sources(get_surrogate(suggester, response), domain, _format_response_name(response))
-    notes = [] if lessons else ["There is no old data that is used, so it taught nothing."]
+        summaries += summarise_sources(get_surrogate(suggester, response), domain, _format_response_name(response))
+    notes = [] if summaries else ["There is no old data that is used, so it taught nothing."]
     for response in suggester.goals.responses:
-        part = None if fitted is None else fitted.parts.get(response.name)
-        if part is not None and len(part.observations) > 1:
-            told = part.observations
+        response_model = None if fitted is None else fitted.models.get(response.name)
+        if response_model is not None and len(response_model.observations) > 1:
+            told = response_model.observations
             unit = told.scale * float(told.y.std(correction=0))
-            lessons.append(
+            summaries.append(
                 summarise_model(
-                    _make_mean_function(part, response), domain, _format_response_name(response), unit, len(told)
+                    _make_mean_function(response_model, response),
+                    domain,
+                    _format_response_name(response),
+                    unit,
+                    len(told),
                 )
             )
-    return PriorExplanation.from_summaries(lessons, notes)
+    return PriorExplanation.from_summaries(summaries, notes)
 
 
 def _format_response_name(response: Objective) -> str:
     return f"log {response.name}" if response.log else response.name
 
 
-def _make_mean_function(part: ResponseModel, response: Objective) -> Function:
+def _make_mean_function(response_model: ResponseModel, response: Objective) -> Function:
     """The model's mean as a function of encoded settings, in units of the response or of its logarithm."""
-    told, model = part.observations, part.model
+    told, model = response_model.observations, response_model.model
     mean = (
         make_posterior_mean(model) if isinstance(model, MixtureOfProcesses) else lambda X: predict_moments(model, X)[0]
     )
@@ -267,7 +271,7 @@ class SettingExplainer:
         return float(compute_feasibility_probability(self.fitted, self.suggester.goals, self.encoded_setting)[0])
 
     @cached_property
-    def shadow(self) -> BaselineSuggestion | None:
+    def baseline(self) -> BaselineSuggestion | None:
         """What plain optimisation would have suggested; None if it is not pending, or is plain already."""
         if self.trial is None or not self.trial.is_pending or not self.has_old_data:
             return None
@@ -288,12 +292,12 @@ class SettingExplainer:
     def ranks(self) -> tuple[float, float] | None:
         """The shares of settings of lower expected utility, and of smaller uncertainty; None of several objectives."""
         goals, fitted = self.suggester.goals, self.fitted
-        if fitted is None or fitted.main not in fitted.parts or len(goals.objectives) > 1:
+        if fitted is None or fitted.main not in fitted.models or len(goals.objectives) > 1:
             return None
-        part = fitted.parts[fitted.main]
+        response_model = fitted.models[fitted.main]
         with torch.no_grad():
-            mean, variance = predict_moments(part.model, torch.cat([self.encoded_setting, self.sample]))
-        low, high = goals.main.scale_target(part.observations)
+            mean, variance = predict_moments(response_model.model, torch.cat([self.encoded_setting, self.sample]))
+        low, high = goals.main.scale_target(response_model.observations)
         hope = mean if low == torch.inf else -torch.maximum(low - mean, mean - high).clamp_min(0.0)
         return float((hope[1:] < hope[0]).double().mean()), float((variance[1:] < variance[0]).double().mean())
 
@@ -302,30 +306,32 @@ class SettingExplainer:
         rows = []
         told = self.suggester.keep_usable(self.history.told)
         for one in self.suggester.goals.responses:
-            part = None if self.fitted is None else self.fitted.parts.get(one.name)
-            if part is None or one.labels:
+            response_model = None if self.fitted is None else self.fitted.models.get(one.name)
+            if response_model is None or one.labels:
                 continue
             X = encode_run_settings([setting], self.suggester.surrogate.box)
-            measured = predict_response(part, one, X).iloc[0]
+            measured = predict_response(response_model, one, X).iloc[0]
             spread = DEVIATIONS * measured["measured_std"]
             best = one.find_best(told)
             value = float("nan") if best is None else one.get_value(best)
-            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*part.limits).tolist()
-            rows.append([one.name, *predict_interval(part, one, X)[:, 0].tolist(), *ends, value])
+            ends = (measured["mean"] + spread * np.array([-1.0, 1.0])).clip(*response_model.limits).tolist()
+            rows.append([one.name, *predict_interval(response_model, one, X)[:, 0].tolist(), *ends, value])
         columns = ["response", "mean", "low", "high", "measured_low", "measured_high", "best"]
         return pd.DataFrame(rows, columns=columns)
 
     def _build_belief_table(self) -> pd.DataFrame:
         rows: list[list[Any]] = []
         for one in self.suggester.goals.responses:
-            trust, part = self.trust.get(one.name), None
+            trust, response_model = self.trust.get(one.name), None
             if self.fitted is not None:
-                part = self.fitted.parts.get(one.name)
+                response_model = self.fitted.models.get(one.name)
             surrogate = get_surrogate(self.suggester, one)
             if trust is None or not isinstance(surrogate, Average):
                 continue
             by_belief = (
-                {} if part is None or one.labels else _predict_by_belief(surrogate, part, one, self.encoded_setting)
+                {}
+                if response_model is None or one.labels
+                else _predict_by_belief(surrogate, response_model, one, self.encoded_setting)
             )
             for row in trust.beliefs.to_dict("records"):
                 key = row["old data"], row["belief"]
@@ -347,10 +353,10 @@ class SettingExplainer:
         return pd.DataFrame(rows, columns=["response", "old data", "expected", "share below"])
 
     def _build_alternatives_table(self) -> pd.DataFrame:
-        if self.shadow is None:
+        if self.baseline is None:
             return pd.DataFrame([], columns=["suggestion", "setting", "distance"])
         rows: list[dict[str, Any]] = []
-        both = [("this one", self.setting, 0.0), ("plain optimisation", self.shadow.setting, self.shadow.distance)]
+        both = [("this one", self.setting, 0.0), ("plain optimisation", self.baseline.setting, self.baseline.distance)]
         for name, setting, distance in both:
             row: dict[str, Any] = {"suggestion": name, "setting": format_setting(setting), "distance": distance}
             for one in self._build_expectation_table(setting).to_dict("records"):
@@ -376,19 +382,19 @@ class SettingExplainer:
 
 
 def _predict_by_belief(
-    average: Average, part: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
+    average: Average, response_model: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
 ) -> dict[tuple[str, str], float]:
     """What each belief, by old data set and name, expects at a setting; too improbable ones are absent."""
-    if not isinstance(part.model, MixtureOfProcesses):
+    if not isinstance(response_model.model, MixtureOfProcesses):
         return {}
-    weighed, _ = average.weigh(part.observations, part.cache)
+    weighed, _ = average.weigh(response_model.observations, response_model.cache)
     used = assign_members(weighed.weights)
     with torch.no_grad():
-        means = part.model.predict_means(X)[:, 0].flatten()
+        means = response_model.model.predict_means(X)[:, 0].flatten()
     found: dict[tuple[str, str], list[float]] = {}
     for row, mean in zip(used.tolist(), means.tolist(), strict=True):
         label = weighed.hypotheses.labels[row]
-        value = response.sign * (part.observations.shift + part.observations.scale * mean)
+        value = response.sign * (response_model.observations.shift + response_model.observations.scale * mean)
         found.setdefault((label.old, label.belief), []).append(value)
     means_of = {key: sum(values) / len(values) for key, values in found.items()}
     return {

@@ -451,8 +451,8 @@ class Run:
         same = next((trial for trial in history.pending if is_same_setting(trial.setting, setting)), None)
         if same is not None or self.suggestions[row] is not None or not history.pending:
             return same
-        under_way = encode_run_settings(collect_settings(history.pending), box)
-        distances = (under_way - X).abs().amax(-1) / 2
+        pending_X = encode_run_settings(collect_settings(history.pending), box)
+        distances = (pending_X - X).abs().amax(-1) / 2
         nearest = int(distances.argmin())
         return history.pending[nearest] if distances[nearest] <= MEANT else None
 

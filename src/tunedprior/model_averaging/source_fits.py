@@ -308,7 +308,7 @@ def fit_sources(
     relations: Mapping[str, str] | None = None,
     direction: Goal = "maximize",
     within: Box | None = None,
-    turned: Collection[str] = (),
+    reversed_sources: Collection[str] = (),
 ) -> tuple[Box, tuple[SourceData, ...]]:
     """Fit each old data set, in a box around the space and all old settings.
 
@@ -322,12 +322,14 @@ def fit_sources(
         relations: What the user knows of old data sets, by name: "same", "opposite" or "unknown".
         direction: What is wanted of the response now.
         within: The box to use in place of the one around the settings.
-        turned: The names of sets that had the opposite direction (see `find_reversed_sources`).
+        reversed_sources: The names of sets that had the opposite direction (see `find_reversed_sources`).
     """
     relations = relations or {}
     if any(isinstance(one, WeightPrior) for one in old_data.values()):
         its_box, learnt = _convert_weight_prior(old_data, space)
-        return its_box, tuple(_apply_relation(one, relations, direction, False, one.name in turned) for one in learnt)
+        return its_box, tuple(
+            _apply_relation(one, relations, direction, False, one.name in reversed_sources) for one in learnt
+        )
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable)}
     useful: dict[str, tuple[Box, TrainingSet]] = {}
     for name, table in tables.items():
@@ -353,7 +355,7 @@ def fit_sources(
             probabilities = FIT_PROBABILITIES * len(sets)
             found = SourceData(name, fits, units, sets[0].shift, probabilities, some=some, places=sets[-1].places)
             found = replace(found, span=tables[name].span)
-            known.append(_apply_relation(found, relations, direction, tables[name].labels, name in turned))
+            known.append(_apply_relation(found, relations, direction, tables[name].labels, name in reversed_sources))
     return box, tuple(known)
 
 
@@ -372,12 +374,12 @@ def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal)
 
 
 def _apply_relation(
-    one: SourceData, relations: Mapping[str, str], direction: Goal, labels: bool, turned: bool
+    one: SourceData, relations: Mapping[str, str], direction: Goal, labels: bool, was_reversed: bool
 ) -> SourceData:
-    """The set with the sign of its relation: numbers that are minimised are turned around, and "pass" is good."""
+    """The set with the sign of its relation: the opposite sign for numbers that are minimised, and "pass" is good."""
     rises = -1 if direction == "minimize" and not labels else 1
     sign = {SAME: rises, OPPOSITE: -rises}.get(relations.get(one.name, UNKNOWN), 0)
-    return replace(one, sign=sign, presumed_sign=-rises if turned else rises)
+    return replace(one, sign=sign, presumed_sign=-rises if was_reversed else rises)
 
 
 def _drop_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:

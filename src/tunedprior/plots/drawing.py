@@ -12,7 +12,7 @@ from tunedprior.plots.snapshot import take_snapshot
 
 PLOTLY, MATPLOTLIB = BACKENDS = ("plotly", "matplotlib")
 #: For how many suggestions the shadow is worked out; each takes a fifth of a second or more.
-SHADOWED = 25
+BASELINE_COUNT = 25
 
 
 def progress(opt: Optimizer, *, shadow: bool | int = True, backend: str = PLOTLY, bar: bool = False) -> Any:
@@ -86,7 +86,7 @@ def old_data(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 def parse_baseline_count(shadow: bool | int) -> int:
     """Of how many suggestions the shadow is worked out."""
     if isinstance(shadow, bool):
-        return SHADOWED if shadow else 0
+        return BASELINE_COUNT if shadow else 0
     return check_positive_integer(shadow, "shadow") if shadow != 0 else 0
 
 

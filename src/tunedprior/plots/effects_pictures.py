@@ -342,7 +342,7 @@ def _make_from_prior(prior: WeightPrior, response: Objective) -> SourceResponse:
     return SourceResponse("old data", response.name, response.log, prior.box, evaluate_mean)
 
 
-def compute_importance(lesson: SourceResponse, space: Space) -> dict[str, float]:
+def compute_importance(source_response: SourceResponse, space: Space) -> dict[str, float]:
     """For each input, the share of g's variance over the space that is lost if the input is not known.
 
     Total Sobol indices, as `opt.explain()` has them: with its part in interactions, so shares may add up to more than
@@ -350,31 +350,33 @@ def compute_importance(lesson: SourceResponse, space: Space) -> dict[str, float]
     """
     free = Space(space.parameters)
     with isolate_computation():
-        found = compute_sensitivity(lesson.response_function, Domain.from_space(free, lesson.box))
+        found = compute_sensitivity(source_response.response_function, Domain.from_space(free, source_response.box))
     shares = dict(zip((side.name for side in found.domain.sides), found.total.tolist(), strict=True))
     return {one.name: shares.get(one.name, 0.0) for one in space.parameters}
 
 
 def build_old_data_picture(snapshot: Snapshot) -> Picture:
     """For each old data set: how much each input matters, then the old response along each of them."""
-    lessons = list_source_responses(snapshot.suggester)
-    if not lessons:
+    source_responses = list_source_responses(snapshot.suggester)
+    if not source_responses:
         raise InputError("This campaign has no old data that is used, so there is nothing that it taught.")
     panels, said = [], []
-    for lesson in lessons:
+    for source_response in source_responses:
         shares = {
             name: one
-            for name, one in compute_importance(lesson, snapshot.space).items()
+            for name, one in compute_importance(source_response, snapshot.space).items()
             if name in _list_varying_names(snapshot)
         }
-        panels.append(_build_importance_panel(lesson, shares))
-        drawn = [_build_input_layers(lesson, snapshot.space, one) for one in snapshot.varying]
+        panels.append(_build_importance_panel(source_response, shares))
+        drawn = [_build_input_layers(source_response, snapshot.space, one) for one in snapshot.varying]
         seen = [height for _, heights in drawn for height in heights]
-        y = Scale(f"old {lesson.response}", lesson.log, ends=compute_axis_range(seen, lesson.log))
+        y = Scale(
+            f"old {source_response.response}", source_response.log, ends=compute_axis_range(seen, source_response.log)
+        )
         for parameter, (layers, _) in zip(snapshot.varying, drawn, strict=True):
-            panels.append(Panel(make_axis_scale(parameter), y, tuple(layers), lesson.name))
+            panels.append(Panel(make_axis_scale(parameter), y, tuple(layers), source_response.name))
         most = sorted(shares, key=lambda name: -shares[name])
-        said.append(_describe_importance(lesson, [(name, shares[name]) for name in most]))
+        said.append(_describe_importance(source_response, [(name, shares[name]) for name in most]))
     said += _READING
     columns = 1 + len(snapshot.varying) if len(snapshot.varying) <= 3 else 3
     return Picture("What the old data taught", tuple(panels), columns, tuple(said))
@@ -384,27 +386,29 @@ def _list_varying_names(snapshot: Snapshot) -> set[str]:
     return {one.name for one in snapshot.varying}
 
 
-def _describe_importance(lesson: SourceResponse, shares: list[tuple[str, float]]) -> str:
-    about = f"{lesson.name}, {lesson.response}"
+def _describe_importance(source_response: SourceResponse, shares: list[tuple[str, float]]) -> str:
+    about = f"{source_response.name}, {source_response.response}"
     if all(share == 0 for _, share in shares):
         return f"{about}: the old response is the same everywhere."
     first = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in shares[:3] if share >= 0.005)
     return f"{about}: the old response depends most on {first}."
 
 
-def _build_importance_panel(lesson: SourceResponse, shares: dict[str, float]) -> Panel:
+def _build_importance_panel(source_response: SourceResponse, shares: dict[str, float]) -> Panel:
     names = tuple(reversed(shares))  # the first on top
     x = Scale("share of variance", ends=(0.0, 1.05 * max(1.0, *shares.values())))
     y = Scale("", choices=names, ends=(-0.6, len(names) - 0.4), room=_NAME)
-    return Panel(x, y, (Bars("importance", tuple(shares[name] for name in names), PURPLE),), lesson.name)
+    return Panel(x, y, (Bars("importance", tuple(shares[name] for name in names), PURPLE),), source_response.name)
 
 
-def _build_input_layers(lesson: SourceResponse, space: Space, parameter: Parameter) -> tuple[list[Layer], list[float]]:
+def _build_input_layers(
+    source_response: SourceResponse, space: Space, parameter: Parameter
+) -> tuple[list[Layer], list[float]]:
     """What is in the panel of one input, and all heights in it."""
     values = list_axis_values(parameter, _OLD_POINTS)
     others = space.sobol(_AVERAGED, _SEED)
-    g = lesson.evaluate([{**one, parameter.name: value} for value in values for one in others])
-    g = (np.exp(g) if lesson.log else g).reshape(len(values), len(others))
+    g = source_response.evaluate([{**one, parameter.name: value} for value in values for one in others])
+    g = (np.exp(g) if source_response.log else g).reshape(len(values), len(others))
     at, mean = locate_on_axis(parameter, values), tuple(g.mean(1).tolist())
     low, high = (tuple(np.quantile(g, one, axis=1).tolist()) for one in _MOST)
     if has_few_values(parameter):

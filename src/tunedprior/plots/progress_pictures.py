@@ -88,12 +88,12 @@ def _show_progress(positions: list[int], progress: bool) -> Iterable[int]:
 _WORDS = ("fail", "pass")
 
 
-def build_progress_picture(snapshot: Snapshot, shadow: int, progress: bool = False) -> Picture:
+def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bool = False) -> Picture:
     """Results in the order they were told, for each response a panel.
 
     Args:
         snapshot: The campaign.
-        shadow: For how many of the latest suggestions the shadow is worked out.
+        baseline_count: For how many of the latest suggestions the shadow is worked out.
         progress: Whether to show a progress bar meanwhile.
     """
     if not len(snapshot.history):
@@ -101,9 +101,9 @@ def build_progress_picture(snapshot: Snapshot, shadow: int, progress: bool = Fal
     instead: dict[int, Setting] = {}
     said = []
     modelled = [one.name for one in snapshot.modelled] if _has_any_value(snapshot) else []
-    if modelled and shadow and has_baseline(snapshot):
+    if modelled and baseline_count and has_baseline(snapshot):
         try:
-            instead = replay_baselines(snapshot, shadow, progress)
+            instead = replay_baselines(snapshot, baseline_count, progress)
         except InputError as error:  # of an acquisition function that plain optimisation cannot do
             said.append(f"There is no shadow: {error}")
     panels = [
@@ -136,7 +136,7 @@ def _build_response_panel(snapshot: Snapshot, response: Objective, instead: Mapp
         notes: Sequence[str] = [format_rounded_setting(one, snapshot.space) for one in instead.values()]
         numbers = [one + 1 for one in instead]
         layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
-    if pending and _has_any_value(snapshot) and response.name in snapshot.fitted.parts:
+    if pending and _has_any_value(snapshot) and response.name in snapshot.fitted.models:
         settings = [one.setting for one in pending]
         coming = [len(told) + 1 + number for number in range(len(pending))]
         notes = list_hover_notes(pending, snapshot.space)

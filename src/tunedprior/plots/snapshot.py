@@ -109,18 +109,18 @@ class Snapshot:
     @property
     def modelled(self) -> list[Objective]:
         """The responses that were measured, and are numbers."""
-        return [one for one in self.goals.responses if one.name in self.fitted.parts and not one.labels]
+        return [one for one in self.goals.responses if one.name in self.fitted.models and not one.labels]
 
     def predict_interval(self, response: Objective, settings: Sequence[Setting]) -> PredictedInterval:
         """What the model expects of a response at settings, in its units."""
         X = encode_run_settings(settings, self.fitted.box)
-        return PredictedInterval(*map(tuple, predict_interval(self.fitted.parts[response.name], response, X).tolist()))
+        return PredictedInterval(*map(tuple, predict_interval(self.fitted.models[response.name], response, X).tolist()))
 
     @cached_property
     def recommendation(self) -> Recommendation:
         """The setting to use; an `InputError` where there is none."""
         self.refuse_if_nothing_told("A recommendation")
-        if self.goals.main.name not in self.fitted.parts:
+        if self.goals.main.name not in self.fitted.models:
             raise InputError(f"A recommendation needs a result of {self.goals.main.name!r}; none was measured yet.")
         return recommend_setting(self.suggester, self.fitted, self.seed)
 

@@ -90,13 +90,13 @@ def refuse_other_pages(path: Path) -> None:
 NAMES = "names"
 _PANELS = 60  # of one picture
 #: Of how many of the latest suggestions the page shows the shadow; each takes a fifth of a second or more.
-SHADOWED = 12
+BASELINE_COUNT = 12
 _PAGE = Path(__file__).parent / "page.html"
 # Characters that HTML or JavaScript would take for their own inside a script.
 _OUTSIDE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWED, bar: bool = False) -> str:
+def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = BASELINE_COUNT, bar: bool = False) -> str:
     """Return the report of a campaign as one HTML page without external files.
 
     The history is read once, so the page is of one moment, and nothing is asked for or told. A part that cannot be
@@ -110,9 +110,9 @@ def report_html(opt: Optimizer, *, title: str = "", shadow: bool | int = SHADOWE
     """
     jinja2 = import_optional("jinja2", "lab")
     script = _compress_script(import_optional("plotly.offline", "plots").get_plotlyjs())
-    shadow = parse_baseline_count(shadow)
+    baseline_count = parse_baseline_count(shadow)
     frozen = copy_optimizer(opt)
-    parts = _build_parts(frozen, shadow, bar)
+    parts = _build_parts(frozen, baseline_count, bar)
     panels = [encode_panel(panel) for part in parts if part.picture is not None for panel in part.picture.panels]
     template = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         _PAGE.read_text(encoding="utf-8")
@@ -139,11 +139,15 @@ def _get_campaign_name(opt: Optimizer) -> str:
     return "Campaign" if opt.study is None else opt.study.study_name
 
 
-def _build_parts(opt: Optimizer, shadow: int, bar: bool) -> list[ReportPart]:
+def _build_parts(opt: Optimizer, baseline_count: int, bar: bool) -> list[ReportPart]:
     snapshot = take_snapshot(opt)
     several = len(snapshot.goals.objectives) > 1
     makers: list[tuple[str, str, Callable[[ReportPart], ReportPart]]] = [
-        ("stand", "Where it stands", describe_status(snapshot, lambda: build_progress_picture(snapshot, shadow, bar))),
+        (
+            "stand",
+            "Where it stands",
+            describe_status(snapshot, lambda: build_progress_picture(snapshot, baseline_count, bar)),
+        ),
         ("next", "What to run next, and why", describe_pending(opt, snapshot)),
         (
             "effects",

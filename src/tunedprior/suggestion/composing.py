@@ -38,19 +38,21 @@ class AcquisitionBuilder:
     Attributes:
         goals: What is wanted.
         fitted: The models.
-        under_way: Codes of the pending settings, which count as what each process expects of them.
+        pending: The encoded pending settings; each process is conditioned on its own mean there.
     """
 
     goals: Goals
     fitted: FittedModels
-    under_way: Float[Tensor, "p k"]
+    pending: Float[Tensor, "p k"]
 
     def build_acquisition(self) -> ComposedAcquisition | None:
         """Improvement times probability over cost, as a logarithm; what nothing was told of is left out.
 
         None while there is nothing to go by: an objective was never measured, and nothing else is known to matter.
         """
-        models = {name: self._condition_on_pending(part) for name, part in self._collect_models().items()}
+        models = {
+            name: self._condition_on_pending(response_model) for name, response_model in self._collect_models().items()
+        }
         terms = [*self._build_improvement_terms(models), *self._build_requirement_terms(models)]
         if not terms:
             return None
@@ -64,7 +66,9 @@ class AcquisitionBuilder:
         """That a run at each setting works and meets everything that is required."""
         asked = {_WORKS, *(one.response for one in self.goals.requirements)}
         models = {
-            name: self._condition_on_pending(part) for name, part in self._collect_models().items() if name in asked
+            name: self._condition_on_pending(response_model)
+            for name, response_model in self._collect_models().items()
+            if name in asked
         }
         terms = self._build_requirement_terms(models)
         if not terms:
@@ -73,18 +77,18 @@ class AcquisitionBuilder:
         return logarithm.exp()
 
     def _collect_models(self) -> dict[str, ResponseModel]:
-        found = dict(self.fitted.parts)
+        found = dict(self.fitted.models)
         if self.fitted.success_model is not None:
             found[_WORKS] = self.fitted.success_model
         if self.fitted.cost is not None:
             found[_COST] = self.fitted.cost
         return found
 
-    def _condition_on_pending(self, part: ResponseModel) -> MixtureOfProcesses:
-        model = part.model
+    def _condition_on_pending(self, response_model: ResponseModel) -> MixtureOfProcesses:
+        model = response_model.model
         assert isinstance(model, MixtureOfProcesses)  # the suggester refuses other models for such goals
         with torch.no_grad():
-            return model.condition_on_means(self.under_way) if len(self.under_way) else model
+            return model.condition_on_means(self.pending) if len(self.pending) else model
 
     def _build_improvement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
         """What a setting adds to the best so far; nothing, while there is none that meets what is required."""
@@ -100,7 +104,7 @@ class AcquisitionBuilder:
             return [make_improvement_term(each[0], utilities.max())]
         if self.goals.weights:
             worths = [
-                self.goals.weights.get(one.response, 0.0) * self.fitted.parts[one.response].observations.scale
+                self.goals.weights.get(one.response, 0.0) * self.fitted.models[one.response].observations.scale
                 for one in each
             ]
             best = float((utilities @ utilities.new_tensor(worths)).max())
@@ -109,7 +113,7 @@ class AcquisitionBuilder:
 
     def make_scaled_goal(self, response: str, model: MixtureOfProcesses) -> ScaledGoal:
         """What is wanted of a response, in the units of its observations."""
-        ends = self.goals.get_response(response).scale_target(self.fitted.parts[response].observations)
+        ends = self.goals.get_response(response).scale_target(self.fitted.models[response].observations)
         return ScaledGoal(response, model.weights, *ends)
 
     def _compute_utilities(
@@ -122,17 +126,20 @@ class AcquisitionBuilder:
         """
         useful = self._select_useful(models)
         if len(each) == 1:
-            part = self.fitted.parts[each[0].response]
+            response_model = self.fitted.models[each[0].response]
             useful = self.goals.main.select_measured(useful)
-            told = [self._scale_value(each[0].response, self.goals.main.get_value(trial), part) for trial in useful]
+            told = [
+                self._scale_value(each[0].response, self.goals.main.get_value(trial), response_model)
+                for trial in useful
+            ]
             found = each[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
         else:
             found = self._compute_expected_utilities(
                 models, each, encode_run_settings(collect_settings(useful), self.fitted.box)
             )
-        if len(self.under_way):
-            here = self._compute_expected_utilities(models, each, self.under_way)
-            found = torch.cat([found, here[self._predict_feasibility(models, self.under_way)]])
+        if len(self.pending):
+            here = self._compute_expected_utilities(models, each, self.pending)
+            found = torch.cat([found, here[self._predict_feasibility(models, self.pending)]])
         return found
 
     def _select_useful(self, models: Mapping[str, MixtureOfProcesses]) -> list[Trial]:
@@ -158,9 +165,9 @@ class AcquisitionBuilder:
                 found.append(trial)
         return found
 
-    def _scale_value(self, response: str, value: float, part: ResponseModel) -> float:
+    def _scale_value(self, response: str, value: float, response_model: ResponseModel) -> float:
         objective = self.goals.get_response(response)
-        return (objective.scale_value(value) - part.observations.shift) / part.observations.scale
+        return (objective.scale_value(value) - response_model.observations.shift) / response_model.observations.scale
 
     @staticmethod
     def _compute_expected_utilities(
@@ -190,15 +197,18 @@ class AcquisitionBuilder:
 
     def _scale_bounds(self, response: str, low: float, high: float) -> tuple[float, float]:
         """The ends of a requirement in the units of the observations."""
-        part = self.fitted.parts[response]
-        ends = [self._scale_bound(response, low, -torch.inf, part), self._scale_bound(response, high, torch.inf, part)]
+        response_model = self.fitted.models[response]
+        ends = [
+            self._scale_bound(response, low, -torch.inf, response_model),
+            self._scale_bound(response, high, torch.inf, response_model),
+        ]
         return min(ends), max(ends)
 
-    def _scale_bound(self, response: str, end: float, open_end: float, part: ResponseModel) -> float:
+    def _scale_bound(self, response: str, end: float, open_end: float, response_model: ResponseModel) -> float:
         objective = self.goals.get_response(response)
         if end == open_end or (objective.log and end <= 0):
             return objective.sign * open_end
-        return self._scale_value(response, end, part)
+        return self._scale_value(response, end, response_model)
 
     def _compute_reference_point(self, utilities: Float[Tensor, "n m"]) -> Float[Tensor, " m"]:
         """The point that counts as no gain: the user's bounds, or a little behind the worst of the front."""
@@ -207,8 +217,8 @@ class AcquisitionBuilder:
         reference = front.amin(0) - _BEHIND * reach
         for column, one in enumerate(self.goals.objectives):
             if one.name in self.goals.bounds:
-                part = self.fitted.parts[one.name]
-                reference[column] = self._scale_value(one.name, one.sign * self.goals.bounds[one.name], part)
+                response_model = self.fitted.models[one.name]
+                reference[column] = self._scale_value(one.name, one.sign * self.goals.bounds[one.name], response_model)
         return reference
 
     def _build_requirement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:

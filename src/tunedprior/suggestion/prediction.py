@@ -52,11 +52,11 @@ def sample_posterior(model: MixtureOfProcesses, X: Float[Tensor, "n k"], seed: i
 
 
 def convert_to_utilities(
-    response: Objective, part: ResponseModel, samples: Float[Tensor, "s n"]
+    response: Objective, response_model: ResponseModel, samples: Float[Tensor, "s n"]
 ) -> Float64[ndarray, "s n"]:
     """Utilities of samples, in units of the response."""
-    y = response.sign * (part.observations.shift + part.observations.scale * samples.numpy())
-    return _evaluate_utility(response, (np.exp(y) if response.log else y).clip(*part.limits))
+    y = response.sign * (response_model.observations.shift + response_model.observations.scale * samples.numpy())
+    return _evaluate_utility(response, (np.exp(y) if response.log else y).clip(*response_model.limits))
 
 
 def _evaluate_utility(response: Objective, y: Float64[ndarray, "s n"]) -> Float64[ndarray, "s n"]:
@@ -75,13 +75,13 @@ def predict_responses(fitted: FittedModels, X: Float[Tensor, "n k"], goals: Goal
 
     Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
     """
-    if len(goals.responses) == 1 and fitted.main in fitted.parts:
-        table = predict_response(fitted.parts[fitted.main], goals.main, X)
+    if len(goals.responses) == 1 and fitted.main in fitted.models:
+        table = predict_response(fitted.models[fitted.main], goals.main, X)
         if goals.requirements or fitted.success_model is not None:
             table["probability"] = compute_feasibility_probability(fitted, goals, X).numpy()
         return table
-    told = [one for one in goals.responses if one.name in fitted.parts]
-    found = {one.name: predict_response(fitted.parts[one.name], one, X) for one in told}
+    told = [one for one in goals.responses if one.name in fitted.models]
+    found = {one.name: predict_response(fitted.models[one.name], one, X) for one in told}
     if not found:
         raise InputError("There is nothing to predict from yet: every run failed. Tell at least one result first.")
     table = pd.concat(found, axis=1)
@@ -90,29 +90,31 @@ def predict_responses(fitted: FittedModels, X: Float[Tensor, "n k"], goals: Goal
     return table
 
 
-def predict_interval(part: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> Float64[ndarray, "3 n"]:
+def predict_interval(
+    response_model: ResponseModel, response: Objective, X: Float[Tensor, "n k"]
+) -> Float64[ndarray, "3 n"]:
     """Mean, and the ends of a 95 % interval of the response at settings, in its units and within its limits."""
-    told = part.observations
+    told = response_model.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
-        mean, variance = predict_moments(part.model, X)
-        spread = DEVIATIONS * compute_miscalibration(part.model) * variance.clamp_min(0.0).sqrt()
+        mean, variance = predict_moments(response_model.model, X)
+        spread = DEVIATIONS * compute_miscalibration(response_model.model) * variance.clamp_min(0.0).sqrt()
     turned = torch.stack([mean, mean - response.sign * spread, mean + response.sign * spread]).numpy()
     found = response.sign * (told.shift + told.scale * turned)
     with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
-        return (np.exp(found) if response.log else found).clip(*part.limits)
+        return (np.exp(found) if response.log else found).clip(*response_model.limits)
 
 
-def predict_response(part: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> pd.DataFrame:
+def predict_response(response_model: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> pd.DataFrame:
     """`mean`, `std` and `measured_std` of one response, in its units.
 
     The last has the model's noise, and is larger where the model predicts its own observations worse than it says.
     Of a response that is modelled by its logarithm they are those of a log-normal distribution.
     """
-    told = part.observations
+    told = response_model.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
-        mean, variance = predict_moments(part.model, X)
-        _, measured = predict_moments(part.model, X, measured=True)
-        factor = compute_miscalibration(part.model)
+        mean, variance = predict_moments(response_model.model, X)
+        _, measured = predict_moments(response_model.model, X, measured=True)
+        factor = compute_miscalibration(response_model.model)
     middle = response.sign * (told.shift + told.scale * mean.numpy())
     spread = told.scale * variance.sqrt().numpy()
     measured_spread = factor * told.scale * measured.sqrt().numpy()
@@ -121,7 +123,7 @@ def predict_response(part: ResponseModel, response: Objective, X: Float[Tensor, 
             wide = np.exp(middle + measured_spread**2 / 2) * np.sqrt(np.expm1(measured_spread**2))
             narrow = np.exp(middle + spread**2 / 2) * np.sqrt(np.expm1(spread**2))
             middle, spread, measured_spread = np.exp(middle + spread**2 / 2), narrow, wide
-    return pd.DataFrame({"mean": middle.clip(*part.limits), "std": spread, "measured_std": measured_spread})
+    return pd.DataFrame({"mean": middle.clip(*response_model.limits), "std": spread, "measured_std": measured_spread})
 
 
 def predict_from_old_data(surrogate: Surrogate, X: Float[Tensor, "n k"]) -> pd.DataFrame:
@@ -161,11 +163,11 @@ def compute_improvement(
     fitted: FittedModels, goals: Goals, useful: list[Trial], X: Float[Tensor, "1 k"]
 ) -> Improvement:
     """The chances of a setting; of nothing, where an objective was never measured or nothing is of use yet."""
-    if any(one.name not in fitted.parts for one in goals.objectives):
+    if any(one.name not in fitted.models for one in goals.objectives):
         return Improvement()
     utilities = np.stack(
         [
-            convert_to_utilities(one, fitted.parts[one.name], _compute_quantiles(fitted.parts[one.name], X, number))[
+            convert_to_utilities(one, fitted.models[one.name], _compute_quantiles(fitted.models[one.name], X, number))[
                 :, 0
             ]
             for number, one in enumerate(goals.objectives)
@@ -190,14 +192,14 @@ def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], goals:
     return float((~(reached[:, None] >= utilities[None]).all(-1).any(0)).mean())
 
 
-def _compute_quantiles(part: ResponseModel, X: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
+def _compute_quantiles(response_model: ResponseModel, X: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
     """Equally likely values of a response, in an order of its own: responses are independent of each other."""
     with torch.no_grad():
-        if isinstance(part.model, MixtureOfProcesses):
-            members = part.model.members
-            mean, variance = (one[0, members] for one in predict_process_moments(part.model, X))
+        if isinstance(response_model.model, MixtureOfProcesses):
+            members = response_model.model.members
+            mean, variance = (one[0, members] for one in predict_process_moments(response_model.model, X))
         else:
-            mean, variance = predict_moments(part.model, X)
+            mean, variance = predict_moments(response_model.model, X)
     count = MEMBERS * _QUANTILES // len(mean)
     normal = NormalDist()
     steps = torch.tensor([normal.inv_cdf((k + 0.5) / count) for k in range(count)], dtype=torch.float64)

@@ -62,7 +62,7 @@ def make_surrogate(
     plain = Average.make_plain(space) if within is None else Average(within, (), axes=within.make_kernel_axes(space))
     if not old or prior == UNINFORMED:
         return plain
-    as_printed, turned = prior == AS_PRINTED, find_reversed_sources(old, direction)
+    as_printed, reversed_sources = prior == AS_PRINTED, find_reversed_sources(old, direction)
     if as_printed or prior == ReweightedBelief.name or kernel is not None:
         one = _get_only_set(old, prior, kernel is not None)
         if isinstance(one, WeightPrior):
@@ -74,7 +74,7 @@ def make_surrogate(
         if as_printed or prior == ReweightedBelief.name:
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
-    box, known = fit_sources(old, space, seed, relations, direction, within, turned)
+    box, known = fit_sources(old, space, seed, relations, direction, within, reversed_sources)
     if not known:
         return plain
     axes = box.make_kernel_axes(space)

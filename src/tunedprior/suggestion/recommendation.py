@@ -102,15 +102,18 @@ def estimate_noise(fitted: FittedModels, goals: Goals) -> dict[str, float]:
     """The standard deviation of each response's noise, as the models have it; of a logarithm, as a share."""
     found = {}
     for one in goals.responses:
-        part = fitted.parts.get(one.name)
-        if part is not None and not one.labels:
+        response_model = fitted.models.get(one.name)
+        if response_model is not None and not one.labels:
             with isolate_computation(), torch.no_grad():
-                X = part.observations.X
-                extra = predict_moments(part.model, X, measured=True)[1] - predict_moments(part.model, X)[1]
+                X = response_model.observations.X
+                extra = (
+                    predict_moments(response_model.model, X, measured=True)[1]
+                    - predict_moments(response_model.model, X)[1]
+                )
             variance = extra.clamp_min(0.0).mean()
-            if part.observations.relative_noise is not None:
-                variance = variance * part.observations.relative_noise.mean()
-            found[one.name] = float(part.observations.scale * variance.sqrt())
+            if response_model.observations.relative_noise is not None:
+                variance = variance * response_model.observations.relative_noise.mean()
+            found[one.name] = float(response_model.observations.scale * variance.sqrt())
     return found
 
 
@@ -145,9 +148,9 @@ def recommend_setting(
         chosen = int(worth.masked_fill(~eligible, -torch.inf).argmax())
         probability = float(compute_feasibility_probability(fitted, goals, X[chosen : chosen + 1]))
         rows = {
-            one.name: predict_interval(fitted.parts[one.name], one, X[chosen : chosen + 1])[:, 0].tolist()
+            one.name: predict_interval(fitted.models[one.name], one, X[chosen : chosen + 1])[:, 0].tolist()
             for one in goals.responses
-            if one.name in fitted.parts and not one.labels
+            if one.name in fitted.models and not one.labels
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "low", "high"])
     mean, low, high = rows[fitted.main]
@@ -162,16 +165,18 @@ def _compute_no_worse_probability(
     Of many settings it is worked out for those that are expected to be best; 0 for all others.
     """
     found = torch.zeros_like(worth)
-    if not all(isinstance(fitted.parts[one.name].model, MixtureOfProcesses) for one in goals.objectives):
+    if not all(isinstance(fitted.models[one.name].model, MixtureOfProcesses) for one in goals.objectives):
         return found + 1.0
     some = worth.topk(min(len(found), _COMPARED)).indices
     total = np.zeros((NUM_SAMPLES, len(some) + 1))
     for one in goals.objectives:
-        part = fitted.parts[one.name]
-        assert isinstance(part.model, MixtureOfProcesses)
-        drawn = sample_posterior(part.model, X[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found)))
+        response_model = fitted.models[one.name]
+        assert isinstance(response_model.model, MixtureOfProcesses)
+        drawn = sample_posterior(
+            response_model.model, X[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
+        )
         weight = goals.weights.get(one.name, 0.0) if goals.weights else 1.0
-        total += weight * convert_to_utilities(one, part, drawn)
+        total += weight * convert_to_utilities(one, response_model, drawn)
     found[some] = torch.as_tensor((total[:, 1:] >= total[:, :1] - _SLIGHT * np.ptp(total)).mean(0))
     return found
 
@@ -181,12 +186,14 @@ def compute_expected_utility(goals: Goals, fitted: FittedModels, X: Float[Tensor
     composing = AcquisitionBuilder(goals, fitted, X[:0])
     total = torch.zeros(len(X), dtype=torch.float64)
     for one in goals.objectives:
-        part = fitted.parts[one.name]
-        weight = goals.weights.get(one.name, 0.0) * part.observations.scale if goals.weights else 1.0
-        if not isinstance(part.model, MixtureOfProcesses):
-            total += weight * predict_moments(part.model, X)[0]
+        response_model = fitted.models[one.name]
+        weight = goals.weights.get(one.name, 0.0) * response_model.observations.scale if goals.weights else 1.0
+        if not isinstance(response_model.model, MixtureOfProcesses):
+            total += weight * predict_moments(response_model.model, X)[0]
             continue
-        total += weight * _evaluate_expected_utility(composing.make_scaled_goal(one.name, part.model), part.model, X)
+        total += weight * _evaluate_expected_utility(
+            composing.make_scaled_goal(one.name, response_model.model), response_model.model, X
+        )
     return total
 
 

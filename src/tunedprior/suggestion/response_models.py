@@ -104,7 +104,7 @@ class FittedModels:
 
     Attributes:
         history: The history that they were fitted to.
-        parts: The model of each response that has results, by the response's name.
+        models: The model of each response that has results, by the response's name.
         main: The name of the first response.
         box: How settings become the models' inputs.
         success_model: The model of whether a run gives a value, by +1 and -1; None if all did, or if failures count
@@ -113,7 +113,7 @@ class FittedModels:
     """
 
     history: History
-    parts: Mapping[str, ResponseModel]
+    models: Mapping[str, ResponseModel]
     main: str
     box: Box
     success_model: ResponseModel | None = None
@@ -122,12 +122,12 @@ class FittedModels:
     @property
     def observations(self) -> Observations:
         """Of the first response."""
-        return self.parts[self.main].observations
+        return self.models[self.main].observations
 
     @property
     def model(self) -> Model:
         """Of the first response."""
-        return self.parts[self.main].model
+        return self.models[self.main].model
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +152,14 @@ class ModelFitter:
 
     def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
         """The models, of so many results as `kept` says; faster with those of the same history less some results."""
-        box, parts = self.plain.box, {}
+        box, models = self.plain.box, {}
         told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
         for one in self.goals.responses:
             observations = self.goals.make_observations(one, told, box, failures and one.is_main)
             if len(observations):
-                old = None if before is None else before.parts.get(one.name)
-                part = self._fit_model(self.surrogates[one.name], observations, seed, old)
-                parts[one.name] = replace(part, limits=one.infer_limits(history.told))
+                old = None if before is None else before.models.get(one.name)
+                response_model = self._fit_model(self.surrogates[one.name], observations, seed, old)
+                models[one.name] = replace(response_model, limits=one.infer_limits(history.told))
         works, cost = None, None
         if self.learns_failures and any(trial.failed for trial in told):
             old = None if before is None else before.success_model
@@ -168,7 +168,7 @@ class ModelFitter:
         if len({value for _, value in costs}) > 1:
             old = None if before is None else before.cost
             cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)
-        return FittedModels(history, parts, self.goals.main.name, box, works, cost)
+        return FittedModels(history, models, self.goals.main.name, box, works, cost)
 
     def _fit_model(
         self, surrogate: Surrogate, observations: Observations, seed: int, before: ResponseModel | None

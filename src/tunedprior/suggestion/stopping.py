@@ -112,7 +112,7 @@ def estimate_remaining(
         met[0] = True
         X = X[met]
         samples = sample_posterior(fitted.model, _keep_promising(fitted, goals, X), seed)
-    utilities = convert_to_utilities(goals.main, fitted.parts[fitted.main], samples)
+    utilities = convert_to_utilities(goals.main, fitted.models[fitted.main], samples)
     limit, is_declared = _find_limit(goals.main, fitted)
     most = limit * goals.main.sign
     gains = utilities.max(-1) - utilities[:, 0]
@@ -138,7 +138,7 @@ def _find_limit(response: Objective, fitted: FittedModels) -> tuple[float, bool]
     none = response.sign * inf
     if isinstance(response.direction, Target):
         return none, False
-    low, high = fitted.parts[response.name].limits
+    low, high = fitted.models[response.name].limits
     if (low, high) != NO_LIMITS:
         return (high if response.sign > 0 else low), True
     told = np.array([response.get_value(trial) for trial in response.select_measured(fitted.history.told)])

@@ -135,14 +135,14 @@ class Suggester:
             candidates: Pick from these settings only.
             fitted: What `fit` gave for this history and seed, where it is at hand. It saves time, and changes nothing.
         """
-        under_way = collect_settings(history.pending) if pending is None else list(pending)
+        pending_settings = collect_settings(history.pending) if pending is None else list(pending)
         pool = None if candidates is None else self.parse_candidates(candidates)
-        self._warn_if_exhausted(history, under_way, pool)
-        if self.is_designing(history, under_way):
-            return self._suggest_from_design(history, under_way, seed, pool)
+        self._warn_if_exhausted(history, pending_settings, pool)
+        if self.is_designing(history, pending_settings):
+            return self._suggest_from_design(history, pending_settings, seed, pool)
         if fitted is None or fitted.history.told != history.told:
             fitted = self.fit(history, seed)
-        return self._suggest_from_model(history, fitted, under_way, seed, pool)
+        return self._suggest_from_model(history, fitted, pending_settings, seed, pool)
 
     def is_designing(self, history: History, pending: Sequence[Setting]) -> bool:
         """Whether the next setting is one of the design that comes before the model.
@@ -226,19 +226,19 @@ class Suggester:
             raise InputError(f"Every response needs a model; {format_list(lacking)} has none. Give others={{…}}.")
 
     def _make_acquisition(
-        self, fitted: FittedModels, under_way: Float[Tensor, "p k"], num_choices: int | None, seed: int
+        self, fitted: FittedModels, pending_X: Float[Tensor, "p k"], num_choices: int | None, seed: int
     ) -> AcquisitionFunction | None:
         """What is to be made as large as possible, pending settings accounted for; None if there is nothing yet."""
         if not self.goals.is_plain or fitted.success_model is not None or fitted.cost is not None:
-            return AcquisitionBuilder(self.goals, fitted, under_way).build_acquisition()
+            return AcquisitionBuilder(self.goals, fitted, pending_X).build_acquisition()
         model, observations = fitted.model, fitted.observations
         best = observations.y.max()
-        if len(under_way):
-            model, expected = condition_on_pending(model, self.surrogate, observations, under_way)
+        if len(pending_X):
+            model, expected = condition_on_pending(model, self.surrogate, observations, pending_X)
             best = expected.amax(-1).clamp_min(best)  # a setting is worth what it adds to those under way
         context = AcquisitionContext(
             best=best,
-            X=torch.cat([observations.X, under_way]),
+            X=torch.cat([observations.X, pending_X]),
             step=len(fitted.history) + 1,
             num_inputs=len(self.surrogate.box.axes),
             num_choices=num_choices,
@@ -297,26 +297,26 @@ class Suggester:
     ) -> Setting:
         """The setting with the largest acquisition value under the fitted model, pending settings accounted for."""
         box, steps = self.surrogate.box, len(fitted.history)
-        under_way = encode_run_settings(pending, box)
+        pending_X = encode_run_settings(pending, box)
         choices = None if pool is None else box.encode(pool.settings)
         # Repeating a setting can pay only where the noise is known not to be zero.
         again = encode_run_settings(collect_settings(history.cancelled_trials), box)
         tried = encode_run_settings(collect_settings(history.told), box)
-        avoid = torch.cat([again, under_way] if self.objective.noise_std else [tried, again, under_way])
+        avoid = torch.cat([again, pending_X] if self.objective.noise_std else [tried, again, pending_X])
         seed = derive_seed(seed, steps, 1 + len(pending))
         with isolate_computation(steps >= LARGE):
             num_choices = self.space.size if pool is None else len(pool.settings)
-            acquisition = self._make_acquisition(fitted, under_way, num_choices, seed)
+            acquisition = self._make_acquisition(fitted, pending_X, num_choices, seed)
             if acquisition is None:
                 return self._suggest_from_design(history, pending, seed, pool)
-            found = maximize(acquisition, self.encoded_space, avoid, seed, choices, under_way)
+            found = maximize(acquisition, self.encoded_space, avoid, seed, choices, pending_X)
             if pool is not None and choices is not None:
                 return dict(pool.settings[int(((choices - found) ** 2).sum(-1).argmin())])
             setting = self.decode_setting(found)
             at = box.encode([setting])
-            if is_among(at, avoid)[0] or is_near(at, under_way, self.encoded_space)[0]:
+            if is_among(at, avoid)[0] or is_near(at, pending_X, self.encoded_space)[0]:
                 # Rounding, or an acquisition function that is flat or has a single peak, led to a known setting.
                 fresh = self.space.sobol(len(avoid) + _FRESH, seed)
-                found = maximize(acquisition, self.encoded_space, avoid, seed, box.encode(fresh), under_way)
+                found = maximize(acquisition, self.encoded_space, avoid, seed, box.encode(fresh), pending_X)
                 setting = self.decode_setting(found)
         return setting

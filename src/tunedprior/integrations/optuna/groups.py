@@ -164,7 +164,7 @@ class GroupModel:
         objectives: Sequence[str],
         noise_std: Mapping[str, float],
         acquisition: AcquisitionChoice,
-        teaching: SourceLearner,
+        source_learner: SourceLearner,
         before: "GroupModel | None",
     ) -> "GroupModel":
         """Build the group from all trials, reusing an earlier state of it.
@@ -176,7 +176,7 @@ class GroupModel:
             objectives: What the study's values are called.
             noise_std: The noise of each, where it is known.
             acquisition: As for `Optimizer`.
-            teaching: Old data, and what to make of it.
+            source_learner: Old data, and what to make of it.
             before: What was made of this group before.
         """
         space = Space.parse(distributions)
@@ -195,7 +195,7 @@ class GroupModel:
             suggester = before.suggester
         else:
             everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
-            surrogates = teaching.learn_surrogates(study, space, goals, constraints, ends, everything)
+            surrogates = source_learner.learn_surrogates(study, space, goals, constraints, ends, everything)
             main = surrogates.pop(goals.main.name)
             suggester = Suggester(space, main, goals, acquisition, other_surrogates=surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)

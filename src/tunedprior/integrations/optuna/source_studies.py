@@ -249,9 +249,9 @@ class SourceLearner:
             return self._fit_surrogates({}, space, goals, beyond)
         sets, read = old
         about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
-        turned = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
-        if any(turned.values()):
-            about["turned"] = {name: list(sets) for name, sets in turned.items()}
+        reversed_sources = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
+        if any(reversed_sources.values()):
+            about["turned"] = {name: list(sets) for name, sets in reversed_sources.items()}
         if stored == about and not beyond:
             found = self._load_surrogates(study, name, space, goals)
             if found is not None:
