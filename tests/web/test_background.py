@@ -17,7 +17,7 @@ from tunedprior.web.background import SuggestionWorker
 pytestmark = [pytest.mark.usefixtures("short_search"), pytest.mark.filterwarnings("ignore")]
 
 
-def thinker_of(lab) -> SuggestionWorker:
+def worker_of(lab) -> SuggestionWorker:
     return SuggestionWorker(lab.opened, lab.record.study)
 
 
@@ -72,16 +72,16 @@ def test_why_there_is_no_suggestion_is_said(lab, monkeypatch: pytest.MonkeyPatch
         raise InputError("There is nothing left to try.")
 
     monkeypatch.setattr(Optimizer, "ask", refuse)
-    suggester = thinker_of(lab)
+    suggester = worker_of(lab)
     form = idempotency.make_form_number()
     suggester.ask(form, 1)
     assert suggester.wait(SECONDS)
     assert suggester.get_request(form).refusal == "There is nothing left to try."
-    assert thinker_of(lab).get_request(form) is None  # nobody else waits for it
+    assert worker_of(lab).get_request(form) is None  # nobody else waits for it
 
 
 def test_a_fault_while_suggesting_ends_nothing(lab, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    suggester, ask = thinker_of(lab), Optimizer.ask
+    suggester, ask = worker_of(lab), Optimizer.ask
     monkeypatch.setattr(Optimizer, "ask", lambda *_: 1 / 0)
     monkeypatch.setattr("tunedprior.web.background._summarise_campaign", lambda *_: 1 / 0)
     first, second = idempotency.make_form_number(), idempotency.make_form_number()
@@ -99,13 +99,13 @@ def test_a_fault_while_suggesting_ends_nothing(lab, monkeypatch: pytest.MonkeyPa
 
 def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
     form = idempotency.make_form_number()
-    servers = [thinker_of(lab), thinker_of(lab)]
+    servers = [worker_of(lab), worker_of(lab)]
     for one in servers:
         one.ask(form, 1)
     assert all(one.wait(SECONDS) for one in servers)
     assert [one.get_request(form).trials for one in servers] == [(1,), (1,)]
-    assert thinker_of(lab).get_request(form).trials == (1,)  # a third that was not there
-    later = thinker_of(lab)
+    assert worker_of(lab).get_request(form).trials == (1,)  # a third that was not there
+    later = worker_of(lab)
     later.ask(form, 1)
     assert later.wait(SECONDS)
     assert len(lab.record.trials.pending) == 1
