@@ -10,11 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import tunedprior.beliefs
 from tunedprior import Optimizer, WeightPrior, pretrain
 from tunedprior.audit import run_audit
 from tunedprior.beliefs import forget
+from tunedprior.cli import commands
+from tunedprior.cli.app import make_app
+from tunedprior.cli.registry import forget_command, register_command
 from tunedprior.discovery import import_modules
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
@@ -137,3 +141,23 @@ def test_a_check_is_in_the_audit(add: Callable[[str], Any]) -> None:
             register_check(find_row_numbers)
     finally:
         forget_check("find_negative_masses")
+
+
+def test_a_command_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "counting.py").write_text(FILES["counting"], encoding="utf-8")
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    (tmp_path / "space.yaml").write_text("parameters:\n  x: 0 to 1\ngoals:\n  y: maximize\n", encoding="utf-8")
+    place = str(tmp_path / "campaign.db")
+    try:
+        program, run = make_app(), CliRunner()
+        run.invoke(program, ["new", place, "--space", str(tmp_path / "space.yaml")])
+        for x in ("x=0.1", "x=0.6"):
+            run.invoke(program, ["record", place, x, "y=1"])
+        assert run.invoke(program, ["count", place]).output == "2 results.\n"
+        assert run.invoke(program, ["count", place, "--json"]).output.split() == ["{", '"results":', "2", "}"]
+        assert "Say how many results there are." in run.invoke(program, ["--help"]).output
+        with pytest.raises(InputError, match="There is a command 'status' already"):
+            register_command("status", panel="See")(make_app)
+    finally:
+        forget_command("count")
+        sys.modules.pop("tunedprior.cli.commands.counting", None)

@@ -1,23 +1,15 @@
 """The application that holds all commands, and the handling of their errors."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tunedprior.cli.commands.auditing import audit
-from tunedprior.cli.commands.beginning import begin_campaign
-from tunedprior.cli.commands.drafting import write_space_draft
-from tunedprior.cli.commands.exchanging import export, import_history, report
-from tunedprior.cli.commands.explaining import explain
-from tunedprior.cli.commands.looking import show_best, show_front, show_journal, show_status, show_trust
-from tunedprior.cli.commands.recording import amend, record, undo
-from tunedprior.cli.commands.serving import serve
-from tunedprior.cli.commands.suggesting import cancel, run, suggest
 from tunedprior.cli.output import ExitCode, complain, show_warnings_as_notes
 from tunedprior.cli.program import raise_when_stopped
+from tunedprior.cli.registry import list_commands
+from tunedprior.discovery import import_modules
 from tunedprior.errors import InputError, TunedPriorError
 
 
@@ -63,14 +55,6 @@ class _Command(TyperCommand):
         return found
 
 
-app = typer.Typer(
-    cls=_CommandGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Find the best settings of something expensive to try, with help from old data that is related.",
-)
-
-
 def _say_version(is_asked: bool) -> None:
     if is_asked:
         from importlib.metadata import version
@@ -79,7 +63,6 @@ def _say_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def set_global_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
@@ -88,27 +71,19 @@ def set_global_options(
     """Find the best settings of something expensive to try, with help from old data that is related."""
 
 
-_COMMANDS: dict[str, dict[str, Callable[..., Any]]] = {
-    "Begin": {"space": write_space_draft, "audit": audit, "new": begin_campaign},
-    "Day by day": {
-        "suggest": suggest,
-        "record": record,
-        "undo": undo,
-        "amend": amend,
-        "cancel": cancel,
-        "serve": serve,
-    },
-    "See": {
-        "status": show_status,
-        "best": show_best,
-        "front": show_front,
-        "trust": show_trust,
-        "explain": explain,
-        "journal": show_journal,
-        "report": report,
-    },
-    "Files and programs": {"export": export, "import": import_history, "run": run},
-}
-for _panel, _commands in _COMMANDS.items():
-    for _name, _function in _commands.items():
-        app.command(_name, cls=_Command, rich_help_panel=_panel)(_function)
+def make_app() -> typer.Typer:
+    """The program with the commands of every module in `cli/commands`."""
+    import_modules("tunedprior.cli.commands")
+    program = typer.Typer(
+        cls=_CommandGroup,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        help="Find the best settings of something expensive to try, with help from old data that is related.",
+    )
+    program.callback()(set_global_options)
+    for one in list_commands():
+        program.command(one.name, cls=_Command, rich_help_panel=one.panel)(one.function)
+    return program
+
+
+app = make_app()

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, ExitCode, say
+from tunedprior.cli.registry import register_command
 
 if TYPE_CHECKING:
     from tunedprior.audit import Audit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 12  # rejected rows that are listed
 
 
+@register_command("audit", panel="Begin")
 def audit(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
     space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],

@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, ExitCode, build_fact_list, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, format_campaign_place, quote_word
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _NAME = "campaign"
 
 
+@register_command("new", panel="Begin")
 def begin_campaign(
     campaign: Campaign,
     space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],

@@ -8,11 +8,13 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, ExitCode, Force, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import quote_word
 
 _WITHOUT = " The range is drafted without it."
 
 
+@register_command("space", panel="Begin")
 def write_space_draft(
     old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write; else it is shown.")] = None,

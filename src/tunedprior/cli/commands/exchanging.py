@@ -8,9 +8,11 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, Force, Name, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, format_campaign_place, quote_word
 
 
+@register_command("report", panel="See")
 def report(
     campaign: Campaign,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
@@ -37,6 +39,7 @@ def report(
         typer.launch(str(output.absolute()))
 
 
+@register_command("export", panel="Files and programs")
 def export(
     campaign: Campaign,
     output: Annotated[Path, typer.Option("-o", "--output", help="A .csv or .xlsx file.")],
@@ -54,6 +57,7 @@ def export(
     say({"file": str(output), "trials": len(table)}, Text(f"{len(table)} trials written to {output}."))
 
 
+@register_command("import", panel="Files and programs")
 def import_history(
     campaign: Campaign,
     history: Annotated[Path, typer.Argument(help="What `export` wrote, also with results filled in.")],

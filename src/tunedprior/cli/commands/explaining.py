@@ -7,9 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, Name, build_bullet_list, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 
+@register_command("explain", panel="See")
 def explain(
     campaign: Campaign,
     setting: Annotated[list[str], typer.Argument(help="A setting, as name=value, instead of open suggestions.")] = [],

@@ -7,9 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, Name, build_fact_list, make_table, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments
 
 
+@register_command("status", panel="See")
 def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say where the campaign stands: what was told, what is open, what is best."""
     from tunedprior.workspace.places import open_campaign
@@ -31,6 +33,7 @@ def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) 
     )
 
 
+@register_command("best", panel="See")
 def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best result so far, and the setting to use by all results together."""
     from tunedprior.errors import InputError
@@ -57,6 +60,7 @@ def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) ->
     )
 
 
+@register_command("front", panel="See")
 def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Show the best trade-offs so far."""
     from tunedprior.history.table import HistoryColumns
@@ -69,6 +73,7 @@ def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
     say({"front": rows}, make_table(rows) if rows else "There is no result yet that meets what is required.")
 
 
+@register_command("trust", panel="See")
 def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
     """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
     from tunedprior.workspace.places import open_campaign
@@ -86,6 +91,7 @@ def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
     say(data, *shown)
 
 
+@register_command("journal", panel="See")
 def show_journal(
     campaign: Campaign,
     trial: Annotated[int | None, typer.Option("--trial", help="Only what became of this trial.")] = None,

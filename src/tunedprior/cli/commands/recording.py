@@ -9,11 +9,13 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, ExitCode, Name, Note, Who, collect_warnings, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
 
 
+@register_command("record", panel="Day by day")
 def record(
     campaign: Campaign,
     results: Annotated[
@@ -75,6 +77,7 @@ def record(
         raise typer.Exit(ExitCode.NOTICED)
 
 
+@register_command("amend", panel="Day by day")
 def amend(
     campaign: Campaign,
     trial: Annotated[int, typer.Argument(help="The number of the trial.")],
@@ -139,6 +142,7 @@ def _parse_response(name: str, cell: str) -> float:
         raise InputError(f"{name} {error}.") from error
 
 
+@register_command("undo", panel="Day by day")
 def undo(
     campaign: Campaign,
     trial: Annotated[

@@ -8,11 +8,13 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, Name, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_place
 
 _ANY = 65_535
 
 
+@register_command("serve", panel="Day by day")
 def serve(
     campaign: Campaign,
     name: Name = None,

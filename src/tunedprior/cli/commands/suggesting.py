@@ -7,9 +7,11 @@ import typer
 from rich.text import Text
 
 from tunedprior.cli.output import AsJson, Campaign, ExitCode, Force, Name, Who, collect_warnings, make_table, say
+from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
 
+@register_command("suggest", panel="Day by day")
 def suggest(
     campaign: Campaign,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many, to be run side by side.")] = 1,
@@ -66,6 +68,7 @@ def suggest(
         raise typer.Exit(ExitCode.NOTICED)
 
 
+@register_command("cancel", panel="Day by day")
 def cancel(
     campaign: Campaign,
     trials: Annotated[list[int], typer.Argument(help="The numbers of suggestions that will not be run.")],
@@ -86,6 +89,7 @@ def _describe_pending(count: int, place: str) -> str:
     return f"{what} no result yet (tunedprior suggest {place} --open)."
 
 
+@register_command("run", panel="Files and programs")
 def run(
     campaign: Campaign,
     function: Annotated[str, typer.Argument(help="module:function, from a setting (a dict) to its response.")],
