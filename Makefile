@@ -21,11 +21,12 @@ quick: lint
 	@echo "== pytest: quick unit tests"
 	$(BIN)/python -m pytest -n auto -m "not slow" $(QUICK)
 
-# Pins come from constraints.txt (as a variable, so that they also bind the build backend).
+# Pins come from constraints.txt (as a variable, so that they also bind the build backend). Python compiles what it imports:
+# to compile every file of every package while it is installed takes half a minute.
 $(INSTALLED): pyproject.toml constraints.txt
 	@echo "== installing into .venv (once)"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $@
 
 demo: $(INSTALLED)
@@ -68,7 +69,7 @@ test-integrations: $(INTEGRATED) postgres
 
 $(INTEGRATED): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing all integrations into .venv (once)"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,all]' plotly
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,all]' plotly
 	touch $@
 
 # The server's programs are the system's to install, which takes root; tests that need them are skipped without.
@@ -89,7 +90,7 @@ test-browser: $(BROWSING) chromium
 
 $(BROWSING): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing what drives a browser into .venv (once)"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev,browser]'
 	touch $@
 
 chromium:
