@@ -19,7 +19,7 @@ from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 
 SPACE = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
-PAGE = (Path(__file__).parents[2] / "docs" / "algorithm1.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "asking.md").read_text()
 
 
 def documented(mark: str) -> set[str]:

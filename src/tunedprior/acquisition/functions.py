@@ -197,18 +197,18 @@ def check_acquisition(
     except Exception as error:  # whatever a class of somebody else's may raise
         raise InputError(
             f"{get_acquisition_name(choice)} does not work with the model that {type(surrogate).__name__} makes "
-            f"({type(error).__name__}: {error}). Use 'ei', 'ucb' or a class that docs/algorithm1.md lists."
+            f"({type(error).__name__}: {error}). Use 'ei', 'ucb' or a class that docs/asking.md lists."
         ) from error
     if one_shot and encoded_space.constrained is not None:
         raise InputError(
             f"{get_acquisition_name(choice)} looks for several settings at once, which constraints do not allow "
             "for. Use 'ei', "
-            "'ucb' or a class that docs/algorithm1.md lists, or leave the constraints out."
+            "'ucb' or a class that docs/asking.md lists, or leave the constraints out."
         )
     if values.shape != (2,) or not torch.isfinite(values).all() or points.grad is None:
         raise InputError(
             f"{get_acquisition_name(choice)} should give one finite number for each setting, with a gradient; it gave "
-            f"{values.detach().tolist()} for two settings. Use 'ei', 'ucb' or a class that docs/algorithm1.md lists."
+            f"{values.detach().tolist()} for two settings. Use 'ei', 'ucb' or a class that docs/asking.md lists."
         )
 
 

@@ -164,7 +164,7 @@ class Optimizer(Viewer):
         direction: What is wanted of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
             `Target(500.0)` or `Target(480.0, 520.0)`.
         acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class that
-            docs/algorithm1.md lists.
+            docs/asking.md lists.
         seed: Makes suggestions repeatable.
         target: The name of the response, in the old data and in the history.
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
