@@ -1,1 +1,1 @@
-"""What makes a setting worth trying, and where that is largest."""
+"""Acquisition functions, their optimisation over the search space, and pending settings."""

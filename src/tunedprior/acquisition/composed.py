@@ -1,8 +1,8 @@
-"""An acquisition function of several responses: the logarithm of a product of what each of them stands for.
+"""Acquisition functions of several responses, as a product of closed-form factors on a logarithmic scale.
 
-log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)], where the improvement is the expected one of
-the objective, of a weighted sum of several, or of the hypervolume that their front dominates. Responses are independent
-given their data, so each factor is a sum over the processes of one mixture, in closed form.
+log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)]. The improvement is the expected improvement
+of the objective, of a weighted sum of objectives, or of the dominated hypervolume. Responses are independent given
+their data, so each factor is a sum over the processes of one mixture.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +30,10 @@ class ScaledGoal:
     """u(f) of one response, in units of its observations: f itself, or minus its distance to the target.
 
     Attributes:
-        response: Its name.
-        weights: Of the processes of its mixture.
-        low: The least of the target; ∞ if there is no end to what is wanted.
-        high: The most of the target.
+        response: The name of the response.
+        weights: The weights of the processes in its mixture.
+        low: The lower end of the target; ∞ where as much as possible is wanted.
+        high: The upper end of the target.
     """
 
     response: str
@@ -42,7 +42,7 @@ class ScaledGoal:
     high: float = torch.inf
 
     def compute_utility(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """u of responses."""
+        """u(y) of given responses."""
         if self.low == torch.inf:
             return y
         return -torch.maximum(self.low - y, y - self.high).clamp_min(0.0)
@@ -58,7 +58,7 @@ class ScaledGoal:
         return (each + self.weights.log()[:, None]).logsumexp(-2)
 
     def compute_moments(self, moments: Moments) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
-        """Of u(f), under the mixture; a distance is the sum of how far f is below the target, or above it."""
+        """Mean and variance of u(f) under the mixture; a distance to a range is the sum of two shortfalls."""
         mean, sigma = moments
         square = mean.square() + sigma.square()
         if self.low != torch.inf:
@@ -86,7 +86,7 @@ def make_improvement_term(wanted: ScaledGoal, best: Float[Tensor, ""]) -> Term:
 
 
 def make_weighted_improvement_term(each: Sequence[ScaledGoal], worths: Sequence[float], best: float) -> Term:
-    """log E[(Σ_r ω_r u_r(f_r) - best)₊], where the sum is taken as normal, with its own mean and variance."""
+    """log E[(Σ_r ω_r u_r(f_r) - best)₊], with a normal approximation to the sum by its mean and variance."""
 
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         found = [one.compute_moments(at[one.response]) for one in each]
@@ -102,7 +102,7 @@ def make_hypervolume_term(
 ) -> Term:
     """log Σ_cells Π_r (E[(u_r - lower_r)₊] - E[(u_r - upper_r)₊]): expected hypervolume improvement, in closed form.
 
-    The cells divide what no point of the front dominates, above the reference point.
+    The cells divide the region above the reference point that no point of the front dominates.
     """
     cells = FastNondominatedPartitioning(reference, front).hypercell_bounds
     lower, upper = cells[0].mT, cells[1].mT
@@ -128,7 +128,7 @@ def make_hypervolume_term(
 def make_probability_term(
     response: str, weights: Float[Tensor, " s"], low: float, high: float, noise: Float[Tensor, " s"] | None = None
 ) -> Term:
-    """log P(low ≤ f ≤ high), of a measurement with this variance of its noise in each process, if there is one."""
+    """log P(low ≤ f ≤ high); with `noise`, the probability that a noisy measurement is in the interval."""
 
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         mean, sigma = at[response]
@@ -140,7 +140,7 @@ def make_probability_term(
 
 
 def make_cost_term(response: str, weights: Float[Tensor, " s"], scale: float) -> Term:
-    """-E[log cost], of a response that is the logarithm of the cost over `scale`."""
+    """-E[log cost], for a response that is the logarithm of the cost divided by `scale`."""
     return lambda at: -scale * (weights @ at[response][0])
 
 
@@ -157,7 +157,7 @@ class ComposedAcquisition(MixtureAcquisition):
         self._names, self._terms = list(models), list(terms)
 
     def _compute_score(self, *moments: Float[Tensor, "_ b"]) -> tuple[Float[Tensor, "..."], ...]:
-        """The value, and its derivatives by automatic differentiation; the moments are few and small."""
+        """The value and its derivatives by the moments, by automatic differentiation."""
         leaves = [one.detach().requires_grad_() for one in moments]
         at = dict(zip(self._names, zip(leaves[::2], leaves[1::2], strict=True), strict=True))
         with torch.enable_grad():

@@ -1,7 +1,4 @@
-"""The search space as bounds and lists of codes.
-
-Acquisition functions at settings, and which of these are known or near one that is under way.
-"""
+"""The search space for the optimiser of acquisition functions: bounds, lists of values and constraints."""
 
 from dataclasses import dataclass
 
@@ -23,11 +20,11 @@ _ENUMERATED = 10_000
 
 @dataclass(frozen=True)
 class ConstrainedSpace:
-    """What a search needs to know of a space with constraints.
+    """A search space with constraints, as the optimiser of acquisition functions needs it.
 
     Attributes:
-        space: It.
-        feasible: Its settings that satisfy them.
+        space: The search space.
+        feasible: The settings that satisfy the constraints.
         box: How its settings are encoded.
         every: All encoded settings that satisfy the constraints, if there are not too many.
     """
@@ -39,7 +36,7 @@ class ConstrainedSpace:
 
     @classmethod
     def from_space(cls, space: Space, box: Box) -> "ConstrainedSpace | None":
-        """For this space in this box; None if it has no constraints."""
+        """The value for a space in this box; None if the space has no constraints."""
         if space.feasible is None:
             return None
         few = space.feasible.all_rows is not None and len(space.feasible.all_rows) <= _ENUMERATED
@@ -79,7 +76,7 @@ class EncodedSpace:
 
     @property
     def discrete(self) -> dict[int, list[float]]:
-        """Every parameter that has a list of values to choose from."""
+        """By column, the list of values of each parameter that has one."""
         return self.values | self.categories
 
     def list_settings(self) -> Float[Tensor, "n k"] | None:
@@ -108,7 +105,7 @@ _MANY, _FEW = 1024, 16
 
 
 def get_batch_size(acquisition: AcquisitionFunction) -> int:
-    """How many settings an acquisition function is given at a time."""
+    """The number of settings at which an acquisition function is evaluated at once."""
     return _MANY if isinstance(acquisition, _CHEAP) else _FEW
 
 
@@ -118,7 +115,7 @@ def mask_preferred(
     avoid: Float[Tensor, "n k"],
     pending: Float[Tensor, "p k"],
 ) -> Bool[Tensor, " c"]:
-    """Which choices are neither known nor near a pending one; if none, those not known; if none, all."""
+    """Which choices are neither known nor near a pending setting; if there are none, all unknown ones; or else all."""
     fresh = ~is_among(choices, avoid)
     apart = fresh & ~is_near(choices, pending, encoded_space)
     return apart if apart.any() else fresh if fresh.any() else ~fresh
@@ -126,7 +123,7 @@ def mask_preferred(
 
 @torch.no_grad()
 def evaluate_acquisition(acquisition: AcquisitionFunction, X: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
-    """The acquisition function's values at settings, a few of them at a time."""
+    """Evaluate the acquisition function at settings, in batches."""
     return torch.cat([acquisition(some) for some in X.split(get_batch_size(acquisition))])
 
 

@@ -1,6 +1,6 @@
-"""What makes a setting worth trying: expected improvement, an upper confidence bound, or any BoTorch acquisition.
+"""Make acquisition functions: expected improvement, upper confidence bound, or any BoTorch acquisition class.
 
-Whether an acquisition class works with a model at all, found out before an experiment is spent.
+A class is tried on a small model first, so that no experiment is spent before an error is found.
 """
 
 import inspect
@@ -43,17 +43,17 @@ _FIXED = 4.0
 
 @dataclass(frozen=True)
 class AcquisitionContext:
-    """What acquisition functions take besides the model.
+    """The arguments of acquisition functions besides the model.
 
     Attributes:
-        best: The best response (larger is better) that was observed or is expected of a pending setting; one for each
-            member of an ensemble, where they expect different ones.
-        X: Settings observed or pending.
+        best: The best response (larger is better), observed or expected of a pending setting; one for each member of an
+            ensemble, where they expect different ones.
+        X: Observed and pending settings, encoded.
         step: t, counted from 1: one more than the observations so far.
-        num_inputs: How many parameters there are.
-        num_choices: How many settings there are to choose from; None for a continuum.
-        seed: For acquisitions that sample.
-        bounds: The least and the largest code of each parameter.
+        num_inputs: The number of parameters.
+        num_choices: The number of settings to choose from; None for a continuum.
+        seed: The seed of acquisition functions that draw samples.
+        bounds: The lower and upper bounds of encoded settings.
     """
 
     best: Float[Tensor, "*m"]
@@ -108,7 +108,7 @@ _KNOWN: dict[str, Callable[[Model, AcquisitionContext, str | float], Any]] = {
 
 
 def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
-    """Refuse what `make_acquisition` could not make, before an experiment is spent."""
+    """Raise an `InputError` for an acquisition function that `make_acquisition` cannot make."""
     if callable(choice):
         _refuse_if_lacking(choice)
     elif choice not in ("ei", "ucb"):
@@ -122,7 +122,7 @@ def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
 def make_acquisition(
     choice: AcquisitionChoice, model: Model, context: AcquisitionContext, beta: str | float
 ) -> AcquisitionFunction:
-    """The acquisition function on a fitted model, to be maximised; a class is given the arguments it names."""
+    """Make the acquisition function on a fitted model; a class gets those arguments that its signature names."""
     if choice == "ei":
         best = context.best[:, None] if context.best.ndim else context.best  # `m 1`, as BoTorch has means
         return LogExpectedImprovement(model, best_f=best)
@@ -139,7 +139,7 @@ def make_acquisition(
 
 
 def _refuse_if_lacking(choice: Callable[..., AcquisitionFunction]) -> None:
-    """Refuse a class with required arguments that are not in `_KNOWN`."""
+    """Raise an `InputError` for a class with required arguments that are not in `_KNOWN`."""
     try:
         parameters = inspect.signature(choice).parameters.values()
     except (TypeError, ValueError) as error:  # built-in types have no signature
@@ -168,7 +168,7 @@ _RESPONSES = (-1.2, 0.2, 1.0)
 def check_acquisition(
     choice: AcquisitionChoice, surrogate: Surrogate, encoded_space: EncodedSpace, beta: str | float
 ) -> None:
-    """Make the acquisition on a model of three invented observations, and ask it for a value and a gradient.
+    """Try an acquisition class on a model of three invented observations: its value and its gradient.
 
     Expected improvement and confidence bounds by name are known to work.
     """
@@ -213,7 +213,7 @@ def check_acquisition(
 
 
 def _make_dummy_settings(encoded_space: EncodedSpace) -> Float[Tensor, "3 k"]:
-    """Both ends and something between them, each an allowed setting."""
+    """Three allowed encoded settings: both corners of the space and its middle."""
     low, high = encoded_space.bounds
     X = torch.stack([low, (low + 2 * high) / 3, high])
     for column, values in encoded_space.discrete.items():

@@ -1,9 +1,7 @@
-"""Where an acquisition function is largest among settings that satisfy constraints.
+"""Maximise an acquisition function over the allowed settings, with or without constraints.
 
-From the best of many such settings: upwards along the continuous parameters by sequential quadratic programming, with
-the linear constraints as its own, and to better neighbours in everything else, in turns until neither helps.
-
-Where an acquisition function is largest, among the settings that are allowed.
+With constraints: start at the best of many feasible settings; alternate between sequential quadratic programming along
+the continuous parameters and steps to better neighbours in all others, until neither improves.
 """
 
 from collections.abc import Callable
@@ -50,7 +48,7 @@ Prefer = Callable[[Float[Tensor, "c k"]], Bool[Tensor, " c"]]
 def maximize_feasible(
     acquisition: AcquisitionFunction, encoded_space: EncodedSpace, prefer: Prefer, seed: int
 ) -> Float[Tensor, " k"]:
-    """The best encoded setting that was found; it satisfies all constraints."""
+    """Maximise an acquisition function over the settings that satisfy the constraints."""
     assert encoded_space.constrained is not None
     search = _Search(acquisition, encoded_space, encoded_space.constrained)
     fewer = 1 if get_batch_size(acquisition) > _SAMPLES else 4  # where an evaluation takes long
@@ -71,7 +69,7 @@ class _Search:
     constrained: ConstrainedSpace
 
     def improve(self, setting: Setting, seed: int) -> Setting:
-        """A setting at which neither a climb nor a neighbour is better."""
+        """Alternate between gradient steps and neighbours until neither improves the setting."""
         feasible = self.constrained.feasible
         best, width = setting, _WIDTH
         value = self._evaluate_settings([best])[0]
@@ -97,7 +95,7 @@ class _Search:
         return values.detach().double().numpy()
 
     def _climb(self, setting: Setting) -> list[Setting]:
-        """The top of the slope along the continuous parameters, or a setting on the way there that is allowed."""
+        """Maximise along the continuous parameters; if that maximum is not allowed, stop on the way."""
         feasible = self.constrained.feasible
         row = feasible.rows.encode_setting(setting)
         columns = [
@@ -213,13 +211,20 @@ def maximize(
     choices: Float[Tensor, "c k"] | None = None,
     pending: Float[Tensor, "p k"] | None = None,
 ) -> Float[Tensor, " k"]:
-    """Codes with the largest acquisition value that are, while there are such, neither known nor near a pending one.
+    """Maximise an acquisition function, if possible at a setting that is neither known nor near a pending one.
 
-    Known are those to avoid. Near is a setting within 1 % of every parameter's range.
+    Known settings are those to avoid. Near means within 1 % of every parameter's range. The search is over the given
+    choices; or exhaustive, if the space has up to 10,000 settings; or a local search, if it has more; or multi-start
+    gradient ascent, in turns with local search if some parameters are discrete. With constraints, see
+    `maximize_feasible`.
 
-    From the given choices; or exhaustively, when the space has up to 10,000 settings; or by local search, when it has
-    more; or by multi-start gradient ascent, alternating with local search if some parameters are discrete. With
-    constraints, from settings that satisfy them.
+    Args:
+        acquisition: The acquisition function.
+        encoded_space: The allowed settings.
+        avoid: Encoded settings that are known.
+        seed: The seed of the starting points.
+        choices: Encoded settings to choose from; the whole space, when left out.
+        pending: Encoded pending settings.
     """
     choices = encoded_space.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
@@ -245,7 +250,7 @@ def maximize(
 def _choose_best(
     acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
 ) -> Float[Tensor, " k"]:
-    """The choice with the largest value."""
+    """The choice with the largest acquisition value."""
     choices = choices[among]
     return choices[int(evaluate_acquisition(acquisition, choices[:, None]).argmax())]
 
@@ -256,7 +261,7 @@ def _search_with_botorch(
     avoid: Float[Tensor, "n k"],
     pending: Float[Tensor, "p k"],
 ) -> Float[Tensor, " k"]:
-    """The maximiser that BoTorch's routines find in a space with continuous parameters or too many settings to list."""
+    """Maximise with BoTorch's routines, in a space with continuous parameters or with too many settings to list."""
     fixed, lists = encoded_space.fixed or None, encoded_space.list_values()
     at_once = get_batch_size(acquisition)
     if lists is not None:
@@ -292,7 +297,7 @@ def _search_with_botorch(
 def _climb_with_gradients(
     acquisition: MixtureAcquisition, encoded_space: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
 ) -> Float[Tensor, " k"]:
-    """What `optimize_acqf` finds, from the same starts by the same algorithm, with the acquisition's own gradients."""
+    """Maximise as `optimize_acqf` does, with the same starts and algorithm, but with analytic gradients."""
 
     def evaluate_negative_acquisition(
         X: Float64[ndarray, "b k"],
@@ -311,14 +316,14 @@ def _climb_with_gradients(
 def _choose_best_apart(
     found: Float[Tensor, "r k"], values: Float[Tensor, " r"], pending: Float[Tensor, "p k"], encoded_space: EncodedSpace
 ) -> Float[Tensor, " k"]:
-    """Of several maxima the largest that is not near a pending setting; the largest, if all are near one."""
+    """Of several maxima the largest one that is not near a pending setting; if all are near one, the largest."""
     values = values.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
     near = is_near(found, pending, encoded_space)
     return found[int((values if near.all() else values.masked_fill(near, -torch.inf)).argmax())]
 
 
 def _draw_starts(acquisition: AcquisitionFunction, encoded_space: EncodedSpace, seed: int) -> Float[Tensor, "r 1 k"]:
-    """What BoTorch's `gen_batch_initial_conditions` draws with this seed, without its changes to warning filters."""
+    """Draw what BoTorch's `gen_batch_initial_conditions` draws with this seed, without changing warning filters."""
     with OwnGenerator(seed):
         for factor in range(1, _TRIES + 1):
             samples = draw_sobol_samples(encoded_space.bounds, n=_RAW_SAMPLES * factor, q=1)

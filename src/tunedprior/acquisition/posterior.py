@@ -1,4 +1,4 @@
-"""Posterior moments at settings, and models conditioned on their own expectation at pending settings."""
+"""Posterior moments at settings, calibration of a model, and models conditioned on pending settings."""
 
 from typing import Any
 
@@ -21,7 +21,10 @@ _ENOUGH_TO_JUDGE = 5  # observations
 def predict_moments(
     model: Model, X: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """Mean and variance of the response at each setting, or of a measurement of it; of the mixture, if it is one."""
+    """Posterior mean and variance at each setting, of the response or (`measured`) of a noisy measurement.
+
+    For a mixture of processes they are the moments of the mixture.
+    """
     if isinstance(model, MixtureOfProcesses):
         parts = [predict_process_moments(model, some, measured) for some in X.split(_PREDICTED_AT_ONCE)]
         means, variances = (torch.cat(each) for each in zip(*parts, strict=True))
@@ -35,9 +38,9 @@ def predict_moments(
 def predict_process_moments(
     model: MixtureOfProcesses, X: Float[Tensor, "n k"], measured: bool = False
 ) -> tuple[Float[Tensor, "n s"], Float[Tensor, "n s"]]:
-    """Mean and variance at each setting, for each process of a mixture; setting by setting, so that memory suffices.
+    """Posterior mean and variance at each setting for each process of a mixture, computed in batches of bounded memory.
 
-    As its posterior has them; but the first posterior of a program takes PyTorch seconds to prepare for.
+    They are those of the model's `posterior`, whose first call in a program costs seconds of preparation in PyTorch.
     """
     x, processes = model.box.to_kernel_inputs(X)[:, None], model.processes
     explained = model.whiten_cross_covariance(x)
@@ -48,11 +51,11 @@ def predict_process_moments(
 
 @torch.no_grad()
 def compute_miscalibration(model: Model) -> float:
-    """By how much a model's standard deviations are too small: √(Σ_i e_i²/σ_i² / n), or 1 if they are not.
+    """The factor by which a model's standard deviations are too small: √(Σ_i e_i²/σ_i² / n), or 1 if they are not.
 
-    e_i is the error of the observation i as predicted from all others, σ_i the standard deviation it had (with noise):
-    e_i = [R⁻¹y]_i/[R⁻¹]_ii and σ_i² = 1/[R⁻¹]_ii for a process whose observations have covariance R. For a mixture they
-    are those of the mixture. Models of other kinds are taken at their word.
+    e_i is the leave-one-out error of observation i, and σ_i its predicted standard deviation, with noise: e_i =
+    [R⁻¹y]_i/[R⁻¹]_ii and σ_i² = 1/[R⁻¹]_ii for a process whose observations have covariance R. For a mixture they are
+    the moments of the mixture. For other kinds of models the factor is 1.
     """
     if isinstance(model, MixtureOfProcesses):
         factor, whitened, amplitude = model.factor, model.whitened, model.amplitude[:, None]
@@ -77,9 +80,10 @@ def compute_miscalibration(model: Model) -> float:
 def condition_on_pending(
     model: Model, surrogate: Surrogate, observations: Observations, pending: Float[Tensor, "p k"]
 ) -> tuple[Model, Float[Tensor, "*m p"]]:
-    """The model conditioned on its posterior mean at the pending settings, and that mean: no variance is left there.
+    """Condition a model on its own posterior mean at the pending settings; return the model and that mean.
 
-    In a mixture every process has its own expectation; then the mean has a row for each member.
+    No variance is left at pending settings. In a mixture each process is conditioned on its own mean; then the mean has
+    a row for each member.
     """
     with torch.no_grad(), silence_warnings(NEGATIVE_VARIANCE):
         if isinstance(model, MixtureOfProcesses):

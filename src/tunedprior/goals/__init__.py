@@ -1,1 +1,1 @@
-"""What is wanted of a response, and how results become observations of a model."""
+"""Objectives, requirements and limits of a campaign, and the conversion of results into training data."""

@@ -1,4 +1,4 @@
-"""What is wanted of a response: as much of it as possible, as little, or a value; and what is required of it."""
+"""What one response is to be: maximised, minimised or brought to a target; its requirements and its limits."""
 
 import re
 from dataclasses import dataclass
@@ -35,11 +35,11 @@ class Target:
 
     @property
     def upper(self) -> float:
-        """The end of the range; `low` for a single value."""
+        """The upper end of the target range; `low` for a single value."""
         return self.low if self.high is None else self.high
 
     def compute_utility(self, y: float) -> float:
-        """Minus the distance of y to what is wanted."""
+        """Minus the distance of y to the target range."""
         return -max(self.low - y, y - self.upper, 0.0)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ Goal = str | Target
 
 
 def check_goal(goal: Any, what: str = "direction") -> None:
-    """Refuse what is no goal."""
+    """Raise an `InputError` unless it is "maximize", "minimize" or a `Target`."""
     if not isinstance(goal, Target) and goal not in DIRECTIONS:
         raise InputError(
             f"{what} must be 'maximize' or 'minimize'; got {format_value(goal)}. For a value to come close to, write "
@@ -60,18 +60,18 @@ def check_goal(goal: Any, what: str = "direction") -> None:
 
 
 def format_goal(goal: Goal, response: str) -> str:
-    """Such as "maximize yield", or "bring length to 500"."""
+    """Format a goal in words, such as "maximize yield" or "bring length to 500"."""
     return f"bring {response} to {goal}" if isinstance(goal, Target) else f"{goal} {response}"
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """low ≤ response ≤ high, or for labels that the run passes.
+    """low ≤ response ≤ high; for pass or fail, that the run passes.
 
     Attributes:
-        response: Its name.
-        low: The least that will do.
-        high: The most that will do.
+        response: The name of the response.
+        low: The least allowed value.
+        high: The largest allowed value.
         labels: Whether the response is pass or fail.
     """
 
@@ -82,7 +82,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, response: Any, given: Any) -> "Requirement":
-        """From `">= 0.95"`, `"<= 3"`, `(low, high)` or `"pass"`."""
+        """Parse `">= 0.95"`, `"<= 3"`, `(low, high)` or `"pass"`."""
         if not isinstance(response, str) or not response.strip():
             raise InputError(f"requirements are by the name of the response; got {format_value(response)}.")
         if isinstance(given, Requirement):
@@ -102,7 +102,7 @@ class Requirement:
         )
 
     def is_met(self, value: float) -> bool:
-        """Whether this response will do; NaN, which was not measured, will not."""
+        """Whether a response meets it; NaN (not measured) does not."""
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ NO_LIMITS = (-inf, inf)
 
 
 def parse_limits(response: str, given: Any) -> tuple[float, float]:
-    """What a response cannot be below and above, from `(low, high)`, `">= 0"` or `"<= 100"`.
+    """Parse the least and the largest possible response from `(low, high)`, `">= 0"` or `"<= 100"`.
 
     >>> parse_limits("yield", (0, 100)), parse_limits("time", ">= 0")
     ((0.0, 100.0), (0.0, inf))

@@ -1,4 +1,4 @@
-"""What a campaign is after: one response or several, what is required of results, and which trade-off is preferred."""
+"""The goals of a campaign: one or several objectives, requirements, and a preference among trade-offs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ from tunedprior.space.search_space import Space
 
 @dataclass(frozen=True)
 class Goals:
-    """The responses, what is wanted of each, and what is required.
+    """The objectives and requirements of a campaign.
 
     Attributes:
-        objectives: What is to be made good; the first is the trials' `value`.
-        requirements: What results must be for a setting to be of use.
-        weights: What one unit of each objective is worth, where the user has such a preference.
-        bounds: For each objective, the utility below which it is of no interest, where the user has such a preference.
+        objectives: The responses to be optimised; the first is the trials' `value`.
+        requirements: Conditions that results must meet.
+        weights: The worth of one unit of each objective, if the user has such a preference.
+        bounds: For each objective, the least utility that is of interest, if the user has such a preference.
 
     >>> goals = Goals((Objective("yield"), Objective("cost", "minimize", is_main=False)))
     >>> [trial.value for trial in goals.find_front([Trial({}, 0.8, more={"cost": 3.0}), Trial({}, 0.7,
@@ -45,7 +45,7 @@ class Goals:
 
     @property
     def others(self) -> tuple[Objective, ...]:
-        """Every response but the first: further objectives, then what is only required."""
+        """All responses but the first: further objectives, then responses that are only required."""
         named = {one.name for one in self.objectives}
         required = [one for one in self.requirements if one.response not in named]
         return (
@@ -60,12 +60,12 @@ class Goals:
 
     @property
     def has_front(self) -> bool:
-        """Whether there is no single best, but a front of trade-offs."""
+        """Whether there are several objectives without weights, so that the best trials form a Pareto front."""
         return len(self.objectives) > 1 and not self.weights
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is one response, of which as much or as little as possible is wanted, and nothing else."""
+        """Whether there is a single response to maximise or minimise, without requirements."""
         return len(self.responses) == 1 and not self.requirements and not isinstance(self.main.direction, Target)
 
     def get_response(self, name: str) -> Objective:
@@ -73,7 +73,7 @@ class Goals:
         return next(one for one in self.responses if one.name == name)
 
     def is_met(self, trial: Trial) -> bool:
-        """Whether everything that is required was measured, and is as it should be."""
+        """Whether a trial meets all requirements; a missing measurement does not."""
         return all(one.is_met(self.get_response(one.response).get_value(trial)) for one in self.requirements)
 
     def make_observations(
@@ -83,14 +83,14 @@ class Goals:
         return response.make_observations(trials, box, failures, self._get_worse_direction(response, trials))
 
     def find_far_worse(self, trials: Sequence[Trial], box: Box) -> dict[str, list[Trial]]:
-        """By response, the trials in which it is so far worse than in all others that it counts as merely worse."""
+        """By response, the trials that are so far worse than all others that models count them as merely worse."""
         each = {
             one.name: one.find_far_worse(trials, box, self._get_worse_direction(one, trials)) for one in self.responses
         }
         return {name: found for name, found in each.items() if found}
 
     def _get_worse_direction(self, response: Objective, trials: Sequence[Trial]) -> WorseDirection:
-        """Which way a response gets worse, with all that is required of it and of interest in it."""
+        """The direction in which a response gets worse, with the ends of its requirements, bounds and preference."""
         name = response.name
         ends = [end for one in self.requirements if one.response == name for end in (one.low, one.high)]
         if name in self.bounds:
@@ -101,9 +101,10 @@ class Goals:
         return response.get_worse_direction([end for end in ends if isfinite(end)], only_required)
 
     def _compute_outweighing_values(self, response: Objective, trials: Sequence[Trial]) -> list[float]:
-        """Values of a response so bad that by the preference the best of all other objectives does not make up for it.
+        """The value of a response so bad that the best of all other objectives does not compensate for it.
 
-        The best is compared with the median. What counts as merely worse must not be worth more than what is typical.
+        The best is compared with the median. A result that counts as merely worse must not be worth more than a typical
+        one.
         """
         complete = [found for trial in trials if not any(map(isnan, found := self.compute_utilities(trial)))]
         if not complete:
@@ -118,20 +119,20 @@ class Goals:
         return [response.sign * least]
 
     def compute_utilities(self, trial: Trial) -> list[float]:
-        """How good each objective is, more being better; NaN where it was not measured."""
+        """The utility of each objective in a trial (more is better); NaN where it was not measured."""
         return [_compute_utility(one, one.get_value(trial)) for one in self.objectives]
 
     def compute_worth(self, trial: Trial) -> float:
-        """The one number that says how good a trial is: the utility, or the weighted sum of them."""
+        """The utility of a trial as a single number: of the objective, or the weighted sum of several."""
         weights = [self.weights.get(one.name, 0.0) if self.weights else 1.0 for one in self.objectives]
         return sum(weight * one for weight, one in zip(weights, self.compute_utilities(trial), strict=True) if weight)
 
     def select_feasible(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials with a value for every objective that meet what is required."""
+        """Select the trials that have a value of every objective and meet all requirements."""
         return [one for one in trials if self.is_met(one) and not any(map(isnan, self.compute_utilities(one)))]
 
     def find_best(self, trials: Sequence[Trial]) -> Trial | None:
-        """The best trial that meets what is required; None if there is none."""
+        """The best trial that meets all requirements; None if there is none."""
         if self.has_front:
             raise InputError(
                 f"There are {len(self.objectives)} objectives "
@@ -142,7 +143,7 @@ class Goals:
         return max(self.select_feasible(trials), key=self.compute_worth, default=None)
 
     def find_front(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The trials that no other is better than in one objective without being worse in another."""
+        """The Pareto front: trials that no other trial dominates."""
         useful = self.select_feasible(trials)
         if not useful:
             return []
@@ -150,13 +151,13 @@ class Goals:
         return [one for one, is_kept in zip(useful, kept, strict=True) if is_kept]
 
     def describe(self) -> str:
-        """Such as "maximize yield, minimize cost, where purity >= 0.95"."""
+        """Describe the goals in words, such as "maximize yield, minimize cost, where purity >= 0.95"."""
         wanted = ", ".join(format_goal(one.direction, one.name) for one in self.objectives)
         return wanted + (f", where {', '.join(map(str, self.requirements))}" if self.requirements else "")
 
 
 def is_non_dominated(utilities: Any) -> Any:
-    """Which rows have no other that is at least as good everywhere and better somewhere."""
+    """Which rows no other row dominates: at least as good everywhere and better somewhere."""
     better = (utilities[:, None] >= utilities[None]).all(-1) & (utilities[:, None] > utilities[None]).any(-1)
     return ~better.any(0)
 
@@ -175,7 +176,7 @@ def make_goals(
     log: bool | Collection[str] = False,
     limits: Any = None,
 ) -> Goals:
-    """From the arguments of `Optimizer`, or an `InputError`."""
+    """Make the goals from the arguments of `Optimizer`; an `InputError` if they are invalid."""
     if objectives is None:
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the response, as text; got {target!r}.")
@@ -215,7 +216,7 @@ def make_goals(
 
 
 def refuse_names_of_parameters(goals: Goals, space: Space) -> None:
-    """An `InputError` for one of several responses that has the name of a parameter, or of another response."""
+    """Raise an `InputError` if one of several responses has the name of a parameter."""
     names = [one.name for one in goals.responses]
     wrong = [name for name in names if name in space.names] if len(names) > 1 else []
     if wrong:
@@ -223,7 +224,7 @@ def refuse_names_of_parameters(goals: Goals, space: Space) -> None:
 
 
 def _apply_preference(goals: Goals, preference: Any) -> Goals:
-    """Weights for numbers, bounds for text such as ">= 0.5"."""
+    """The goals with a preference: weights from numbers, bounds from text such as ">= 0.5"."""
     names = [one.name for one in goals.objectives]
     if not isinstance(preference, Mapping) or not preference or len(names) < 2:
         raise InputError(

@@ -1,4 +1,4 @@
-"""One response: what it is called, what is wanted of it, how noisy it is, and how results become observations."""
+"""One response: its name, goal, noise and limits, and the conversion of its results into training data."""
 
 import re
 from collections.abc import Sequence
@@ -40,16 +40,16 @@ _FRACTIONS = frozenset({"fraction", "bruchteil"})
 
 @dataclass(frozen=True)
 class Objective:
-    """A response's name, what is wanted of it, and its noise where that is known.
+    """A response's name, its goal, and its noise where that is known.
 
     Attributes:
         name: The name of the response.
         direction: `"maximize"`, `"minimize"` or a `Target`.
         noise_std: The measurement noise's standard deviation, where it is known.
-        log: Whether it is modelled by its logarithm: for responses above 0 that extend over orders of magnitude.
+        log: Whether its logarithm is modelled: for positive responses over several orders of magnitude.
         labels: Whether it is pass or fail, told as +1 or -1.
-        is_main: Whether it is the `Trial.value`; all others are among the `Trial.more`.
-        limits: What it cannot be below and above, such as 0 and 100 of a yield.
+        is_main: Whether it is the `Trial.value`; all others are in `Trial.more`.
+        limits: The least and the largest possible value, such as 0 and 100 of a yield in %.
     """
 
     name: str = "y"
@@ -78,7 +78,7 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """+1 or -1: the factor of the response in the model, which for a target is the response itself."""
+        """+1 or -1: the factor that turns the response into one to be maximised; +1 for a target."""
         return -1.0 if self.direction == MINIMIZE else 1.0
 
     def get_value(self, trial: Trial) -> float:
@@ -86,30 +86,29 @@ class Objective:
         return trial.value if self.is_main else trial.more.get(self.name, nan)
 
     def scale_value(self, value: float) -> float:
-        """The response on the scale of the model: itself or its logarithm, turned so that more is better.
+        """The response on the scale of the model: itself or its logarithm, with the sign by which more is better.
 
-        Beyond `MOST` it stays there, so that neither a difference nor an interval overflows.
+        Values beyond `MOST` are clipped, so that neither a difference nor an interval overflows.
         """
         if self.log:
             return self.sign * log(value) if value > 0 else nan
         return self.sign * (value if isnan(value) else max(-MOST, min(value, MOST)))
 
     def compute_utility(self, value: float) -> float:
-        """How good a response is, more being better: itself, its negative, or minus its distance to the target."""
+        """The utility of a response (more is better): itself, its negative, or minus its distance to the target."""
         return self.direction.compute_utility(value) if isinstance(self.direction, Target) else self.sign * value
 
     def scale_target(self, observations: Observations) -> tuple[float, float]:
-        """The ends of the target in the units of observations; (∞, ∞) where there is no end to what is wanted."""
+        """The ends of the target in the units of observations; (∞, ∞) for a response to be maximised or minimised."""
         if not isinstance(self.direction, Target):
             return inf, inf
         low, high = (self.scale_value(end) - observations.shift for end in (self.direction.low, self.direction.upper))
         return low / observations.scale, high / observations.scale
 
     def infer_limits(self, trials: Sequence[Trial]) -> tuple[float, float]:
-        """The limits that were given, widened to results beyond; or those of its name, unless a result is beyond.
+        """The given limits, widened to results beyond; or the limits that the name implies, unless a result is beyond.
 
-        A percentage is called %, percent or the like, and is from 0 to 100; a fraction is called so, and is from 0 to
-        1.
+        A response called %, percent or the like is from 0 to 100; one called fraction or the like is from 0 to 1.
         """
         values = [self.get_value(trial) for trial in self.select_measured(trials)]
         if self.limits != NO_LIMITS:
@@ -122,7 +121,7 @@ class Objective:
         return (0.0, most) if declared else NO_LIMITS
 
     def select_measured(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The trials in which it was measured."""
+        """Select the trials in which it was measured."""
         return [trial for trial in trials if not isnan(self.get_value(trial))]
 
     def find_best(self, trials: Sequence[Trial]) -> Trial | None:
@@ -132,7 +131,7 @@ class Objective:
         )
 
     def refuse_impossible_value(self, value: float) -> None:
-        """An `InputError` for a response that cannot be."""
+        """Raise an `InputError` for a value that the response cannot have."""
         if self.log and value <= 0:
             wrong = f"{self.name!r} is on a logarithmic scale, so it must be above 0; got {value:g}."
             raise InputError(
@@ -143,17 +142,17 @@ class Objective:
     def make_observations(
         self, trials: Sequence[Trial], box: Box, failures: bool = False, worse: WorseDirection | None = None
     ) -> Observations:
-        """The trials as training data: encoded settings, and responses to be maximised with mean 0 and variance 1.
+        """Make training data from trials: encoded settings, and responses to be maximised with mean 0 and variance 1.
 
         Labels stay +1 and -1. Trials without the response are left out; with `failures` they count as a little worse
         than the worst response so far, which keeps the model away from them. Responses that are far worse than all
         others count as merely worse (`warp_far_worse`).
 
         Args:
-            trials: What was told.
+            trials: The told trials.
             box: How settings are encoded.
             failures: Whether trials without the response count.
-            worse: Which way it gets worse; by what is wanted of it alone, when left out.
+            worse: The direction in which the response gets worse; by its goal alone, when left out.
         """
         trials = list(trials) if failures else self.select_measured(trials)
         y, X, noise = (
@@ -188,7 +187,7 @@ class Objective:
         )
 
     def find_far_worse(self, trials: Sequence[Trial], box: Box, worse: WorseDirection | None = None) -> list[Trial]:
-        """The trials whose response is so far worse than all others that models take it as merely worse."""
+        """The trials whose response is so far worse than all others that models count it as merely worse."""
         if self.labels:
             return []
         told = self.select_measured(trials)
@@ -197,11 +196,11 @@ class Objective:
         return [trial for trial, is_far in zip(told, warped.far.tolist(), strict=True) if is_far]
 
     def get_worse_direction(self, ends: Sequence[float] = (), only_required: bool = False) -> WorseDirection:
-        """Which way the response gets worse, on the scale of the model: away from what is wanted.
+        """The direction in which the response gets worse, on the scale of the model: away from its goal.
 
         Args:
-            ends: Values of the response at which what is required of it, or of interest, ends.
-            only_required: Whether nothing else is wanted of it.
+            ends: Values of the response at which a requirement, or the interest in it, ends.
+            only_required: Whether it has a requirement and no goal.
         """
         wanted = (self.direction.low, self.direction.upper) if isinstance(self.direction, Target) else ()
         scaled = [end for end in map(self.scale_value, (*wanted, *ends)) if isfinite(end)]
@@ -213,9 +212,9 @@ class Objective:
         return np.array([self.scale_value(self.get_value(trial)) for trial in trials], dtype=np.float64)
 
     def _compute_noise(self, trials: Sequence[Trial]) -> Float64[ndarray, " n"] | None:
-        """The noise of each result, on the scale of the model; None if nothing is known of it.
+        """The noise of each result, on the scale of the model; None if none is known.
 
-        Results that were told without count as those that were told with: `noise_std`, or else the median.
+        A result without a noise of its own gets `noise_std`, or else the median of the others.
         """
         given = np.array([trial.noise.get(self.name, nan) for trial in trials], dtype=np.float64)
         usual = self.noise_std
@@ -228,5 +227,5 @@ class Objective:
 
 
 def encode_run_settings(settings: pd.DataFrame | Sequence[Setting], box: Box) -> Float[Tensor, "n k"]:
-    """Codes of settings that were run; up to 5 % of a parameter's range outside the box counts as its edge."""
+    """Encode settings that were run; values up to 5 % of a parameter's range outside the box count as its edge."""
     return box.encode(settings, slack=2 * MEANT)

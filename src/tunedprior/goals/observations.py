@@ -1,10 +1,8 @@
-"""The training data of a model of the objective.
+"""Training data of a surrogate model, and output warping of results that are far worse than all others.
 
-Results so much worse than all others that a model which has to resolve them sees nothing else: output warping.
-
-A diverged loss of 1e30 beside results from 0.2 to 0.4 leaves a standardised response with two values. What is far worse
-need only be worse: its rank counts, and not its size, as in the half-rank warping of Vizier's Gaussian process bandit
-(Song et al., 2024, arXiv:2408.11527). Unlike there, nothing changes while a model can resolve the results as they are.
+A diverged loss of 1e30 beside results from 0.2 to 0.4 leaves a standardised response with two values. So only the rank
+of such a result counts, and not its size, as in the half-rank warping of Vizier's Gaussian process bandit (Song et al.,
+2024, arXiv:2408.11527). Unlike there, nothing changes while a model can resolve the results as they are.
 """
 
 from dataclasses import dataclass, replace
@@ -22,12 +20,12 @@ class Observations:
     """A model's training data: encoded settings X, and responses y to be maximised with mean 0 and variance 1.
 
     Attributes:
-        X: Settings, as `Box.encode` has them.
-        y: Responses; `shift + scale * y` has the user's units (with the sign turned if the user minimises).
+        X: Settings, as `Box.encode` gives them.
+        y: Responses; `shift + scale * y` has the user's units (with the opposite sign if the user minimises).
         noise_std: The noise's standard deviation in units of `y`, where the user knows it.
-        shift: What was subtracted.
-        scale: And what was then divided by.
-        relative_noise: The noise's variance in each observation, over that of `noise_std`; None if they are the same.
+        shift: The mean that was subtracted.
+        scale: The standard deviation by which the responses were then divided.
+        relative_noise: The noise variance of each observation, over that of `noise_std`; None if they are the same.
     """
 
     X: Float[Tensor, "n k"]
@@ -41,7 +39,7 @@ class Observations:
         return len(self.y)
 
     def append_observations(self, X: Float[Tensor, "p k"], y: Float[Tensor, "p 1"]) -> "Observations":
-        """These observations and more of them, `y` in the same units."""
+        """The observations with more of them appended, `y` in the same units."""
         noise = self.relative_noise
         return replace(
             self,
@@ -51,7 +49,7 @@ class Observations:
         )
 
     def compute_noise_variances(self, least: float) -> Float[Tensor, "n 1"] | None:
-        """The variance of the noise in each observation, where it is known, and no less than this."""
+        """The noise variance of each observation, at least `least`; None where it is not known."""
         if self.noise_std is None:
             return None
         variance = torch.full_like(self.y, self.noise_std**2)
@@ -77,11 +75,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class WorseDirection:
-    """Which way a response gets worse, on the scale of the model.
+    """The direction in which a response gets worse, on the scale of the model.
 
     Attributes:
-        centre: What it gets worse away from, on both sides; None if less of it is worse.
-        ends: Values at which what is wanted or required of it ends: results on either side of one stay there.
+        centre: The value away from which it gets worse on both sides; None if less of it is worse.
+        ends: Values at which a goal or requirement ends: warping moves no result across one.
     """
 
     centre: float | None = None
@@ -104,16 +102,16 @@ class WarpedResponses:
 def warp_far_worse(
     y: Float64[ndarray, " n"], inputs: Float[Tensor, "n k"], num_axes: int, worse: WorseDirection
 ) -> WarpedResponses:
-    """y' = worst - s·rank/ranks for y < best - 1000 s: s is the reach of the better half, worst that of all others.
+    """y' = worst - s·rank/ranks for y < best - 1000 s, with s the range of the better half, worst that of all others.
 
     Where a response gets worse on both sides of a centre, distances to it take the place of those to the best. A
     response that is far better than the others is left as it is.
 
     Args:
         y: Responses on the scale of the model, more being better unless there is a centre; NaN for a failed run.
-        inputs: Their settings, as `Box.to_kernel_inputs` has them.
+        inputs: The settings, as `Box.to_kernel_inputs` gives them.
         num_axes: The number of parameters.
-        worse: Which way the response gets worse.
+        worse: The direction in which the response gets worse.
     """
     unchanged = WarpedResponses(y, np.zeros(len(y), dtype=bool))
     told = np.flatnonzero(~np.isnan(y))
@@ -146,7 +144,7 @@ def warp_far_worse(
 
 
 def _select_apart(inputs: Float64[ndarray, "n k"], least: float) -> list[int]:
-    """Settings that are further apart than this, each in turn if none before it is near."""
+    """Select settings that are further apart than this: in order, each one that is not near a selected one."""
     found: list[int] = []
     for number, point in enumerate(inputs):
         if not found or np.linalg.norm(inputs[found] - point, axis=1).min() > least:

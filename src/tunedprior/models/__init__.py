@@ -1,1 +1,1 @@
-"""Gaussian processes for the objective."""
+"""Surrogate models of the objective: the protocol, and Gaussian processes with their fitting."""

@@ -1,9 +1,4 @@
-"""Covariances of the objective: codes of settings to kernel inputs, a learnt kernel to one with an amplitude.
-
-Fitting the parameters of a Gaussian process to observations.
-
-BoTorch's standard Gaussian process, which uses no old data.
-"""
+"""Gaussian processes with a learnt or a standard kernel: input transform, scaling, noise and fitting."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -52,7 +47,7 @@ class KernelInputs(InputTransform, torch.nn.Module):
         self.transform_on_fantasize = True
 
     def transform(self, X: Float[Tensor, "*batch n k"]) -> Float[Tensor, "*batch n d"]:
-        """Inputs between `low` and `high`."""
+        """Kernel inputs between `low` and `high`."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         return middle + half * self.box.to_kernel_inputs(X)
 
@@ -60,9 +55,9 @@ class KernelInputs(InputTransform, torch.nn.Module):
 class UnitMeanVariance(Kernel):
     """K(x, x')/c, with c the mean of K(x, x) over the box: a learnt kernel whose own parameters stay as learnt.
 
-    On average over the box the prior variance is then 1, so that the amplitude learnt from standardised observations
-    is near 1 whatever the size of α was. The matrix of the training points is kept: amplitude and noise are fitted
-    many times over the same one.
+    On average over the box the prior variance is then 1, so the amplitude fitted to standardised observations is near 1
+    whatever the size of α. The matrix of the training points is cached, as amplitude and noise are fitted many times on
+    it.
     """
 
     def __init__(self, kernel: Kernel, mean_variance: float) -> None:
@@ -73,7 +68,7 @@ class UnitMeanVariance(Kernel):
 
     @property
     def vanishes(self) -> bool:
-        """Whether K is numerically zero, so that there was nothing to divide by."""
+        """Whether K is numerically zero, so that it cannot be normalised."""
         return self.mean_variance < _VANISHING
 
     def forward(
@@ -90,13 +85,13 @@ class UnitMeanVariance(Kernel):
 
 
 def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
-    """Whether both are the same; a model may have been moved to another device or dtype in between."""
+    """Whether two tensors are equal; a model may have been moved to another device or dtype in between."""
     return x.dtype == kept.dtype and x.device == kept.device and torch.equal(x, kept)
 
 
 @runtime_checkable
 class HasRoundingBound(Protocol):
-    """A kernel that is exact but for rounding, and knows how large that may be."""
+    """A kernel that is exact up to rounding and can bound the rounding error."""
 
     def bound_rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
         """Upper bound on the rounding error of K(x, x)."""
@@ -106,9 +101,9 @@ class HasRoundingBound(Protocol):
 class UnitDiagonal(Kernel):
     """K(x, x') / √(K(x, x) K(x', x')): every setting has prior variance 1, only correlations are learnt.
 
-    K(x, x) may be 1e-200 of its mean over the box, so K must be right relative to itself: features up to a share of the
-    mean will not do. Where K(x, x) is less than 1,000 times its rounding error, that is divided by instead: there the
-    prior stays certain of zero, or nearly so.
+    K(x, x) may be 1e-200 of its mean over the box, so K must be accurate relative to itself; features with an error
+    relative to the mean are not enough. Where K(x, x) is less than 1,000 times its rounding error, that bound is the
+    divisor: the prior variance stays (nearly) zero there.
 
     Args:
         kernel: K, a kernel that also is `HasRoundingBound`, as `FixedReweightedKernel` summed over pairs of rows.
@@ -129,7 +124,7 @@ class UnitDiagonal(Kernel):
         return matrix * left * right if diag else matrix * left[..., :, None] * right[..., None, :]
 
     def _compute_scale(self, x: Float[Tensor, "*batch n d"], **params: Any) -> Float[Tensor, "*batch n"]:
-        """1/√K(x, x). A batch of candidates repeats the training points for each; they are computed once."""
+        """1/√K(x, x). A batch of candidates repeats the training points; they are computed once."""
         if x.requires_grad:
             return self._compute_distinct_scale(x, **params)
         points, place = x.flatten(0, -2).unique(dim=0, return_inverse=True)
@@ -174,22 +169,22 @@ class _UnclampedNoise(FixedGaussianNoise):
 
 
 class KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
-    """Gaussian noise whose variance is known for each observation, and taken as it is, however small."""
+    """Gaussian noise with a known variance for each observation, without a lower bound."""
 
     def __init__(self, noise: Float[Tensor, " n"]) -> None:
         super().__init__(torch.ones_like(noise))
         self.noise_covar = _UnclampedNoise(noise)
 
     def get_fantasy_likelihood(self, **kwargs: Any) -> "KnownNoiseLikelihood":
-        """The same for more observations, whose noise is given as `noise`."""
+        """The likelihood with more observations, whose noise variance is given as `noise`."""
         more: Tensor = kwargs["noise"]
         return KnownNoiseLikelihood(torch.cat([self.noise.expand(*more.shape[:-1], -1), more], -1))
 
 
 def compute_known_noise(observations: Observations) -> Float[Tensor, "n 1"] | None:
-    """The noise variance of each observation, where it is known: `LEAST_NOISE` or more, with a warning if it was less.
+    """The known noise variance of each observation, at least `LEAST_NOISE`; with a warning if it was less.
 
-    An exact response is one with that little noise, without a warning.
+    An exact response gets `LEAST_NOISE` without a warning.
     """
     told, counted = observations.compute_noise_variances(0.0), observations.compute_noise_variances(LEAST_NOISE)
     if told is not None and bool(((told > 0) & (told < LEAST_NOISE)).any()):
@@ -198,7 +193,7 @@ def compute_known_noise(observations: Observations) -> Float[Tensor, "n 1"] | No
 
 
 def warn_of_little_noise() -> None:
-    """Say that known noise counts as more than it is."""
+    """Warn that the known noise is below `LEAST_NOISE` and counts as that."""
     warn(
         f"noise_std is less than {100 * sqrt(LEAST_NOISE):.2f} % of the standard deviation of the results, and counts "
         "as that much: with less, their covariance matrix may be singular. prior='as printed' takes it as it is.",
@@ -209,17 +204,17 @@ def warn_of_little_noise() -> None:
 def fit_process(
     observations: Observations, transform: InputTransform, covariance: Kernel | None = None
 ) -> SingleTaskGP:
-    """BoTorch's Gaussian process with this covariance (its own, if there is none), fitted to the observations."""
+    """Fit BoTorch's Gaussian process, with this covariance or else its own, to the observations."""
     return fit(_make_process(observations, transform, covariance, compute_known_noise(observations)))
 
 
 def fit_unscaled_process(
     observations: Observations, transform: InputTransform, covariance: Kernel, mean: float
 ) -> SingleTaskGP:
-    """The process with this prior mean and covariance, in the units of y; only noise that is not known is fitted.
+    """The process with this prior mean and covariance in the units of y; only unknown noise is fitted.
 
-    Known noise is taken as it is. Where the covariance matrix cannot be factorised with it, jitter is added to it, with
-    a warning that says how much.
+    Known noise is used as it is. Where the covariance matrix cannot be factorised with it, jitter is added, with a
+    warning that says how much.
     """
     constant = ConstantMean()
     constant.constant.requires_grad_(False).fill_(mean)
@@ -248,9 +243,9 @@ def _make_process(
 
 
 def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
-    """The model with its most probable parameters, ready to predict; with a warning, with its initial ones.
+    """Fit the model's parameters (maximum a posteriori); if that fails, warn and keep the initial ones.
 
-    With `max_steps` the search for them ends after so many steps, and can be taken up again.
+    `max_steps` bounds the number of steps; the fit can be continued by another call.
     """
     if not any(parameter.requires_grad for parameter in model.parameters()):
         return model.eval()  # BoTorch would not know what to do without any
@@ -270,7 +265,7 @@ def fit(model: ModelT, max_steps: int | None = None) -> ModelT:
 
 @dataclass(frozen=True, eq=False)
 class StandardSurrogate:
-    """BoTorch's standard Gaussian process: squared exponential, ARD, priors that grow with the number of inputs."""
+    """BoTorch's standard Gaussian process, without old data: squared exponential with ARD and BoTorch's priors."""
 
     box: Box
 

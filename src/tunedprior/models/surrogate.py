@@ -1,4 +1,4 @@
-"""What turns observations into a model of the objective."""
+"""Protocols of surrogates, which turn observations into a model of the objective."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Protocol, runtime_checkable
@@ -27,10 +27,10 @@ class Surrogate(Protocol):
 
 @runtime_checkable
 class OpeningSurrogate(Protocol):
-    """A surrogate that knows what to begin with, before the first result."""
+    """A surrogate that proposes first settings, before the first result."""
 
     def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
-        """How promising settings are: a row for each setting to begin with, possibly none."""
+        """Score settings, a row for each proposed first setting; possibly no rows."""
         ...
 
 
@@ -41,9 +41,9 @@ class CachingSurrogate(ABC):
 
     @abstractmethod
     def fit(self, observations: Observations, cache: Any = None) -> tuple[Model, Any]:
-        """The fitted model, and a cache for the next call; the cache affects the time, never the model.
+        """Fit a model; return it with a cache for the next call. The cache affects the time, never the model.
 
-        A cache is a value: it is never changed, so that any number of callers may go on from the same one.
+        A cache is a value that never changes, so any number of callers may continue from the same one.
         """
 
     def __call__(self, observations: Observations) -> Model:

@@ -1,1 +1,1 @@
-"""Suggestions as pure functions: response models, first settings, the next setting, recommendation, stopping."""
+"""Suggestions as pure functions of a history: models, initial design, next setting, recommendation, stopping."""

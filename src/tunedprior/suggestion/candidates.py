@@ -1,4 +1,4 @@
-"""Candidates: the settings that a suggestion is picked from."""
+"""Candidate settings: parse and check the list of settings that a suggestion may be chosen from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from tunedprior.tables import ReadTable, read_table
 
 @dataclass(frozen=True)
 class Pool:
-    """Different settings of the search space, to pick from.
+    """Distinct settings of the search space to choose from.
 
     Attributes:
-        settings: They.
+        settings: The settings, each once.
     """
 
     settings: tuple[Setting, ...]
@@ -30,7 +30,10 @@ class Pool:
 
 
 def parse_candidates(candidates: Any, space: Space, box: Box) -> Pool:
-    """Candidates in any form that a table may have, each once; an `InputError` if one is no setting of the space."""
+    """Parse candidates given as a table in any form; an `InputError` if one of them is no setting of the space.
+
+    Repeated candidates are kept once.
+    """
     table = _read_candidates(candidates, space)
     if len(table) == 0:
         raise InputError("candidates must hold at least one setting; got none.")
@@ -69,7 +72,7 @@ def _read_candidates(candidates: Any, space: Space) -> pd.DataFrame:
 
 
 def _parse_rows(read: ReadTable, space: Space) -> list[Setting]:
-    """The rows of a file, whose cells are text."""
+    """Parse the rows of a file, whose cells are text."""
     table, found = to_settings_table(read.table, space.names), []
     for number, row in enumerate(table.to_dict("records")):
         try:

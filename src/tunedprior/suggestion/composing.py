@@ -1,4 +1,4 @@
-"""The acquisition function for what a campaign is after, where that is more than one response to be made large."""
+"""Build the acquisition function for several responses, requirements, failed runs and costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ _BEHIND = 0.1
 
 @dataclass(frozen=True, eq=False)
 class AcquisitionBuilder:
-    """The models of a fitted history, with pending settings accounted for, and the terms that are made of them.
+    """Combine the models of all responses into one acquisition function.
 
     Attributes:
-        goals: What is wanted.
-        fitted: The models.
+        goals: Objectives and requirements of the campaign.
+        fitted: The fitted models of all responses.
         pending: The encoded pending settings; each process is conditioned on its own mean there.
     """
 
@@ -46,9 +46,9 @@ class AcquisitionBuilder:
     pending: Float[Tensor, "p k"]
 
     def build_acquisition(self) -> ComposedAcquisition | None:
-        """Improvement times probability over cost, as a logarithm; what nothing was told of is left out.
+        """log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)], of the factors that have a model.
 
-        None while there is nothing to go by: an objective was never measured, and nothing else is known to matter.
+        None if an objective was never measured and there is no model of a requirement or of failures.
         """
         models = {
             name: self._condition_on_pending(response_model) for name, response_model in self._collect_models().items()
@@ -63,7 +63,7 @@ class AcquisitionBuilder:
         return ComposedAcquisition(models, terms)
 
     def compute_feasibility_probability(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """That a run at each setting works and meets everything that is required."""
+        """Compute the probability that a run at each setting works and meets all requirements."""
         asked = {_WORKS, *(one.response for one in self.goals.requirements)}
         models = {
             name: self._condition_on_pending(response_model)
@@ -91,7 +91,7 @@ class AcquisitionBuilder:
             return model.condition_on_means(self.pending) if len(self.pending) else model
 
     def _build_improvement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
-        """What a setting adds to the best so far; nothing, while there is none that meets what is required."""
+        """Build the term for the gain on the best trial so far; none while no trial meets the requirements."""
         each = [
             self.make_scaled_goal(one.name, models[one.name]) for one in self.goals.objectives if one.name in models
         ]
@@ -112,17 +112,17 @@ class AcquisitionBuilder:
         return [make_hypervolume_term(each, utilities, self._compute_reference_point(utilities))]
 
     def make_scaled_goal(self, response: str, model: MixtureOfProcesses) -> ScaledGoal:
-        """What is wanted of a response, in the units of its observations."""
+        """Convert the goal of a response into the units of its observations."""
         ends = self.goals.get_response(response).scale_target(self.fitted.models[response].observations)
         return ScaledGoal(response, model.weights, *ends)
 
     def _compute_utilities(
         self, models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal]
     ) -> Float[Tensor, "n m"]:
-        """How good what was told and what is under way is, of those that meet what is required.
+        """Compute the utilities of told trials and pending settings that meet the requirements.
 
-        A single objective counts as it was measured. Of several, what the models expect counts, so that noise and a
-        response that was not measured do not distort the front.
+        A single objective counts as it was measured. Of several objectives the posterior means count, so that noise and
+        missing measurements do not distort the front.
         """
         useful = self._select_useful(models)
         if len(each) == 1:
@@ -143,9 +143,9 @@ class AcquisitionBuilder:
         return found
 
     def _select_useful(self, models: Mapping[str, MixtureOfProcesses]) -> list[Trial]:
-        """Trials that meet what is required, as far as anything was ever measured of it.
+        """Select the told trials that meet all requirements of which anything was ever measured.
 
-        Where a trial lacks a response that others have, what is expected of it counts.
+        Where a trial lacks a response that other trials have, the posterior mean decides.
         """
         told = [trial for trial in self.fitted.history.told if not trial.failed]
         if not self.goals.requirements or not told:
@@ -183,7 +183,7 @@ class AcquisitionBuilder:
     def _predict_feasibility(
         self, models: Mapping[str, MixtureOfProcesses], X: Float[Tensor, "n k"]
     ) -> Bool[Tensor, " n"]:
-        """Which settings are expected to meet everything that is required."""
+        """Whether each setting meets all requirements by the posterior means."""
         met = torch.ones(len(X), dtype=torch.bool)
         with torch.no_grad():
             for requirement in self.goals.requirements:
@@ -196,7 +196,7 @@ class AcquisitionBuilder:
         return met
 
     def _scale_bounds(self, response: str, low: float, high: float) -> tuple[float, float]:
-        """The ends of a requirement in the units of the observations."""
+        """Convert both bounds of a requirement into the units of the observations."""
         response_model = self.fitted.models[response]
         ends = [
             self._scale_bound(response, low, -torch.inf, response_model),
@@ -211,7 +211,7 @@ class AcquisitionBuilder:
         return self._scale_value(response, end, response_model)
 
     def _compute_reference_point(self, utilities: Float[Tensor, "n m"]) -> Float[Tensor, " m"]:
-        """The point that counts as no gain: the user's bounds, or a little behind the worst of the front."""
+        """The reference point of the hypervolume: the user's bounds, or a little below the front's worst utilities."""
         front = utilities[is_non_dominated(utilities)]
         reach = (utilities.amax(0) - utilities.amin(0)).clamp_min(_BEHIND)
         reference = front.amin(0) - _BEHIND * reach
@@ -237,5 +237,5 @@ class AcquisitionBuilder:
 
 
 def compute_feasibility_probability(fitted: FittedModels, goals: Goals, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-    """The probability that a run at each setting works and meets everything that is required."""
+    """Compute the probability that a run at each setting works and meets all requirements."""
     return AcquisitionBuilder(goals, fitted, X[:0]).compute_feasibility_probability(X)

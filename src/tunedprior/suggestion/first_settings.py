@@ -1,7 +1,4 @@
-"""The first settings, before there is a model of the new process: an opening by old data, or a Sobol design.
-
-The first settings of a campaign: those of an opening by old data, then of a Sobol design.
-"""
+"""The initial design: first settings where old data expects good responses, then a Sobol design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,16 +35,16 @@ _IN_TURNS = 3
 
 
 def check_design(design: Any) -> None:
-    """Refuse what is no design, before anything is learnt for it."""
+    """Raise an `InputError` for an unknown design, before any model is fitted."""
     if design not in DESIGNS:
         raise InputError(f"design must be one of {format_list(map(repr, DESIGNS))}; got {format_value(design)}.")
 
 
 def is_designed(position: int, num_opening: int, initial: int) -> bool:
-    """Whether the setting at this position is one of the design, and not the model's.
+    """Whether the setting at this position comes from the initial design, and not from the model.
 
-    After an opening, settings of the design and of the model take turns: old data may mislead, and what fits the few
-    results so far is easily believed.
+    With old data the design and the model take turns. Old data may mislead, and a model of very few results easily
+    agrees with it.
     """
     if position < num_opening:
         return True
@@ -55,24 +52,30 @@ def is_designed(position: int, num_opening: int, initial: int) -> bool:
 
 
 def compute_design_position(position: int, substitutes: int, num_opening: int, initial: int) -> int:
-    """The place among the first settings of what comes after `position` trials, of which so many are substitutes.
+    """Compute which setting of the initial design comes next, after `position` trials.
 
-    Settings from elsewhere do as well as a design's, and stand for as many of these. They do not stand for the opening,
-    which comes after them while the design lasts; later, results say more than old data alone.
+    Trials at other settings (substitutes) replace Sobol points one for one. They do not replace the settings that old
+    data proposes: these come after the substitutes as long as the design lasts.
+
+    Args:
+        position: The number of trials so far.
+        substitutes: How many of these were not settings of the design.
+        num_opening: The number of first settings that old data proposes.
+        initial: The number of settings that the design extends over.
     """
     suggested = position - substitutes
     return suggested if suggested < num_opening and position < initial else position
 
 
 def compute_default_initial(num_parameters: int, num_opening: int) -> int:
-    """Over how many settings a design extends: one more than there are parameters; with an opening, see `_IN_TURNS`."""
+    """The default size of the initial design: one more than there are parameters; with old data see `_IN_TURNS`."""
     return num_parameters + 1 if num_opening == 0 else num_opening + 2 * min(num_parameters, _IN_TURNS)
 
 
 def evaluate_opening(
     surrogate: Surrogate, design: str, X: Float[Tensor, "n k"], objective: Objective | None = None
 ) -> Float[Tensor, "m n"]:
-    """How promising settings are, a row for each setting of the opening; no rows for a Sobol design."""
+    """Score settings by old data, a row for each first setting that it proposes; no rows for a Sobol design."""
     if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):
         return X.new_zeros(0, len(X))
     if objective is not None and isinstance(objective.direction, Target) and isinstance(surrogate, Average):
@@ -84,7 +87,7 @@ def evaluate_opening(
 def mask_near_known(
     known: Float[Tensor, "n k"], X: Float[Tensor, "m k"], score: Float[Tensor, " m"], box: Box
 ) -> Float[Tensor, " m"]:
-    """The score, without settings near known ones; where all are near, without those that are known."""
+    """Set the score to -∞ near known settings; if all settings are near known ones, at known settings alone."""
     if len(known) == 0:
         return score
     distance = torch.cdist(box.to_kernel_inputs(X), box.to_kernel_inputs(known)).amin(1) / (2 * sqrt(len(box.axes)))
@@ -97,7 +100,7 @@ def mask_near_known(
 def draw_around(
     code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], round_: int, seed: int
 ) -> Float[Tensor, "n k"]:
-    """Codes at random around one, nearer in each round, within bounds."""
+    """Draw encoded settings at random around one, nearer in each round, within bounds."""
     generator = torch.Generator().manual_seed(seed + round_)
     steps = torch.randn(_NUM_AROUND, len(code), generator=generator, dtype=torch.float64)
     return (code + WIDTHS[round_] * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
@@ -105,12 +108,12 @@ def draw_around(
 
 @dataclass(frozen=True, eq=False)
 class FirstSettings:
-    """What to begin with, before there is a model.
+    """Chooses the settings of the initial design, before there is a model of the new task.
 
     Attributes:
-        space: What may be set.
-        objectives: What is wanted.
-        models: Their surrogates, which may know what to begin with.
+        space: The search space.
+        objectives: The objectives of the campaign.
+        models: The surrogate of each objective, which may propose first settings.
         design: `"old data"` or `"sobol"`.
         encoded_space: The allowed settings, encoded.
     """
@@ -128,15 +131,22 @@ class FirstSettings:
 
     @cached_property
     def num_opening(self) -> int:
-        """The number of settings of the opening."""
+        """The number of first settings that old data proposes."""
         any_setting = {parameter.name: parameter.compute_quantile(0.5) for parameter in self.space.parameters}
         return len(self._evaluate_opening([any_setting]))
 
     def choose_setting(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
-        """The setting to begin with at this position: of the opening, then of a Sobol design.
+        """Choose the setting at this position of the initial design.
 
-        From a pool, the most promising untried candidates, then some at random, as a pool is dense where somebody
-        thought it worthwhile; without an opening, those nearest to the Sobol points.
+        Without a pool: the settings that old data proposes, then Sobol points. With a pool: the untried candidates that
+        old data expects most of, then random ones, as pools are dense where somebody expects good results; without old
+        data the candidates nearest to the Sobol points.
+
+        Args:
+            position: The position in the design, from 0.
+            known: Settings that were tried, are pending or were cancelled.
+            seed: Makes the choice repeatable.
+            pool: The candidates; the whole space, when left out.
         """
         box = self.box
         if position < self.num_opening:
@@ -156,9 +166,9 @@ class FirstSettings:
         return dict(pool.settings[int(distances.where(untried if untried.any() else ~untried, torch.inf).argmin())])
 
     def _find_most_promising(self, position: int, known: Float[Tensor, "n k"], seed: int, pool: Pool | None) -> Setting:
-        """The most promising setting by the opening at this position, away from known ones.
+        """Find the setting with the best score by old data at this position, away from known settings.
 
-        Without a pool it is looked for among settings all over the space, then around the best of these.
+        Without a pool the score is evaluated all over the space, then around the best settings.
         """
         settings = self.space.sobol(NUM_OFFERED, seed) if pool is None else pool.settings
         best = self._choose_most_promising(position, known, settings)
@@ -168,7 +178,7 @@ class FirstSettings:
         return best
 
     def _draw_around(self, setting: Setting, round_: int, seed: int) -> list[Setting]:
-        """Settings around one, nearer in each round."""
+        """Draw settings around one, nearer in each round."""
         if self.space.feasible is not None:
             return self.space.feasible.find_neighbours(setting, WIDTHS[round_] / 2, seed + round_)
         X = draw_around(self.box.encode([setting])[0], self.encoded_space.bounds, round_, seed)
@@ -181,7 +191,7 @@ class FirstSettings:
         return dict(settings[int(mask_near_known(known, self.box.encode(settings), scores, self.box).argmax())])
 
     def _evaluate_opening(self, settings: Sequence[Setting]) -> Float[Tensor, "m n"]:
-        """How promising settings are, a row for each of the opening; the objectives take turns."""
+        """Score settings by old data, a row for each proposed first setting; the objectives take turns."""
         X = self.box.encode(settings)
         both = zip(self.models, self.objectives, strict=True)
         each = [evaluate_opening(model, self.design, X, wanted) for model, wanted in both]

@@ -1,9 +1,4 @@
-"""What a response may be at several settings at once: samples of a mixture, in its units.
-
-What a model expects at settings, in the response's units.
-
-What one setting may bring: its distribution under the models, against the best so far.
-"""
+"""Predictions in the user's units: posterior samples, means, intervals and expected improvement of responses."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -35,7 +30,7 @@ _LEAST_VARIANCE = 1e-9  # relative to the amplitude: settings may be the same bu
 
 
 def sample_posterior(model: MixtureOfProcesses, X: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
-    """Samples of f at settings, jointly, each process as often as its weight says."""
+    """Draw joint posterior samples of f at settings; a mixture gives each process its weight's share of the samples."""
     x, processes = model.box.to_kernel_inputs(X), model.processes
     explained = model.whiten_cross_covariance(x)
     means = (explained.mT @ model.whitened).squeeze(-1)
@@ -54,7 +49,7 @@ def sample_posterior(model: MixtureOfProcesses, X: Float[Tensor, "n k"], seed: i
 def convert_to_utilities(
     response: Objective, response_model: ResponseModel, samples: Float[Tensor, "s n"]
 ) -> Float64[ndarray, "s n"]:
-    """Utilities of samples, in units of the response."""
+    """Convert posterior samples into utilities, in units of the response."""
     y = response.sign * (response_model.observations.shift + response_model.observations.scale * samples.numpy())
     return _evaluate_utility(response, (np.exp(y) if response.log else y).clip(*response_model.limits))
 
@@ -71,9 +66,9 @@ DEVIATIONS = 1.959963984540054
 
 
 def predict_responses(fitted: FittedModels, X: Float[Tensor, "n k"], goals: Goals) -> pd.DataFrame:
-    """`mean`, `std` and `measured_std` of the response; of several, of each under its name.
+    """Predict `mean`, `std` and `measured_std` of the response; of several responses, of each under its name.
 
-    Where something is required or a run failed, `probability` is that of a run that works and meets all of it.
+    With requirements or failed runs there is a column `probability`: that a run works and meets all requirements.
     """
     if len(goals.responses) == 1 and fitted.main in fitted.models:
         table = predict_response(fitted.models[fitted.main], goals.main, X)
@@ -93,7 +88,7 @@ def predict_responses(fitted: FittedModels, X: Float[Tensor, "n k"], goals: Goal
 def predict_interval(
     response_model: ResponseModel, response: Objective, X: Float[Tensor, "n k"]
 ) -> Float64[ndarray, "3 n"]:
-    """Mean, and the ends of a 95 % interval of the response at settings, in its units and within its limits."""
+    """The posterior mean and a 95 % interval of the response at settings, in its units and within its limits."""
     told = response_model.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
         mean, variance = predict_moments(response_model.model, X)
@@ -105,10 +100,10 @@ def predict_interval(
 
 
 def predict_response(response_model: ResponseModel, response: Objective, X: Float[Tensor, "n k"]) -> pd.DataFrame:
-    """`mean`, `std` and `measured_std` of one response, in its units.
+    """Predict `mean`, `std` and `measured_std` of one response, in its units.
 
-    The last has the model's noise, and is larger where the model predicts its own observations worse than it says.
-    Of a response that is modelled by its logarithm they are those of a log-normal distribution.
+    `measured_std` includes the noise. It is enlarged where the model's leave-one-out errors are larger than it
+    predicts. For a response that is modelled by its logarithm, they are the moments of a log-normal distribution.
     """
     told = response_model.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
@@ -127,9 +122,10 @@ def predict_response(response_model: ResponseModel, response: Objective, X: Floa
 
 
 def predict_from_old_data(surrogate: Surrogate, X: Float[Tensor, "n k"]) -> pd.DataFrame:
-    """The same before the first result, from old data alone: its sign is open, so the mean is the same everywhere.
+    """Predict the response before the first result, from old data alone.
 
-    Nothing is known of the response's units yet: those of the (first) old response stand for them.
+    The sign of the relation to old data is not known yet, so the mean is the same everywhere. The units are those of
+    the (first) old response.
     """
     if not isinstance(surrogate, Average) or not surrogate.sources:
         raise InputError("There is nothing to predict from yet. Tell at least one result first.")
@@ -162,7 +158,7 @@ class Improvement:
 def compute_improvement(
     fitted: FittedModels, goals: Goals, useful: list[Trial], X: Float[Tensor, "1 k"]
 ) -> Improvement:
-    """The chances of a setting; of nothing, where an objective was never measured or nothing is of use yet."""
+    """Compute the expected gain of a setting; NaN where an objective was never measured or no trial is feasible yet."""
     if any(one.name not in fitted.models for one in goals.objectives):
         return Improvement()
     utilities = np.stack(
@@ -193,7 +189,7 @@ def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], goals:
 
 
 def _compute_quantiles(response_model: ResponseModel, X: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
-    """Equally likely values of a response, in an order of its own: responses are independent of each other."""
+    """Equally likely values of a response in random order, so that the responses are independent of each other."""
     with torch.no_grad():
         if isinstance(response_model.model, MixtureOfProcesses):
             members = response_model.model.members

@@ -1,4 +1,4 @@
-"""From the name of a prior and old data to a model: the average over beliefs, one of them, or none."""
+"""Make the model that the name of a prior stands for: the average over beliefs, a single belief, or no old data."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ AS_PRINTED = "as printed"
 
 
 def list_prior_names() -> tuple[str, ...]:
-    """What `Optimizer(prior=…)` takes."""
+    """The names that `Optimizer(prior=…)` accepts."""
     return (AVERAGE, *(one.name for one in list_beliefs() if one.stands_alone), AS_PRINTED)
 
 
@@ -41,7 +41,7 @@ def make_surrogate(
     direction: Goal = "maximize",
     within: Box | None = None,
 ) -> Surrogate:
-    """The model that the prior stands for; the plain process where there is no old data, or none that says anything.
+    """Make the model for the name of a prior; without usable old data, the process without old data.
 
     Args:
         prior: One of `list_prior_names()`.

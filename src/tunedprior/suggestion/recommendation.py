@@ -1,7 +1,4 @@
-"""What plain optimisation would have suggested instead.
-
-What to use: the setting that all results together speak for, and how noisy they are.
-"""
+"""The recommended setting, the noise of the responses, and the suggestion that optimisation without old data makes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,11 +37,11 @@ from tunedprior.suggestion.suggester import Suggester
 
 @dataclass(frozen=True)
 class BaselineSuggestion:
-    """What plain optimisation would have suggested instead.
+    """The suggestion that optimisation without old data would have made instead.
 
     Attributes:
-        setting: Its suggestion.
-        distance: How far from it the real one is: 0 for the same, 1 from one corner of the space to the opposite one.
+        setting: The suggested setting.
+        distance: Its distance to the real suggestion: 0 for the same, 1 from corner to opposite corner of the space.
     """
 
     setting: Setting
@@ -58,7 +55,10 @@ def suggest_baseline(
     seed: int,
     candidates: Any = None,
 ) -> BaselineSuggestion:
-    """The shadow of a pending trial: with all that was told, and what was already pending when it was asked for."""
+    """Suggest, without old data, what to run in place of a pending trial.
+
+    All results so far count, and of the pending trials those that were pending when the trial was suggested.
+    """
     before = history.pending[: history.pending.index(trial)]
     instead = suggester.drop_old_data().suggest(history, collect_settings(before), seed, candidates)
     box = suggester.own_box
@@ -75,14 +75,14 @@ EVEN = 0.5
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The setting to use, by all results together and not by the luckiest one.
+    """The recommended setting by the model of all results, rather than the best single measurement.
 
     Attributes:
-        setting: It.
-        mean: What is expected of the (first) response there.
-        low: The lower end of a 95 % interval for the response itself, without the noise of a measurement.
-        high: The upper end of it.
-        probability: That of meeting what is required; 1 if nothing is.
+        setting: The recommended setting.
+        mean: The posterior mean of the (first) response there.
+        low: The lower end of a 95 % interval of the response, without measurement noise.
+        high: The upper end of that interval.
+        probability: The probability that it meets all requirements; 1 without requirements.
         responses: `mean`, `low` and `high` of every response.
     """
 
@@ -99,7 +99,7 @@ class Recommendation:
 
 
 def estimate_noise(fitted: FittedModels, goals: Goals) -> dict[str, float]:
-    """The standard deviation of each response's noise, as the models have it; of a logarithm, as a share."""
+    """Estimate the standard deviation of each response's noise; of a response modelled by its logarithm, as a share."""
     found = {}
     for one in goals.responses:
         response_model = fitted.models.get(one.name)
@@ -120,11 +120,12 @@ def estimate_noise(fitted: FittedModels, goals: Goals) -> dict[str, float]:
 def recommend_setting(
     suggester: Suggester, fitted: FittedModels, seed: int, pool: Pool | None = None
 ) -> Recommendation:
-    """The setting of the largest expected utility, among those that are surely no worse than the one measured best.
+    """Recommend the setting of the largest expected utility that is no worse than the best measured one.
 
-    Surely is with probability 0.9: by the models alone, a setting that was measured well is given up too easily where
-    they are too simple for the response. Candidates are the settings that were tried, and unless there is a pool,
-    whatever the models expect to be best; they are to meet what is required, as probably as any and at best evenly.
+    "No worse" must hold with probability 0.9. By expected utility alone, a setting that was measured well is given up
+    too easily where the model is too simple for the response. Candidates are the tried settings and, without a pool,
+    the maximum of the posterior mean. They must meet the requirements with probability 0.5 or more, or else as probably
+    as any.
     """
     goals = suggester.goals
     refuse_front(goals, "recommend")
@@ -160,9 +161,10 @@ def recommend_setting(
 def _compute_no_worse_probability(
     goals: Goals, fitted: FittedModels, X: Float[Tensor, "n k"], worth: Float[Tensor, " m"], seed: int
 ) -> Float[Tensor, " m"]:
-    """The probability that each setting but the first has at least the utility of the first; `worth` is theirs.
+    """The probability that each setting has at least the utility of the first one.
 
-    Of many settings it is worked out for those that are expected to be best; 0 for all others.
+    If there are many settings, it is computed for those of the largest `worth`, their expected utility; 0 for all
+    others.
     """
     found = torch.zeros_like(worth)
     if not all(isinstance(fitted.models[one.name].model, MixtureOfProcesses) for one in goals.objectives):
@@ -182,7 +184,7 @@ def _compute_no_worse_probability(
 
 
 def compute_expected_utility(goals: Goals, fitted: FittedModels, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-    """E[u(f)] at settings; of several objectives that are weighed, the weighted sum."""
+    """E[u(f)] at settings; of several weighted objectives, the weighted sum."""
     composing = AcquisitionBuilder(goals, fitted, X[:0])
     total = torch.zeros(len(X), dtype=torch.float64)
     for one in goals.objectives:
@@ -208,7 +210,7 @@ def _evaluate_expected_utility(
 
 
 def _find_most_promising(suggester: Suggester, fitted: FittedModels, seed: int) -> list[Setting]:
-    """The setting that the model expects most of, for one response to be made large; else none."""
+    """Find the setting with the largest posterior mean, for a single objective without a target; else none."""
     if (
         not suggester.goals.is_plain
         or not isinstance(fitted.model, MixtureOfProcesses)
@@ -224,7 +226,7 @@ def _find_most_promising(suggester: Suggester, fitted: FittedModels, seed: int) 
 
 
 def refuse_front(goals: Goals, what: str) -> None:
-    """An `InputError` where no single setting is best."""
+    """Raise an `InputError` for several objectives without weights, where no single setting is best."""
     if goals.has_front:
         raise InputError(
             f"{what} is for one objective, and there are {format_list(one.name for one in goals.objectives)}. Take a "

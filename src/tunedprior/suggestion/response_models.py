@@ -1,6 +1,6 @@
-"""Which results models are fitted to, where there are too many for all of them.
+"""Fit the models of a history: one for each response, and where needed one for failures and one for the cost.
 
-Models of everything that was told: one for each response, and where there is reason, of failures and of cost.
+Where there are too many results for all of them, models are fitted to a selection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,10 +41,10 @@ _BEST = 0.25
 
 
 def thin_trials(trials: Sequence[Trial], goals: Goals, box: Box) -> Sequence[Trial]:
-    """The results that models are fitted to: all, as long as there are fewer than 3·`BLOCK`.
+    """Select the results that models are fitted to: all of them, if there are fewer than 3·`BLOCK`.
 
-    Of more, the latest and `BLOCK` of those before them: the best, and others spread over the space. Which these are
-    changes only once in `BLOCK` results, so that what was computed for a history helps with the next one.
+    If there are more: the latest, and `BLOCK` earlier ones, namely the best and others spread over the space. The
+    selection changes once in `BLOCK` results, so that earlier computations can be reused.
     """
     if len(trials) < 3 * BLOCK:
         return trials
@@ -53,7 +53,7 @@ def thin_trials(trials: Sequence[Trial], goals: Goals, box: Box) -> Sequence[Tri
 
 
 def _choose_representatives(trials: Sequence[Trial], goals: Goals, box: Box) -> list[Trial]:
-    """`BLOCK` of these trials, in order: the best of them, then always the one furthest from all that were chosen."""
+    """Choose `BLOCK` trials: the best, then each time the one furthest from all chosen ones; in their order."""
     order = np.argsort([-_compute_worth(trial, goals) for trial in trials], kind="stable")
     chosen = [int(position) for position in order[: int(_BEST * BLOCK)]]
     X = box.to_kernel_inputs(encode_run_settings(collect_settings(trials), box))
@@ -65,14 +65,14 @@ def _choose_representatives(trials: Sequence[Trial], goals: Goals, box: Box) -> 
 
 
 def _find_furthest(distances: Float[Tensor, " n"], chosen: Sequence[int]) -> int:
-    """Where the distance is largest, among those that were not chosen: settings may repeat."""
+    """The position of the largest distance, among trials that were not chosen yet (settings may repeat)."""
     left = distances.clone()
     left[list(chosen)] = -1.0
     return int(left.argmax())
 
 
 def _compute_worth(trial: Trial, goals: Goals) -> float:
-    """The worth of a trial, or of several objectives their sum; -∞ where something is missing or not as required."""
+    """The utility of a trial (summed over a front's objectives); -∞ if a value is missing or a requirement not met."""
     worth = sum(goals.compute_utilities(trial)) if goals.has_front else goals.compute_worth(trial)
     return -np.inf if isnan(worth) or not goals.is_met(trial) else worth
 
@@ -83,13 +83,13 @@ Cost = Callable[[Setting], float]
 
 @dataclass(frozen=True, eq=False)
 class ResponseModel:
-    """The model of one response.
+    """The fitted model of one response.
 
     Attributes:
-        observations: What it was fitted to.
-        model: The model.
-        cache: What makes the next model faster (see `CachingSurrogate`).
-        limits: What the response cannot be below and above (`Objective.infer_limits`).
+        observations: The training data.
+        model: The BoTorch model.
+        cache: Work that the next fit can reuse (see `CachingSurrogate`).
+        limits: The least and the largest possible response (`Objective.infer_limits`).
     """
 
     observations: Observations
@@ -121,26 +121,26 @@ class FittedModels:
 
     @property
     def observations(self) -> Observations:
-        """Of the first response."""
+        """The observations of the first response."""
         return self.models[self.main].observations
 
     @property
     def model(self) -> Model:
-        """Of the first response."""
+        """The model of the first response."""
         return self.models[self.main].model
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFitter:
-    """How a history becomes models.
+    """Fits models to histories.
 
     Attributes:
-        goals: The responses.
-        surrogates: How the observations of each become a model.
-        plain: The process that knows no old data, for failures and cost.
-        composes: Whether an acquisition function can be composed of several models.
-        learns_failures: Whether a failed run is learnt as such, and not as a bad value.
-        cost: What settings cost, where it is known.
+        goals: Objectives and requirements of the campaign.
+        surrogates: By response, the function from observations to a model.
+        plain: The process without old data, which models failures and cost.
+        composes: Whether the acquisition function can be composed of several models.
+        learns_failures: Whether failures get a model of their own, rather than a bad value.
+        cost: The function that gives the cost of a setting, where it is known.
     """
 
     goals: Goals
@@ -151,7 +151,7 @@ class ModelFitter:
     cost: Cost | None = None
 
     def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
-        """The models, of so many results as `kept` says; faster with those of the same history less some results."""
+        """Fit the models to a history; `before`, the models of a shorter one, saves time and changes nothing."""
         box, models = self.plain.box, {}
         told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
         for one in self.goals.responses:
@@ -183,13 +183,13 @@ class ModelFitter:
 
 
 def encode_failures(trials: Sequence[Trial], box: Box) -> Observations:
-    """+1 for each run that gave a value, -1 for each that failed."""
+    """+1 for each run that gave a value, -1 for each failed run."""
     y = torch.tensor([[-1.0 if trial.failed else 1.0] for trial in trials], dtype=torch.float64)
     return Observations(encode_run_settings(collect_settings(trials), box), y)
 
 
 def standardise_costs(costs: Sequence[tuple[Setting, float]], box: Box) -> Observations:
-    """The logarithms of costs, with mean 0 and variance 1."""
+    """The logarithms of costs, scaled to mean 0 and variance 1."""
     y = np.array([log(value) for _, value in costs])
     shift, scale = float(y.mean()), float(y.std()) or 1.0
     X = encode_run_settings([setting for setting, _ in costs], box)
@@ -197,7 +197,7 @@ def standardise_costs(costs: Sequence[tuple[Setting, float]], box: Box) -> Obser
 
 
 def evaluate_cost(cost: Cost, setting: Setting) -> float:
-    """What the user's function says that a setting costs, or an `InputError`."""
+    """Call the user's cost function for a setting; an `InputError` if the result is no cost."""
     try:
         found = cost(dict(setting))
     except Exception as error:  # whatever a function of somebody else's may raise

@@ -1,4 +1,4 @@
-"""Whether to go on: what may still be gained, and whether repeating a setting beats trying a new one."""
+"""Whether to stop: the gain that is left, and whether repeating a setting is worth more than a new one."""
 
 import re
 from collections.abc import Sequence
@@ -40,14 +40,14 @@ _SUGGESTED = frozenset(
 
 @dataclass(frozen=True)
 class RemainingGain:
-    """What may still be gained on the recommended setting, in units of the response.
+    """The gain that is left over the recommended setting (simple regret), in units of the response.
 
     Attributes:
-        expected: The expected gain, if the best setting of all were found.
-        bound: What the gain is below with probability 0.95: an upper bound on the remaining regret.
-        probability: That of a gain of more than was asked about.
-        more_than: What was asked about.
-        caveat: What the bound is if the response has a limit that its name suggests; empty if there is none below it.
+        expected: The expected gain if the best setting of all were found.
+        bound: The 95 % quantile of the gain: an upper bound on the simple regret.
+        probability: The probability of a gain of more than `more_than`.
+        more_than: The gain that the user asked about.
+        caveat: The bound if the response has the limit that its name suggests; empty if there is none below it.
     """
 
     expected: float
@@ -66,12 +66,12 @@ class RemainingGain:
 
 @dataclass(frozen=True)
 class Replication:
-    """Whether to repeat a setting, or to try a new one: which makes the recommended setting better.
+    """Whether to repeat a setting or to try a new one, by the knowledge gradient.
 
     Attributes:
-        setting: The one that is best worth repeating.
-        gain: By how much one repetition is expected to make what is recommended better, in units of the response.
-        exploring: The same for the next new setting.
+        setting: The setting whose repetition is worth most.
+        gain: The expected gain of one repetition for the recommended setting, in units of the response.
+        exploring: The expected gain of a run at the next new setting.
     """
 
     setting: Setting
@@ -131,9 +131,9 @@ def estimate_remaining(
 
 
 def _find_limit(response: Objective, fitted: FittedModels) -> tuple[float, bool]:
-    """The best that a response can be, and whether that was given or declared by its name; infinite without a limit.
+    """The best possible value of a response, and whether the user declared it; infinite without a limit.
 
-    A yield between 0 and 100 may be one in grams, so that a name without a unit suggests a limit and declares none.
+    A yield between 0 and 100 may be in grams, so a name without a unit suggests a limit and does not declare one.
     """
     none = response.sign * inf
     if isinstance(response.direction, Target):
@@ -180,14 +180,14 @@ def evaluate_replication(suggester: Suggester, fitted: FittedModels, next_one: S
 
 
 def _draw_around(code: Float[Tensor, " k"], bounds: Float[Tensor, "2 k"], seed: int) -> Float[Tensor, "n k"]:
-    """Codes near one, where the maximum of a sample is most likely missed by settings all over the space."""
+    """Draw encoded settings near one, to find the maximum of a sample path that a Sobol sample misses."""
     steps = torch.randn(64, len(code), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     widths = torch.logspace(-2, -0.5, 64, dtype=torch.float64)[:, None]
     return (code + widths * (bounds[1] - bounds[0]) / 2 * steps).clamp(*bounds)
 
 
 def _keep_promising(fitted: FittedModels, goals: Goals, X: Float[Tensor, "n k"]) -> Float[Tensor, "m k"]:
-    """The first of the settings and, of many, those that may be best: with the largest mean and three deviations."""
+    """Keep the first setting and, of many, those with the largest mean plus three standard deviations."""
     most = 2 * _EVERYWHERE
     if len(X) <= most:
         return X

@@ -1,4 +1,4 @@
-"""Suggestions as a pure function of a history, pending settings and a seed."""
+"""`Suggester`: suggestions as a pure function of a history, pending settings and a seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,23 +61,24 @@ _COSTED = 128
 class Suggester:
     """Suggests the next setting to try.
 
-    It is a value: nothing in it ever changes, what was learnt from old data is in its surrogate, and it can be pickled.
-    Any number of threads and processes may use one and the same, each with a history of its own.
+    It is an immutable value and can be pickled. What was learnt from old data is in its surrogate. Any number of
+    threads and processes may share one, each with a history of its own.
 
     Attributes:
-        space: What may be set.
-        surrogate: How observations of the first response become a model.
-        goals: What is wanted of the responses.
+        space: The search space.
+        surrogate: The function from observations of the first response to a model.
+        goals: Objectives and requirements of the campaign.
         acquisition: As for `Optimizer`.
         beta: As for `Optimizer`.
-        initial: Over how many settings the design extends. Without an opening they are all of the design, one more than
-            there are parameters when left out; after an opening, the design's and the model's take turns.
-        other_surrogates: How observations of further responses become models, by name; with the box of the first.
-        failures: `"learnt"` or `"worst"`: what a failed run counts as; the former for averages alone.
-        cost: What a setting costs, where it is known beforehand.
-        design: `"old data"`: the surrogate's opening comes first, if it has one, then a Sobol design; or `"sobol"`.
-        num_opening: The number of settings in the surrogate's opening.
-        own_box: The box of the search space alone, which says what lies outside of it and what is near.
+        initial: The number of settings that the initial design extends over. Without old data they all belong to the
+            design, by default one more than there are parameters; with old data the design and the model take turns.
+        other_surrogates: The surrogates of further responses, by name; they have the box of the first.
+        failures: What a failed run counts as: `"learnt"` (failures have a model of their own; for averages alone) or
+            `"worst"` (a bad value).
+        cost: The function that gives the cost of a setting, where it is known beforehand.
+        design: `"old data"` (the settings that old data proposes, then a Sobol design) or `"sobol"`.
+        num_opening: The number of first settings that old data proposes.
+        own_box: The box of the search space without old data, by which settings are outside of it or near each other.
         encoded_space: The allowed settings as points, made from the space.
 
     >>> space = Space.parse({"x": (0.0, 1.0)})
@@ -126,14 +127,15 @@ class Suggester:
         candidates: Any = None,
         fitted: FittedModels | None = None,
     ) -> Setting:
-        """The next setting to try; it depends on the arguments and on nothing else.
+        """Suggest the next setting to try; it depends on the arguments and on nothing else.
 
         Args:
-            history: What was told.
-            pending: Settings that are under way; those of the history when left out.
+            history: The trials of the campaign.
+            pending: Settings that are running; those of the history when left out.
             seed: Makes the suggestion repeatable.
-            candidates: Pick from these settings only.
-            fitted: What `fit` gave for this history and seed, where it is at hand. It saves time, and changes nothing.
+            candidates: Choose among these settings only.
+            fitted: The result of `fit` for this history and seed, where it is at hand. It saves time and changes
+                nothing.
         """
         pending_settings = collect_settings(history.pending) if pending is None else list(pending)
         pool = None if candidates is None else self.parse_candidates(candidates)
@@ -145,10 +147,10 @@ class Suggester:
         return self._suggest_from_model(history, fitted, pending_settings, seed, pool)
 
     def is_designing(self, history: History, pending: Sequence[Setting]) -> bool:
-        """Whether the next setting is one of the design that comes before the model.
+        """Whether the next setting belongs to the initial design, before the model.
 
-        Observations that were not asked for replace the design; what substitutes do, `place` says. Without a single
-        result there is no model to ask, however many settings are already under way.
+        Results at other settings replace points of the design (see `compute_design_position`). Without a single result
+        there is no model, however many settings are pending.
         """
         position = self._compute_design_position(history, len(history) + len(pending))
         early = is_designed(position, self.num_opening, self.initial or 1)
@@ -158,24 +160,24 @@ class Suggester:
         return (early and all(trial.is_suggestion for trial in history.told)) or nothing
 
     def fit(self, history: History, seed: int = 0, before: FittedModels | None = None) -> FittedModels:
-        """The models of everything told; faster with what `fit` gave for the same history less some results."""
+        """Fit the models to a history; `before`, the models of a shorter one, saves time and changes nothing."""
         fitted = self._fitting.fit(history, seed, before)
         return fitted if self.cost is None else replace(fitted, cost=self._known_cost)
 
     def drop_old_data(self) -> "Suggester":
-        """This suggester with the process that knows no old data instead of its surrogate."""
+        """This suggester with the process without old data in place of its surrogate."""
         plain, most = Average.make_plain(self.space), compute_default_initial(len(self.space.parameters), 0)
         others = dict.fromkeys(self.other_surrogates, plain)
         return replace(self, surrogate=plain, other_surrogates=others, initial=min(self.initial or most, most))
 
     def keep_usable(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials that gave something at settings that satisfy the constraints; if none does, wherever they were."""
+        """Keep trials with a value whose setting satisfies the constraints; if there are none, all with a value."""
         gave = [trial for trial in trials if not trial.failed]
         return [trial for trial in gave if not self.space.find_violated(trial.setting)] or gave
 
     @property
     def objective(self) -> Objective:
-        """What is wanted of the first response."""
+        """The first objective."""
         return self.goals.main
 
     @cached_property
@@ -192,12 +194,12 @@ class Suggester:
         return ModelFitter(self.goals, surrogates, plain, composes, composes and self.failures == LEARNT, self.cost)
 
     def _can_learn_failures(self, history: History) -> bool:
-        """Whether there are results without a single value that say something all the same."""
+        """Whether a history without a single value can be fitted: all runs failed, and failures count."""
         return bool(len(history)) and (not self._fitting.learns_failures or any(one.failed for one in history.told))
 
     @cached_property
     def _known_cost(self) -> ResponseModel | None:
-        """The model of what settings are known to cost; None if all cost the same."""
+        """A model of the known cost function, on a logarithmic scale; None if all settings cost the same."""
         assert self.cost is not None
         costs = [(setting, evaluate_cost(self.cost, setting)) for setting in self.space.sobol(_COSTED, 0)]
         if len({value for _, value in costs}) == 1:
@@ -228,7 +230,7 @@ class Suggester:
     def _make_acquisition(
         self, fitted: FittedModels, pending_X: Float[Tensor, "p k"], num_choices: int | None, seed: int
     ) -> AcquisitionFunction | None:
-        """What is to be made as large as possible, pending settings accounted for; None if there is nothing yet."""
+        """The acquisition function, conditioned on pending settings; None if there is nothing to maximise yet."""
         if not self.goals.is_plain or fitted.success_model is not None or fitted.cost is not None:
             return AcquisitionBuilder(self.goals, fitted, pending_X).build_acquisition()
         model, observations = fitted.model, fitted.observations
@@ -248,11 +250,11 @@ class Suggester:
         return make_acquisition(self.acquisition, model, context, self.beta)
 
     def parse_candidates(self, candidates: Any) -> Pool:
-        """Candidates as different settings of the space, or an `InputError` that says which are not."""
+        """Parse candidates; an `InputError` says which of them are no settings of the space."""
         return candidates if isinstance(candidates, Pool) else parse_candidates(candidates, self.space, self.own_box)
 
     def _warn_if_exhausted(self, history: History, pending: Sequence[Setting], pool: Pool | None) -> None:
-        """Say that there is nothing left that was not tried; where the noise is known, repeating is no surprise."""
+        """Warn that every setting was tried; not where the noise is known, as repeating is then expected."""
         count = self.space.size if pool is None else len(pool)
         if count is None or self.objective.noise_std or len(history.trials) + len(pending) < count:
             return
@@ -265,14 +267,14 @@ class Suggester:
             warn(said, ExhaustedWarning)
 
     def _encode_known_settings(self, history: History, pending: Sequence[Setting]) -> Float[Tensor, "n k"]:
-        """Codes of settings that were tried, are under way or were cancelled."""
+        """The encoded settings that were tried, are pending or were cancelled."""
         tried = [*collect_settings(history.told), *collect_settings(history.cancelled_trials), *pending]
         return encode_run_settings(tried, self.surrogate.box)
 
     def _suggest_from_design(
         self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None
     ) -> Setting:
-        """The setting of the design at this position."""
+        """The setting of the initial design at this position."""
         position = self._compute_design_position(history, len(history) + len(pending) + len(history.set_aside))
         found = self._first_settings.choose_setting(position, self._encode_known_settings(history, pending), seed, pool)
         return found if pool is not None else self.space.round_for_people(found)
@@ -282,7 +284,7 @@ class Suggester:
         return compute_design_position(position, substitutes, self.num_opening, self.initial or 1)
 
     def decode_setting(self, X: Float[Tensor, " k"]) -> Setting:
-        """The allowed setting that an encoded one stands for; rounding may have moved it out of the constraints."""
+        """The allowed setting for an encoded one; rounding may have moved it out of the constraints."""
         setting = self.surrogate.box.decode(X[None], self.space)[0]
         if self.space.feasible is None or self.space.allows(setting):
             return self.space.round_for_people(setting)
@@ -295,7 +297,7 @@ class Suggester:
     def _suggest_from_model(
         self, history: History, fitted: FittedModels, pending: Sequence[Setting], seed: int, pool: Pool | None
     ) -> Setting:
-        """The setting with the largest acquisition value under the fitted model, pending settings accounted for."""
+        """Maximise the acquisition function of the fitted model, conditioned on pending settings."""
         box, steps = self.surrogate.box, len(fitted.history)
         pending_X = encode_run_settings(pending, box)
         choices = None if pool is None else box.encode(pool.settings)
