@@ -48,12 +48,17 @@ def ratio(
     baseline: str = BASELINE,
 ) -> Estimate:
     """Mean regret over the baseline's: the geometric mean over problems, on the seeds that both were run with."""
-    own = regrets.loc[[(name, kind, method) for name in names]]
-    base = regrets.loc[[(name, baseline_kind, baseline) for name in names]]
-    shared = pd.concat([own, base]).dropna(axis="columns").columns
+    own = _rows_of(regrets, [(name, kind, method) for name in names])
+    base = _rows_of(regrets, [(name, baseline_kind, baseline) for name in names])
+    shared = ~np.isnan([*own, *base]).any(axis=0)
     if seeds is not None:
-        shared = shared[shared.isin(list(seeds))]
-    return paired_ratio(own[shared].to_numpy(), base[shared].to_numpy(), least=LEAST_REGRET)
+        shared &= regrets.columns.isin(list(seeds))
+    return paired_ratio(own[:, shared], base[:, shared], least=LEAST_REGRET)
+
+
+def _rows_of(table: pd.DataFrame, keys: list[tuple[str, ...]]) -> np.ndarray:
+    """The rows of a table that have these keys, one for each."""
+    return table.to_numpy()[[table.index.get_loc(key) for key in keys]]
 
 
 def paired_ratio(own: np.ndarray, base: np.ndarray, least: float) -> Estimate:
