@@ -1,4 +1,4 @@
-"""From one experiment to the next: `Suggester` is the pure function, `Optimizer` and `optimize` are fronts over it."""
+"""Campaigns: `Optimizer` to ask and tell, `optimize` for a whole campaign in one call, and how results are recorded."""
 
 from tunedprior.campaign.loop import optimize, simulate
 from tunedprior.campaign.optimizer import Optimizer

@@ -1,7 +1,4 @@
-"""The one loop of asking, running and telling, for a function that can be called.
-
-A whole campaign in one call.
-"""
+"""Run a whole campaign on a function that can be called: suggest, evaluate, record."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -31,14 +28,14 @@ def simulate(
     candidates: pd.DataFrame | Sequence[Setting] | None = None,
     after: Callable[[Optimizer], object] | None = None,
 ) -> list[float]:
-    """The best response so far after each of `n_trials` trials; NaN while there is none, and where there is a front.
+    """Run `n_trials` trials; return the best response so far after each: NaN while there is none, or for a front.
 
     Args:
-        optimizer: What is asked and told.
-        respond: Takes a setting (a dict of its own) and gives the response, of several a dict; NaN for a failed run.
-        n_trials: How many settings to try.
-        first: Settings to begin with, before anything is asked.
-        candidates: Pick from these settings only.
+        optimizer: The optimiser, to which the results are told.
+        respond: Takes a setting (a dict of its own) and gives the response, or a dict of several; NaN for a failed run.
+        n_trials: The number of trials.
+        first: Settings to run first, before any is suggested.
+        candidates: Choose among these settings only.
         after: Called with the optimiser after each trial.
 
     >>> curve = simulate(Optimizer({"x": (0.0, 1.0)}, seed=1), lambda s: -abs(s["x"] - 0.3), 3)
@@ -70,7 +67,7 @@ def simulate(
 
 
 def refuse_if_not_callable(function: Any, name: str) -> None:
-    """An `InputError` for what cannot be called."""
+    """Raise an `InputError` if it cannot be called."""
     if not callable(function):
         raise InputError(
             f"{name} must be a function, such as lambda setting: …; got {type(function).__name__} "
@@ -88,15 +85,15 @@ def optimize(
     progress: bool = True,
     **options: Any,
 ) -> Optimizer:
-    """Ask, run and tell `n_trials` times; the optimiser that comes back holds the best setting and the history.
+    """Suggest, evaluate and record `n_trials` times; return the optimiser with the best setting and the history.
 
     Args:
-        function: Takes a setting (a dict) and gives the response, of several a dict; NaN for a failed run.
+        function: Takes a setting (a dict) and gives the response, or a dict of several; NaN for a failed run.
         space: As for `Optimizer`.
-        n_trials: How many settings to try.
+        n_trials: The number of trials.
         old_data: As for `Optimizer`.
         catch: Exceptions of `function` that count as failed runs. Others end the campaign, and so does Ctrl-C; they
-            carry the optimiser along as `error.optimizer`, so that nothing is lost.
+            carry the optimiser as `error.optimizer`, so that nothing is lost.
         progress: Whether to show a progress bar.
         **options: As for `Optimizer`.
 
@@ -140,7 +137,7 @@ def _check_exceptions(catch: Any) -> tuple[type[Exception], ...]:
 
 
 def _check_response(answer: Any, function: Callable[..., Any], goals: Goals) -> float | Mapping[str, Any]:
-    """What the user's function gave, a number or a dict of them; an `InputError` says what it gave instead."""
+    """Check the return value of the user's function: a number, or a dict of numbers by response."""
     several = len(goals.responses) > 1
     if isinstance(answer, float) and isnan(answer):
         return nan
@@ -159,7 +156,7 @@ def _check_response(answer: Any, function: Callable[..., Any], goals: Goals) -> 
 
 
 def _attach_optimizer(optimizer: Optimizer, error: BaseException) -> None:
-    """Give the exception its `.optimizer`, past whatever its class does when attributes are set."""
+    """Set `.optimizer` on an exception, even if its class restricts attributes."""
     with suppress(Exception):
         object.__setattr__(error, "optimizer", optimizer)
     with suppress(Exception):  # adding a note sets an attribute too

@@ -1,4 +1,4 @@
-"""What was told, what is pending and what was set aside: the part of an optimiser that keeps the record."""
+"""`TrialRecorder`, the part of `Optimizer` that records trials: tell, record, amend, withdraw, cancel, undo, resume."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ _MOST_CONFLICTS = 1000
 
 
 def lock_method(method: MethodT) -> MethodT:
-    """Let one thread at a time into the methods of an object that has a `_lock`; a method may call others."""
+    """Decorate a method to hold the object's `_lock`; such methods may call each other."""
 
     @wraps(method)
     def call_locked(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -78,7 +78,7 @@ def lock_method(method: MethodT) -> MethodT:
 
 
 class TrialRecorder:
-    """What an `Optimizer` was told. Whatever goes wrong, what was told before stays as it was."""
+    """The recorded trials of an `Optimizer`. If a method raises an error, the record stays as it was."""
 
     _suggester: Suggester
     _record: Record
@@ -88,7 +88,7 @@ class TrialRecorder:
 
     @property
     def id(self) -> str:
-        """What tells this campaign from all others: sheets of suggestions carry it, and copies of a file share it."""
+        """The campaign's unique identifier: sheets of suggestions carry it, and copies of a file share it."""
         study = getattr(self._record, "study", None)
         return self._made_with.id or ("" if study is None else derive_study_id(study))
 
@@ -97,14 +97,14 @@ class TrialRecorder:
         return self._record.history
 
     def _commit(self, decide: Callable[[History], History], action: str, who: str) -> tuple[History, History, Numbers]:
-        """Decide on a change and append it to the journal; decide again if somebody else was faster.
+        """Append a change to the journal; decide anew if somebody else changed the history meanwhile.
 
         Returns the histories before and after, and the numbers that new trials of the latter were given.
 
         Args:
-            decide: What the history is to become, from what it is; an `InputError` if that cannot be.
-            action: What is done, as the journal has it.
-            who: Who does it.
+            decide: From the present history to the changed one; an `InputError` if the change is impossible.
+            action: The action, as the journal calls it.
+            who: The person who made the change.
         """
         who = _check_person(who)
         for _ in range(_MOST_CONFLICTS):
@@ -138,27 +138,27 @@ class TrialRecorder:
         cost: float | Sequence[float] | None = None,
         who: str = "",
     ) -> None:
-        """Say what came of one setting, or of several at once.
+        """Record the results of one setting or of several.
 
-        A run that gave no value has the value NaN, or `failed=True`. Settings need not have been asked for, and need
-        not lie on the grid: say what was actually run. What `ask` returned is recognised by its trial's number, changed
-        or not; any other setting within 5 % of a pending suggestion counts as that one. A run of another category, or
-        further off, is taken as one that nobody asked for, and the suggestion stays `pending`; `trial=` says that it
-        was that one all the same. Columns of a table that are no parameters are kept with the trial. Either everything
-        is taken, or nothing and an `InputError`.
+        A failed run has the value NaN, or `failed=True`. A setting need not have been suggested, and need not lie on
+        the grid: give what was actually run. A setting that `ask` returned is recognised by its trial's number, changed
+        or not; any other setting within 5 % of a pending suggestion counts as that one. A setting with another category
+        or further off is a trial of its own, and the suggestion stays `pending`, unless `trial=` names it. Columns of a
+        table that are no parameters are kept with the trial. Either all results are recorded, or none and an
+        `InputError` is raised.
 
         Args:
-            setting: What was run.
-            value: What came of it: a number, or one for each setting in one column. Of several responses a dict by
-                name, of which some may be left out, or a list of such dicts or a table.
-            failed: Whether it gave no value.
+            setting: The setting that was run, or several.
+            value: The result: a number, or a column with one for each setting. Of several responses a dict by name
+                (some may be left out), a list of such dicts, or a table.
+            failed: Whether the run gave no value.
             trial: The number of the suggestion that was run, where it is known.
-            note: Whatever is to be kept with it.
-            noise_std: The standard deviation of the noise in these values, where it is known of these in particular, or
-                one for each setting; of several responses by name.
-            cost: What each of these runs cost, one for all or for each. Once costs are told, suggestions are for
-                improvement per unit of it.
-            who: Who says so, for the journal.
+            note: A note to keep with the trial.
+            noise_std: The standard deviation of the noise of these values, or one for each setting; of several
+                responses by name. For values whose noise is known in particular.
+            cost: The cost of each run, one for all or one for each. Once costs are recorded, suggestions maximise the
+                improvement per unit of cost.
+            who: The person who records it, for the journal.
         """
         run = Run.parse(setting, value, failed, trial, note, self._columns, self._suggester.goals, noise_std, cost)
 
@@ -184,20 +184,20 @@ class TrialRecorder:
     def record(
         self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True, who: str = ""
     ) -> RecordReport:
-        """Take a table of suggestions with results filled in, as people keep one; whole, or not at all.
+        """Record a table of suggestions with results filled in; all rows, or none and an `InputError`.
 
-        Rows are recognised by their trial's number, and rows without one are runs of people's own; what is still blank
-        stays open. An `InputError` names each row that cannot be taken and why: a setting that the space does not
-        offer, or that is far from what was suggested under its number (another category, or a number more than a
-        quarter of the range away), a trial that is recorded already, a cell that is no number. A sheet that was written
-        for another campaign is refused as such; one that carries no campaign's id is taken.
+        A row is recognised by its trial's number; a row without one is a run that nobody suggested; a row without a
+        result stays open. The `InputError` names each wrong row and the reason: a setting outside of the space, or far
+        from the suggestion of that number (another category, or a number more than a quarter of the range away); a
+        trial with a result already; a cell that is no number. A sheet written for another campaign is refused; one
+        without a campaign's id is accepted.
 
         Args:
             results: A table, or a file with one (CSV in any dialect, Excel).
-            as_run: Whether settings are taken as they are, on the grid or not, near the suggestion or not.
-            skip_recorded: Whether rows that are recorded already, with the same results, are passed over.
-            own: Whether rows without a trial's number are taken, as runs that nobody suggested.
-            who: Who says so, for the journal.
+            as_run: Whether settings are accepted as they are, on the grid or not, near the suggestion or not.
+            skip_recorded: Whether rows with a result that is recorded already are skipped.
+            own: Whether rows without a trial's number are accepted, as runs that nobody suggested.
+            who: The person who records it, for the journal.
         """
         columns = self._columns
         read = read_table(results, (columns.campaign, *columns.names), "The table of results")
@@ -222,16 +222,16 @@ class TrialRecorder:
 
     @lock_method
     def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> UndoReport:
-        """Take back what was done last: a result, a correction, a withdrawal or a cancellation, whoever did it.
+        """Undo the last change: a result, a correction, a withdrawal or a cancellation, whoever made it.
 
-        After a result is taken back its suggestion is open again, under its number; a run that nobody suggested is
-        withdrawn. Otherwise the trial is as it was before; once more takes back what was done before that. The journal
-        keeps what was taken back.
+        When a result is undone, its suggestion is pending again under its number; a run that nobody suggested is
+        withdrawn. In all other cases the trial is as it was before. Calling it again undoes the change before. The
+        journal keeps all entries.
 
         Args:
-            trial: Take back the result of this trial instead, with all its corrections: its number in `history`, or
-                the trial.
-            who: Who says so, for the journal.
+            trial: Undo the result of this trial instead, with all its corrections: its number in `history`, or the
+                trial.
+            who: The person who undoes it, for the journal.
         """
         last, action = Trial({}), RECORD
 
@@ -255,7 +255,7 @@ class TrialRecorder:
     @property
     @lock_method
     def undo_count(self) -> int:
-        """How many times `undo` can take back what was done last."""
+        """The number of changes that `undo` can undo."""
         return len(list_standing_changes(self._record.history_and_journal[1]))
 
     @lock_method
@@ -269,17 +269,17 @@ class TrialRecorder:
         note: str | None = None,
         who: str = "",
     ) -> None:
-        """Correct a result that was told; it keeps its number and its place, and what is left out stays as it was.
+        """Correct a recorded result; it keeps its number and place, and what is left out stays as it was.
 
-        The journal keeps what it was before.
+        The journal keeps the earlier values.
 
         Args:
             trial: Its number in `history`, or the trial.
-            value: The right value; of several responses a dict of those that are to be corrected.
+            value: The right value; of several responses a dict of those to correct.
             failed: Whether it gave no value after all.
-            setting: What was really run; parameters that are left out stay as they were.
-            note: What is to be kept with it instead.
-            who: Who says so, for the journal.
+            setting: The setting that was really run; parameters that are left out stay as they were.
+            note: The new note.
+            who: The person who corrects it, for the journal.
         """
 
         def decide(history: History) -> History:
@@ -295,7 +295,7 @@ class TrialRecorder:
     def _collect_corrections(
         self, wrong: Trial, value: RunResult | None, failed: bool, setting: Setting | None, note: str | None
     ) -> dict[str, Any]:
-        """The fields of a trial that are to be corrected, with what is right."""
+        """The fields of a trial to correct, with their new values."""
         if value is None and not failed and setting is None and note is None:
             raise InputError("amend needs the right value, setting or note, or failed=True; got none of them.")
         if value is not None and check_flag(failed, "failed"):
@@ -320,19 +320,19 @@ class TrialRecorder:
 
     @lock_method
     def withdraw(self, trial: int | Suggestion | Trial, note: str = "", *, who: str = "") -> None:
-        """Set a result aside: it stays in `history` with the state "withdrawn", and counts for nothing else.
+        """Set a result aside: it stays in `history` with the state "withdrawn" and counts for nothing else.
 
         Args:
             trial: Its number in `history`, or the trial.
-            note: Why; it replaces the note that was told.
-            who: Who says so, for the journal.
+            note: The reason; it replaces the trial's note.
+            who: The person who withdraws it, for the journal.
         """
         reason = check_note(note)
         self._commit(lambda history: history.withdraw_result(self._find_result(trial, history), reason), WITHDRAW, who)
 
     @lock_method
     def cancel(self, setting: Setting | int | Trial | Sequence[Setting | int | Trial], *, who: str = "") -> None:
-        """Set aside a pending setting that will not be run, or several of them; `history` calls them "cancelled"."""
+        """Set aside pending settings that will not be run; `history` calls them "cancelled"."""
 
         def decide(history: History) -> History:
             for one in setting if isinstance(setting, list | tuple) else [setting]:
@@ -346,10 +346,10 @@ class TrialRecorder:
 
     @lock_method
     def resume(self: TrialRecorderT, history: pd.DataFrame | str | PathLike[str] | History) -> TrialRecorderT:
-        """Go on from a saved `history`, a table or a file, as if there had been no break; pending suggestions included.
+        """Continue from a saved `history` (a table or a file) with its pending suggestions.
 
-        Whatever was filled in since is taken: values beside pending rows, and rows of results at the end. Whatever
-        contradicts is refused, line by line, and then nothing is taken.
+        Results filled in since then are recorded: values beside pending rows, and rows of results at the end. If a row
+        contradicts the campaign, an `InputError` names it and nothing is recorded.
         """
         if self._history != History():
             raise InputError("resume needs an Optimizer that was told nothing yet. Make a new one.")
@@ -379,33 +379,32 @@ class TrialRecorder:
     @property
     @lock_method
     def journal(self) -> pd.DataFrame:
-        """Every change of every trial, in the order in which they were written: who changed what, when, and from what.
+        """Every change of every trial in the order of writing: who changed what, when, and the earlier values.
 
         `sequence`, the number of the entry; `time`, in UTC; `who`, where it is known; `action`: suggest, record, amend,
-        withdraw, undo, cancel, or adopt for what is known from before or from elsewhere; `trial`, its number; `before`
-        and `after`: what of the trial changed, by name. Entries are never changed.
+        withdraw, undo, cancel, or adopt for trials from before or from elsewhere; `trial`, its number; `before` and
+        `after`: the changed fields of the trial, by name. Entries are never changed.
         """
         return build_journal_table(self._record.journal, self._suggester.goals)
 
     @property
     @lock_method
     def history(self) -> pd.DataFrame:
-        """Every trial in order, then what is pending, then what was set aside; `resume` goes on from a saved one.
+        """All trials as a table: told ones in order, then pending ones, then those set aside; see `resume`.
 
-        The settings, the response (`y`, or what `target=` names; NaN for a failed run), `state` (complete, failed,
-        pending, cancelled or withdrawn), `asked`, whether the setting was a suggestion, `trial`, its number, and
-        `direction`. Notes, columns of your own and the settings that were asked for follow where there are any. A
-        parameter may have any of these names; then the column's gets a `_` more.
+        The settings; the response (`y`, or the name given as `target=`; NaN for a failed run); `state` (complete,
+        failed, pending, cancelled or withdrawn); `asked`, whether the setting was suggested; `trial`, its number; and
+        `direction`. Where there are any, notes, columns of your own and the suggested settings follow. If a parameter
+        has one of these names, the column's name gets a `_` at its end.
         """
         return make_history_table(self._history, self._columns, self._direction)
 
     @property
     @lock_method
     def front(self) -> pd.DataFrame:
-        """The best trade-offs so far, as rows of `history`; of one objective, the best trial.
+        """The Pareto front so far, as rows of `history`; of a single objective, the best trial.
 
-        They are the trials that meet what is required, and that no other trial is better than in one objective without
-        being worse in another.
+        These are the trials that meet all requirements and that no other trial dominates.
         """
         kept = self._suggester.goals.find_front(self._history.told)
         return make_history_table(History(tuple(kept)), self._columns, self._direction)
@@ -413,28 +412,28 @@ class TrialRecorder:
     @property
     @lock_method
     def trials(self) -> History:
-        """The history as a value: `told`, `pending` and `set_aside` trials."""
+        """The history as a value, with `told`, `pending` and `set_aside` trials."""
         return self._history
 
     @property
     @lock_method
     def pending(self) -> list[Setting]:
-        """Settings asked for and not yet told."""
+        """Settings that were suggested and have no result yet."""
         return [Suggestion(trial.setting, trial.id) for trial in self._history.pending]
 
     @property
     @lock_method
     def best(self) -> Trial | None:
-        """The best trial so far that meets what is required; None while there is none.
+        """The best trial so far that meets all requirements; None while there is none.
 
-        Of several objectives there is a `front`, unless a preference says what a unit of each is worth.
+        With several objectives there is a `front` instead, unless a preference gives each a weight.
         """
         best = self._suggester.goals.find_best(self._history.told)
         return None if best is None else replace(best, setting=dict(best.setting))  # theirs to change
 
     @property
     def _direction(self) -> str:
-        """What the history says was wanted, so that it is not taken for that of another campaign."""
+        """The goals in words, as the history holds them, to recognise the history of another campaign."""
         goals = self._suggester.goals
         words = [format_goal(one.direction, one.name) for one in goals.objectives]
         return str(goals.main.direction) if goals.main.direction in DIRECTIONS and len(words) == 1 else ", ".join(words)
@@ -447,14 +446,14 @@ class TrialRecorder:
 
 
 def _take_back(result: Trial, history: History) -> History:
-    """The history without a result: its suggestion is open again, or it is withdrawn if it was of none."""
+    """The history without a result: its suggestion is pending again; a run that nobody suggested is withdrawn."""
     if result.suggested is not None:
         return history.reopen_trial(result)
     return history.withdraw_result(result, f"{result.note}; taken back" if result.note else "taken back")
 
 
 def _correct_responses(wrong: Trial, value: Any, failed: bool, goals: Goals) -> dict[str, Any]:
-    """The responses of a trial with some of them corrected; NaN takes one back that was told."""
+    """The responses of a trial with some of them corrected; NaN removes a value."""
     if failed or not isinstance(value, Mapping):
         right = parse_measurements(value, failed, 1, goals)[0]
         return {"value": right.value, "more": dict(right.more)}
@@ -467,7 +466,7 @@ def _correct_responses(wrong: Trial, value: Any, failed: bool, goals: Goals) -> 
 
 
 def _check_person(who: str) -> str:
-    """The name of a person, if it is text."""
+    """Check that the name of a person is text."""
     if not isinstance(who, str):
         raise InputError(f"who must be the name of a person, as text; got {type(who).__name__} {format_value(who)}.")
     return who.strip()

@@ -1,7 +1,4 @@
-"""An optimiser in a few lines, for people: in a terminal, and in a notebook.
-
-Bayesian optimisation with help from old data, as something to ask and to tell.
-"""
+"""`Optimizer`: Bayesian optimisation with old data, with `ask` and `tell`, saving and loading."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -76,7 +73,7 @@ _MOST_NAMED, _MOST_COUNTED = 12, 1_000_000  # parameters that are described, and
 
 
 def summarise_campaign(suggester: Suggester, history: History, made: Provenance) -> dict[str, str]:
-    """What there is to say, by what it is about."""
+    """The state of a campaign in a few lines, by topic."""
     space = suggester.space
     each = [f"{one.name} ({one.format_domain()})" for one in space.parameters]
     count = f"; {space.size:,} settings" if space.size is not None and space.size <= _MOST_COUNTED else ""
@@ -117,12 +114,12 @@ def _describe_far_worse(suggester: Suggester, history: History) -> str:
 
 
 def render_summary_text(about: str, lines: dict[str, str]) -> str:
-    """One line for each."""
+    """One line of text for each topic."""
     return "\n".join([f"<{about}", *(f"  {name}: {said}" for name, said in lines.items())]) + ">"
 
 
 def render_summary_html(about: str, lines: dict[str, str]) -> str:
-    """A table, whatever the user's names hold."""
+    """An HTML table of the topics, with all user text escaped."""
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(said)}</td></tr>" for name, said in lines.items())
     return f"<table><caption>{escape(about)}</caption>{rows}</table>"
 
@@ -149,64 +146,64 @@ _MOST_ROUNDS = 100
 
 
 class Optimizer(Viewer):
-    """Suggests the next experiment, from what was told so far and from old data that is related.
+    """Suggests the next experiment, from the results so far and from related old data.
 
-    Suggestions depend on the arguments, on what was told, in order, and on what is pending, and on nothing else: an
-    Optimizer that `resume`s a saved `history` goes on as if there had been no break. It is a thin front over a
-    `Suggester`, which makes them, and a `History`, which keeps what was told.
+    Suggestions depend on the arguments, on the results in their order, and on pending settings, and on nothing else: an
+    Optimizer that `resume`s a saved `history` continues without a difference. It is a thin front over a `Suggester`,
+    which makes suggestions, and a `History`, which keeps the trials.
 
     Args:
-        space: Parameter names and what each may be: `(low, high)`, `(low, high, step)` for a grid (of whole numbers, if
-            all three are), `(low, high, "log")` for a logarithmic scale (and `(low, high, "log", 3)` for suggestions of
+        space: Parameter names and their values: `(low, high)`, `(low, high, step)` for a grid (of whole numbers, if all
+            three are), `(low, high, "log")` for a logarithmic scale (and `(low, high, "log", 3)` for suggestions of
             three significant digits), a list of values, or an Optuna distribution.
         old_data: A table, the path of a file with one (CSV in any dialect, Excel, Parquet), an Optuna study, or a
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
-        direction: What is wanted of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
+        direction: The goal of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
             `Target(500.0)` or `Target(480.0, 520.0)`.
         acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class that
             docs/asking.md lists.
         seed: Makes suggestions repeatable.
         target: The name of the response, in the old data and in the history.
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.
-        objectives: Several responses and what is wanted of each, instead of target and direction.
-        requirements: What results must be for a setting to be of use, by response: `">= 0.95"`, `"<= 3"`,
-            `(low, high)`, or `"pass"` for one that is pass or fail. Each is learnt, from old data too.
-        preference: Of several objectives, what a unit of each is worth, by name; or what is of interest at all, such as
-            `{"yield": ">= 0.5"}`. Without it, the whole front of trade-offs is looked for.
-        noise_std: The measurement noise, as a standard deviation in the response's units, where it is known; 0 for
-            an exact response. It counts as 0.14 % of the standard deviation of the results at least, but for
-            `prior="as printed"`. Learnt when left out. Of several objectives by name.
-        log: Whether the response, which must be above 0 then, is modelled by its logarithm; of several, the names of
-            those that are.
-        limits: What the response cannot be below and above: `(0, 100)`, `">= 0"` or `"<= 100"`; of several by name.
-            What is expected, and what is left to gain, keeps within. A percentage has them by its name (`"yield (%)"`).
-        failures: What a run without a value counts as: `"learnt"`, as a sign that such settings may fail, or `"worst"`,
-            as a value a little worse than the worst so far.
-        cost: What a setting costs, as a function of it, where that is known beforehand. Then, as when costs are told,
-            suggestions are for improvement per unit of cost.
-        initial: Over how many settings the design extends, before the model alone decides. When left out, one more than
-            there are parameters; with old data one for each set of it, then the design's and the model's in turns until
-            there were three of the design. Observations that are told before asking replace them.
-        design: What the first settings are: `"old data"`, where old data expects the best if the response runs the
-            same way (or as `relation` says; a study says itself which way was better), then a Sobol design (from
-            candidates, some at random) in turns with the model; or `"sobol"`, as without old data.
+        objectives: Several responses and the goal of each, instead of target and direction.
+        requirements: Conditions that results must meet, by response: `">= 0.95"`, `"<= 3"`, `(low, high)`, or `"pass"`
+            for a response that is pass or fail. Each has a model, from old data too.
+        preference: The worth of a unit of each of several objectives, by name; or the least of interest, such as
+            `{"yield": ">= 0.5"}`. Without it, the whole Pareto front is searched for.
+        noise_std: The standard deviation of the measurement noise in the response's units, where it is known; 0 for an
+            exact response. It counts as at least 0.14 % of the standard deviation of the results, except with
+            `prior="as printed"`. Estimated when left out. Of several objectives by name.
+        log: Whether the logarithm of the response is modelled, which must then be above 0; of several responses, the
+            names of those.
+        limits: The least and the largest possible response: `(0, 100)`, `">= 0"` or `"<= 100"`; of several by name.
+            Predictions and the remaining gain stay within. A percentage has limits by its name (`"yield (%)"`).
+        failures: What a run without a value counts as: `"learnt"` (a model of its own says where runs may fail) or
+            `"worst"` (a value a little worse than the worst so far).
+        cost: The cost of a setting, as a function of it, where it is known beforehand. Suggestions then maximise the
+            improvement per unit of cost, as they do when costs are told.
+        initial: The number of settings that the initial design extends over, before the model alone decides. When left
+            out, one more than there are parameters. With old data: one setting for each set of it, then the design and
+            the model in turns until there were three settings of the design. Results told before asking replace them.
+        design: The first settings: `"old data"`, where old data expects the best if the response runs the same way (or
+            as `relation` says; a study says itself which way was better), then a Sobol design (from candidates, some at
+            random) in turns with the model; or `"sobol"`, as without old data.
         relation: What you know of the old response, one word for all old data sets or a dict by name: `"same"` if it
-            rises with the new one, `"opposite"` if it falls, `"unknown"` (to be found out). It is believed, but not
-            against the evidence.
-        prior: What to make of old data. `"average"` holds many beliefs and trusts each as far as observations bear it
-            out; `"reweighted"` is the paper's Algorithm 1, and `"as printed"` is that to the letter; `"aligned"`,
-            `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` leaves old data aside.
+            rises with the new one, `"opposite"` if it falls, `"unknown"`. It has a high prior probability, which
+            results can outweigh.
+        prior: How old data is used. `"average"` averages over many beliefs, each weighted by its posterior probability;
+            `"reweighted"` is the paper's Algorithm 1, and `"as printed"` is that to the letter; `"aligned"`,
+            `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` ignores old data.
         kernel: The free kernel that learns from old data. Default: `SquaredExponential`.
         ard: Whether the kernel of `"reweighted"` has one length-scale per input.
-        constraints: What must hold for every suggestion, one or a list: linear, as text (`"a + 2*b <= 10"`) or
-            `Linear`; `Mixture`; `OnlyWhen`; or a function of a setting that returns True or False.
-        model: How observations become a model, instead of all that is learnt from old data: a `Surrogate`, such as
+        constraints: Conditions that every suggestion must satisfy, one or a list: linear, as text (`"a + 2*b <= 10"`)
+            or `Linear`; `Mixture`; `OnlyWhen`; or a function of a setting that returns True or False.
+        model: A `Surrogate` (from observations to a model) in place of all that is learnt from old data, such as
             `TunedPrior(prior, unit_diagonal=True)` or one of your own.
         storage: The URL of a database to keep the campaign in, such as `"sqlite:///campaign.db"` or
-            `"postgresql://user@host/database"`, or an Optuna storage. It is an Optuna study there. Several people and
-            programs may ask and tell at the same time. A campaign that is there already goes on, with what it learnt
-            from old data.
-        name: What the campaign is called in the storage.
+            `"postgresql://user@host/database"`, or an Optuna storage. The campaign is an Optuna study there. Several
+            people and programs may ask and tell at the same time. A campaign that is there already continues, with what
+            it learnt from old data.
+        name: The name of the campaign in the storage.
 
     >>> opt = Optimizer({"temperature": (20.0, 90.0), "catalyst": ["A", "B"]}, direction="minimize", seed=1)
     >>> setting = opt.ask()
@@ -290,7 +287,7 @@ class Optimizer(Viewer):
 
     @classmethod
     def from_suggester(cls: type[OptimizerT], suggester: Suggester, seed: int = 0) -> OptimizerT:
-        """An optimiser with a suggester that was made before: what it learnt from old data is not learnt again."""
+        """Make an optimiser with an existing suggester, so that nothing is learnt from old data again."""
         refuse_other_types(suggester, Suggester, "suggester", "a Suggester, such as opt.suggester")
         made = cls.__new__(cls)
         made._start(suggester, check_seed(seed), Provenance(AVERAGE, objects=("suggester",), id=draw_id()))
@@ -307,21 +304,21 @@ class Optimizer(Viewer):
 
     @property
     def study(self) -> Study | None:
-        """The Optuna study that the campaign is kept in; None if it is kept in no storage."""
+        """The Optuna study that holds the campaign; None without a storage."""
         return self._record.study if isinstance(self._record, StudyRecord) else None
 
     # -- asking ----------------------------------------------------------------------------------------
 
     @lock_method
     def ask(self, n: int | None = None, candidates: Any = None) -> Any:
-        """The next setting to try, or with `n` a list of n to try side by side.
+        """Suggest the next setting to try, or with `n` a list of n settings to try side by side.
 
-        Nothing is suggested twice while there is something else, unless the noise is known not to be zero; when all was
+        No setting is suggested twice while there are others, unless the noise is known not to be zero. When all were
         tried, an `ExhaustedWarning` says so.
 
         Args:
-            n: How many; None for one, not in a list.
-            candidates: Pick from these settings only, such as a grid of feasible ones: a table, or a file with one.
+            n: The number of settings; None for a single one, not in a list.
+            candidates: Choose among these settings only, such as a grid of feasible ones: a table, or a file with one.
         """
         if isinstance(n, pd.DataFrame | list):
             raise InputError("n is how many settings to give. Write ask(candidates=…) to pick from a list.")
@@ -347,7 +344,7 @@ class Optimizer(Viewer):
         return asked if n is not None else asked[0]
 
     def _suggest(self, history: History, pool: Pool | None) -> Setting:
-        """The next setting to try after this history, which is what was told by now with more that is pending."""
+        """Suggest the next setting after a history: the present one with more pending settings."""
         pending_settings = collect_settings(history.pending)
         fitted = None if self._suggester.is_designing(history, pending_settings) else self._fit_model()
         return self._suggester.suggest(history, pending_settings, self._seed, pool, fitted)
@@ -355,12 +352,12 @@ class Optimizer(Viewer):
     def _replace_taken(
         self, settings: Sequence[Setting], known: History, now: History, pool: Pool | None
     ) -> list[Setting]:
-        """These settings, with others for those that somebody else was given nearly, or tried, meanwhile.
+        """Replace those settings that somebody else was given (or nearly) or tried meanwhile.
 
         Args:
-            settings: What was to be suggested.
-            known: The history that it was chosen for.
-            now: The history as it is by now.
+            settings: The chosen settings.
+            known: The history that they were chosen for.
+            now: The present history.
             pool: The candidates, if there are any.
         """
         box, before = self._suggester.surrogate.box, {one.id for one in known.trials}
@@ -374,10 +371,10 @@ class Optimizer(Viewer):
 
     @lock_method
     def shadow(self, setting: Setting, candidates: Any = None) -> BaselineSuggestion:
-        """What plain optimisation would have suggested instead of this pending setting, and how far apart they are.
+        """The suggestion without old data in place of this pending setting, and the distance of the two.
 
-        It is asked with all that was told by now, the same acquisition function, and what was already pending when
-        this was asked for.
+        It uses all results so far, the same acquisition function, and the settings that were pending when this one was
+        suggested.
         """
         trial = get_pending_trial(setting, self._history, self.space, "A shadow is that of a pending setting")
         return suggest_baseline(self._suggester, self._history, trial, self._seed, candidates)
@@ -385,7 +382,7 @@ class Optimizer(Viewer):
     @property
     @lock_method
     def summary(self) -> dict[str, str]:
-        """Where it stands in a few words, by what they are about."""
+        """The state of the campaign in a few words, by topic."""
         return summarise_campaign(self._suggester, self._history, self._made_with)
 
     def __repr__(self) -> str:
@@ -398,13 +395,14 @@ class Optimizer(Viewer):
 
     @lock_method
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write all of the campaign into one file (JSON), which `load` goes on from; cheap enough after every `tell`.
+        """Write the whole campaign into one file (JSON) for `load`; cheap enough after every `tell`.
 
-        The arguments, the history, and of old data where it came from and a fingerprint. A crash leaves the previous
-        file or the new one. Kernels, models, acquisition classes, suggesters and functions are not in it: see `load`.
+        It holds the arguments, the history, and of old data its place and a fingerprint. After a crash the file is the
+        previous one or the new one. Kernels, models, acquisition classes, suggesters and functions are not in it: see
+        `load`.
 
-        A file that this optimiser neither saved nor loaded, or that was changed since, is not replaced: somebody else's
-        results may be in it. That is an `InputError`, unless `overwrite` is true.
+        A file that this optimiser neither saved nor loaded, or that was changed since, may hold somebody else's
+        results. It is not replaced: that is an `InputError`, unless `overwrite` is true.
         """
         history, entries = self._record.history_and_journal
         journal = Ledger(self.space, repr(str(path))).encode_entries(entries)
@@ -430,16 +428,17 @@ class Optimizer(Viewer):
         old_data: OldData | Sequence[OldData] | Mapping[str, OldData] | None = None,
         **options: Any,
     ) -> OptimizerT:
-        """The campaign that `save` wrote into this file; it goes on as if there had been no break.
+        """Load a campaign that `save` wrote; it continues without a difference.
 
-        Old data is read again from where it was, and a warning says if it changed since. A campaign that is kept in a
-        database is loaded by its URL and `name=`; it goes on with what was learnt from old data before.
+        Old data is read again from its place, and a warning says if it changed. A campaign in a database is loaded by
+        its URL and `name=`; it continues with what was learnt from old data before.
 
         Args:
             path: The file, or the URL of a database.
-            old_data: Old data that was no file, or is elsewhere now; as for `Optimizer`.
-            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one; its constraints
-                that are functions (others go on, and more can be given); other arguments that are to be changed.
+            old_data: Old data that was not read from a file, or is elsewhere now; as for `Optimizer`.
+            **options: The kernel, model, acquisition class or suggester of the campaign, if it had one; those of its
+                constraints that are functions (all others are saved, and more can be given); other arguments to be
+                changed.
         """
         if isinstance(path, str) and "://" in path:
             kept = load_campaign(path, options.pop("name", None))
@@ -457,7 +456,7 @@ class Optimizer(Viewer):
         return made
 
     def _restore_state(self, file: FileGuard, history: History, journal: list[JournalEntry], campaign_id: str) -> None:
-        """Go on with what was in a file."""
+        """Continue with the content of a file."""
         self._made_with = replace(self._made_with, id=campaign_id)
         self.resume(history)
         self._file, self._record = file, InMemoryRecord(history, journal)

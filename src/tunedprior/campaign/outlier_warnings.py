@@ -1,4 +1,4 @@
-"""Results that look like slips: a number that stands for "not measured", or one far from old data and all others."""
+"""Warnings about new results that look like mistakes: sentinels, outliers, and values beyond limits."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
@@ -31,7 +31,7 @@ _BELOW_ZERO = 0.01
 
 
 def collect_old_spans(suggester: Suggester) -> dict[str, list[tuple[float, float]]]:
-    """What old data spans, without sets that are known to run the other way."""
+    """The range of each response in old data, without sets that are known to run the other way."""
     goals = suggester.goals
     models = {
         one.name: suggester.surrogate if one.is_main else suggester.other_surrogates[one.name]
@@ -45,9 +45,9 @@ def collect_old_spans(suggester: Suggester) -> dict[str, list[tuple[float, float
 
 
 def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester: Suggester) -> None:
-    """Name those of the new results that look like slips; they are taken all the same.
+    """Warn of new results that look like mistakes; they are recorded all the same.
 
-    That some are far worse than all others is said once, when it is first so; more of them are no slips.
+    Results that are far worse than all others are mentioned when the first of them occurs; later ones are no mistakes.
     """
     goals, box = suggester.goals, suggester.surrogate.box
     found = goals.find_far_worse((*before, *new), box)
@@ -64,9 +64,9 @@ def warn_of_odd_results(before: Sequence[Trial], new: Sequence[Trial], suggester
 
 
 def warn_of_flags(told: Sequence[Trial], flags: Sequence[Objective], suggester: Suggester) -> None:
-    """Name responses of which True or False was told, where other results or old data are other numbers than 0 and 1.
+    """Warn of responses told as True or False whose other results or old data are numbers other than 0 and 1.
 
-    A campaign of nothing but passed and failed runs may well be told in flags.
+    A campaign may consist of passed and failed runs alone and be told in flags.
     """
     spans = collect_old_spans(suggester)
     for one in flags:
@@ -86,7 +86,7 @@ def _has_far_worse(response: str, trials: Sequence[Trial], goals: Goals, box: Bo
 
 
 def describe_far_worse(response: Objective, trials: Sequence[Trial], remedy: str = "amend it as failed") -> str:
-    """That models take these results as merely worse, and what to do if a run gave no result."""
+    """A sentence that models count these results as merely worse, and what to do if a run gave no result."""
     values = format_list(f"{response.get_value(one):g} (trial {one.id})" for one in trials)
     return (
         f"{response.name} is so much worse than in all other trials that models could tell nothing else apart: "
@@ -96,7 +96,7 @@ def describe_far_worse(response: Objective, trials: Sequence[Trial], remedy: str
 
 
 def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], goals: Goals) -> list[str]:
-    """A sentence for each response that is, for the first time, too large or too small to compute with."""
+    """A sentence for each response that is too large or too small to compute with for the first time."""
     said = []
     for one in goals.responses:
         earlier, later = (
@@ -119,7 +119,7 @@ def _describe_extreme_values(before: Sequence[Trial], new: Sequence[Trial], goal
 
 
 def _describe_limit_violations(new: Sequence[Trial], goals: Goals) -> list[str]:
-    """A sentence for each response that is beyond the limits that were given."""
+    """A sentence for each response that is beyond its given limits."""
     said = []
     for one in goals.objectives:
         within = Requirement(one.name, *one.limits)
@@ -140,13 +140,13 @@ def describe_outliers(
     old: Spans | None = None,
     expected: Mapping[str, Collection[int]] | None = None,
 ) -> list[str]:
-    """A sentence for each response in which some of the new results look like slips.
+    """A sentence for each response in which some of the new results look like mistakes.
 
     Args:
-        before: What was told before.
-        new: What is told now.
-        goals: The responses.
-        old: What old data spans.
+        before: The trials before.
+        new: The new trials.
+        goals: The goals of the campaign.
+        old: The ranges of the responses in old data.
         expected: By response, the numbers of trials that may be far from all others.
     """
     said = []
@@ -201,7 +201,7 @@ def _is_isolated(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
 
 
 def _is_comparable(span: tuple[float, float], values: Float64[ndarray, " n"]) -> bool:
-    """Whether the span holds most of the results: of another quantity it would tell nothing."""
+    """Whether the range of old data holds most of the results; else it may be of another quantity."""
     inside = int(((span[0] <= values) & (values <= span[1])).sum())
     return inside >= max(_FIRST, _WITHIN * (len(values) - 1))  # one of them may be the slip
 
@@ -209,9 +209,9 @@ def _is_comparable(span: tuple[float, float], values: Float64[ndarray, " n"]) ->
 def _find_beyond_span(
     values: Float64[ndarray, " n"], low: float, high: float, others: Float64[ndarray, " m"] | None
 ) -> tuple[Bool[ndarray, " n"], Bool[ndarray, " n"]]:
-    """Which results are far beyond the span of old data and of these others, and which alone are below 0.
+    """Which results are far beyond the range of old data and the other results, and which alone are below 0.
 
-    If there are no others, they are all results but the one that is judged.
+    If there are no others, each result is compared with all the rest.
     """
     if others is None:
         place, ordered = np.arange(len(values)), np.sort(values)

@@ -1,8 +1,7 @@
-"""Results as people write them down: a table of suggestions with what came of them, taken whole or not at all.
+"""Record a table of suggestions with results filled in by hand: recognise the trials and refuse wrong rows.
 
-What was suggested is recognised by its trial's number; rows without one are runs of people's own. A person who fills in
-a table makes other mistakes than a program that tells: rows that were recorded before, settings that slipped, and the
-sheet of another campaign.
+A row is recognised by its trial's number; rows without one are runs that nobody suggested. People make other mistakes
+than programs: rows that were recorded before, shifted settings, and the sheet of another campaign.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,10 +34,10 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class RecordReport:
-    """What became of a table of results.
+    """The outcome of recording a table of results.
 
     Attributes:
-        trials: The results that were taken, by now with their numbers.
+        trials: The recorded results, with their numbers.
         open: The numbers of suggestions in the table that have no result yet.
         skipped: The numbers of results that had been recorded before.
     """
@@ -50,11 +49,11 @@ class RecordReport:
 
 @dataclass(frozen=True)
 class UndoReport:
-    """What was taken back.
+    """The change that was undone.
 
     Attributes:
-        trial: The trial as it was, with the result, correction, withdrawal or cancellation that was taken back.
-        action: Which of them it was: `"record"`, `"amend"`, `"withdraw"` or `"cancel"`.
+        trial: The trial before, with the result, correction, withdrawal or cancellation that was undone.
+        action: The undone action: `"record"`, `"amend"`, `"withdraw"` or `"cancel"`.
         now: The trial as it is now.
     """
 
@@ -70,17 +69,17 @@ class UndoReport:
 
 @dataclass(frozen=True)
 class ResultSheet:
-    """A table of results, read against the history of the campaign that it is for.
+    """A table of results, read against the history of its campaign.
 
     Attributes:
         columns: The names of the columns.
-        space: What may be set.
-        box: What settings can be used at all.
-        history: What was told so far.
-        as_run: Whether settings that the space does not offer, or that are far from what was suggested, are taken all
-            the same, as they were run.
-        skip_recorded: Whether rows that were recorded before, with the same results, are passed over.
-        own: Whether rows without a trial's number are taken, as runs that nobody suggested.
+        space: The search space.
+        box: The box that settings must lie in.
+        history: The trials so far.
+        as_run: Whether settings are accepted that are outside of the space or far from the suggestion, as they were
+            run.
+        skip_recorded: Whether rows with a result that is recorded already are skipped.
+        own: Whether rows without a trial's number are accepted, as runs that nobody suggested.
     """
 
     columns: HistoryColumns
@@ -92,7 +91,7 @@ class ResultSheet:
     own: bool = True
 
     def read(self, given: ReadTable, direction: str) -> tuple[Run | None, RecordReport]:
-        """What is to be told (None if nothing is new), and what is not; an `InputError` names rows that are wrong."""
+        """Read the results to record (None if nothing is new) and skipped rows; an `InputError` names wrong rows."""
         self._refuse_other_files(given)
         table = self._fill_columns(given.table)
         rows = parse_trials(table, self.columns, self.space, given.format_place, direction, self._find_problems, _WHAT)
@@ -110,7 +109,7 @@ class ResultSheet:
         return (_make_run(new) if new else None), RecordReport(tuple(new), tuple(still_open), tuple(skipped))
 
     def _refuse_other_files(self, given: ReadTable) -> None:
-        """An `InputError` for a file that is no table of results at all, such as notes."""
+        """Raise an `InputError` for a file that holds no table of results, such as notes."""
         if not set(map(str, given.table.columns)) & set(self.columns.names):
             columns = self.columns
             wanted = format_list((columns.trial, *columns.parameters, columns.response), MOST_COLUMNS)
@@ -121,7 +120,7 @@ class ResultSheet:
             )
 
     def _fill_columns(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with the columns that follow from others: settings of known trials, whether it was asked for."""
+        """Add the columns that follow from others: settings of known trials, and whether a row was suggested."""
         columns, table = self.columns, table.copy()
         unknown_first = sorted(map(str, table.columns), key=lambda name: name in columns.names)
         there = format_list(unknown_first, MOST_COLUMNS)  # what is missing may be there under another name
@@ -188,7 +187,7 @@ class ResultSheet:
 
     @property
     def _known_trials(self) -> dict[int, Trial]:
-        """The trials that a row may be of, by number."""
+        """The trials that a row may belong to, by number."""
         return {one.id: one for one in (*self.history.awaited, *self.history.told)}
 
     @property
@@ -197,7 +196,7 @@ class ResultSheet:
         return [trial.id for trial in self.history.pending]
 
     def _is_still_cancelled(self, trial: Trial) -> bool:
-        """Whether the row is of a suggestion that was cancelled, and says nothing new of it."""
+        """Whether the row is of a cancelled suggestion and adds nothing to it."""
         nothing = trial.is_pending or trial.set_aside == CANCELLED
         return nothing and any(one.id == trial.id for one in self.history.cancelled_trials)
 
@@ -305,7 +304,7 @@ class ResultSheet:
 
 
 def refuse_other_sheets(given: ReadTable, columns: HistoryColumns) -> None:
-    """An `InputError` if a sheet of the workbook that was not read has results too, of trials or of settings."""
+    """Raise an `InputError` if a sheet of the workbook that was not read also holds results."""
     responses = {columns.response, *columns.others.values()}
     others = [
         sheet
@@ -322,7 +321,7 @@ def refuse_other_sheets(given: ReadTable, columns: HistoryColumns) -> None:
 
 
 def refuse_other_units(given: ReadTable, old: Sequence[OldSource]) -> None:
-    """An `InputError` for a header with another unit than the same column has in all old data that names one."""
+    """Raise an `InputError` for a header with another unit than all old data that names one for the same column."""
     for name, unit in given.units.items():
         known = dict.fromkeys(one.units[name] for one in old if name in one.units)
         if known and all(are_different_units(unit, one) for one in known):
@@ -335,10 +334,9 @@ def refuse_other_units(given: ReadTable, old: Sequence[OldSource]) -> None:
 
 
 def drop_campaign_column(given: ReadTable, name: str, own_id: str) -> ReadTable:
-    """The table without the column of this name, which says which campaign it was written for.
+    """Drop the column with the campaign's id; an `InputError` if it is the id of another campaign.
 
-    An `InputError` if that is another one. Rows without an id may be of any, and a column that holds something else is
-    the user's own.
+    Rows without an id may be of any campaign. A column of this name with other content is the user's own.
     """
     if name not in given.table.columns:
         return given
@@ -358,7 +356,7 @@ def drop_campaign_column(given: ReadTable, name: str, own_id: str) -> ReadTable:
 
 
 def _is_rounded(value: Any, parameter: Parameter) -> bool:
-    """Whether a number is a little beyond the end of a range, where any number is allowed."""
+    """Whether a number is beyond the end of a continuous range by rounding alone."""
     if not isinstance(parameter, Numeric) or parameter.count is not None:
         return False
     return bool(abs(value - parameter.find_nearest_value(value)) <= _ROUNDING * (parameter.high - parameter.low))
@@ -379,7 +377,7 @@ def _make_run(trials: list[Trial]) -> Run:
 
 
 def _are_far(parameter: Parameter, one: Any, other: Any) -> bool:
-    """Whether they are different choices, or numbers that are a good part of the range apart, on its scale."""
+    """Whether two values are different categories, or numbers a good part of the range apart, on its scale."""
     if not isinstance(parameter, Numeric):
         return not is_same_setting({"": parameter.recognise(one)}, {"": parameter.recognise(other)})
     if is_missing(one) or is_missing(other):
@@ -400,7 +398,7 @@ def _format_result(trial: Trial) -> str:
 
 
 def _parse_number(cell: Any) -> int | None:
-    """The number in a cell; None for one that is blank, or that holds something else, which is complained of later."""
+    """The number in a cell; None if it is blank, or holds something else, which is reported later."""
     try:
         return None if is_unmeasured(cell) else int(float(cell))
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""What an optimiser was made with, and what its models say: the part of it that only looks."""
+"""`Viewer`, the part of `Optimizer` that reads: its arguments, predictions, recommendation, trust and explanations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ _Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
 
 
 class Viewer(TrialRecorder):
-    """What there is to see of an `Optimizer`; nothing here changes what was told or asked for."""
+    """The properties and predictions of an `Optimizer`; nothing here changes the campaign."""
 
     _seed: int
     _report: OldDataReport
@@ -46,17 +46,17 @@ class Viewer(TrialRecorder):
 
     @property
     def suggester(self) -> Suggester:
-        """What makes the suggestions; it may be shared by any number of optimisers, threads and processes."""
+        """The pure function that makes suggestions; optimisers, threads and processes may share it."""
         return self._suggester
 
     @property
     def surrogate(self) -> Surrogate:
-        """What makes a model of observations: `Average`, `TunedPrior`, `StandardSurrogate`, or a given one."""
+        """The function from observations to a model: `Average`, `TunedPrior`, `StandardSurrogate`, or a given one."""
         return self._suggester.surrogate
 
     @property
     def space(self) -> Space:
-        """What may be set."""
+        """The search space."""
         return self._suggester.space
 
     @property
@@ -66,7 +66,7 @@ class Viewer(TrialRecorder):
 
     @property
     def direction(self) -> Goal:
-        """What is wanted of the (first) response."""
+        """The goal of the (first) response."""
         return self._suggester.objective.direction
 
     @property
@@ -76,7 +76,7 @@ class Viewer(TrialRecorder):
 
     @property
     def acquisition(self) -> AcquisitionChoice:
-        """What makes a setting worth trying."""
+        """The acquisition function: "ei", "ucb" or a BoTorch class."""
         return self._suggester.acquisition
 
     @property
@@ -91,26 +91,26 @@ class Viewer(TrialRecorder):
 
     @property
     def seed(self) -> int:
-        """What makes suggestions repeatable."""
+        """The seed, which makes suggestions repeatable."""
         return self._seed
 
     @property
     def old_data_report(self) -> OldDataReport:
-        """What was found when old data was read: what was assumed, what was left out, what looks wrong."""
+        """What was assumed, left out or looked wrong when old data was read."""
         return self._report
 
     # -- looking ---------------------------------------------------------------------------------------
 
     @lock_method
     def predict(self, settings: Setting | Sequence[Setting] | pd.DataFrame) -> pd.DataFrame:
-        """What the model expects at each setting, in the response's units, with the index of the table.
+        """Predict the response at settings, in its units, with the index of the table.
 
-        `mean`; `std`, its uncertainty; `measured_std`, the uncertainty of a measurement there, which has noise too: 95
-        of 100 measurements should lie within 1.96 of these. Before the first result nothing is known of the response's
-        units: with old data then, those of the old response stand for them.
+        `mean`; `std`, its uncertainty; `measured_std`, the uncertainty of a noisy measurement: 95 of 100 measurements
+        should lie within 1.96 of these. Before the first result the response's units are not known; with old data,
+        those of the old response are used.
 
-        Of several responses there are these columns for each, under its name. Where something is required, or a run
-        failed, `probability` is that of a run that works and meets all that is required.
+        Of several responses there are these columns for each, under its name. With requirements or failed runs,
+        `probability` is that of a run that works and meets all requirements.
         """
         table = to_settings_table(settings, self.space.names)
         X = encode_run_settings(table, self.surrogate.box)
@@ -121,11 +121,13 @@ class Viewer(TrialRecorder):
 
     @lock_method
     def recommend(self, candidates: Any = None) -> Recommendation:
-        """The setting to use, with a 95 % interval: by all results together, and not by a lucky measurement alone.
+        """Recommend the best setting by the model of all results, rather than by one lucky measurement.
+
+        There is a 95 % interval of the response at the setting.
 
         Args:
-            candidates: Recommend one of these settings; any that was tried or that the model expects most of, when left
-                out.
+            candidates: Recommend one of these settings; when left out, a tried setting or the maximum of the posterior
+                mean.
         """
         self._refuse_if_nothing_told("recommend")
         pool = None if candidates is None else self._suggester.parse_candidates(candidates)
@@ -133,10 +135,10 @@ class Viewer(TrialRecorder):
 
     @lock_method
     def estimate_remaining(self, more_than: float = 0.0, candidates: Any = None) -> RemainingGain:
-        """What may still be gained on the recommended setting: whether it is time to stop.
+        """Estimate the gain that is left over the recommended setting (simple regret), to decide when to stop.
 
         Args:
-            more_than: The probability of a gain of more than this is given, in units of the response.
+            more_than: Also give the probability of a gain of more than this, in units of the response.
             candidates: The settings to choose from, if not all of the space.
         """
         self._refuse_if_nothing_told("remaining")
@@ -146,9 +148,9 @@ class Viewer(TrialRecorder):
 
     @lock_method
     def replicate(self, candidates: Any = None) -> Replication:
-        """Whether repeating a setting, and which, makes the recommended setting better than a new one would.
+        """Whether a repetition, and of which setting, improves the recommended setting more than a new setting would.
 
-        Nothing is asked for by it: run the setting again and tell what came of it, if that is worthwhile.
+        It suggests nothing by itself: run the setting again and tell the result, if that is worthwhile.
         """
         self._refuse_if_nothing_told("replicate")
         pending_settings = collect_settings(self._history.pending)
@@ -158,9 +160,9 @@ class Viewer(TrialRecorder):
     @property
     @lock_method
     def noise(self) -> float | dict[str, float]:
-        """The standard deviation of the noise, as the model has it; of several responses by name.
+        """The standard deviation of the noise as the model estimates it; of several responses by name.
 
-        Of a response that is modelled by its logarithm, as a share of the response.
+        For a response modelled by its logarithm, it is a share of the response.
         """
         self._refuse_if_nothing_told("noise")
         found = estimate_noise(self._fit_model(), self._suggester.goals)
@@ -175,9 +177,9 @@ class Viewer(TrialRecorder):
     @property
     @lock_method
     def trust(self) -> Trust | dict[str, Trust]:
-        """How much each belief about the old data is trusted by now, how the objective goes with it, and since when.
+        """The trust in each belief about old data by now, its development, and the sign of the relation.
 
-        Of several responses by name, for those that there is old data of.
+        Of several responses by name, for those that have old data.
         """
         goals, others = self._suggester.goals, self._suggester.other_surrogates
         if not others:
@@ -204,11 +206,11 @@ class Viewer(TrialRecorder):
     def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
     @lock_method
     def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> PriorExplanation | Reasons:
-        """Without a setting, what the old data taught; with one, why it: both in words and as tables.
+        """Explain in words and tables: without a setting, what was learnt from old data; with one, why it was suggested.
 
         Args:
             setting: A pending suggestion, any other setting, or a trial or its number.
-            candidates: The settings that the suggestion was picked from, if not all of the space.
+            candidates: The settings that the suggestion was chosen from, if not all of the space.
         """
         fitted = self._fit_model() if len(self._history) else None
         if setting is None:
@@ -225,7 +227,7 @@ class Viewer(TrialRecorder):
         return recognise_setting(to_settings_table(setting, self.space.names).iloc[0].to_dict(), self.space)
 
     def _compute_current_trust(self, response: Objective) -> Trust | None:
-        """Trust in old data of a response, without what it was before; None if there is nothing to speak of."""
+        """The present trust in old data for a response, without its development; None without old data."""
         average = get_surrogate(self._suggester, response)
         if not isinstance(average, Average) or average.alone or not average.sources:
             return None
@@ -235,7 +237,7 @@ class Viewer(TrialRecorder):
         )
 
     def _fill_origins(self, response: Objective, trust: Trust) -> Trust:
-        """Trust in old data of the first response says which results it gave without a model; said once is enough."""
+        """Add to the trust in old data of the first response how its first settings compare with the design's."""
         if not response.is_main:
             return trust
         results = group_by_origin(self._history, self._suggester)
@@ -244,7 +246,7 @@ class Viewer(TrialRecorder):
     # -- how it is done --------------------------------------------------------------------------------
 
     def _fit_model(self) -> FittedModels:
-        """The model of everything told, made once after each `tell`."""
+        """The models of all results, fitted once after each `tell`."""
         if self._fitted is None or self._fitted.history.told is not self._history.told:
             self._fitted = self._suggester.fit(self._history, self._seed, self._fitted)
         return self._fitted
