@@ -206,7 +206,7 @@ class Viewer(TrialRecorder):
     def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
     @lock_method
     def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> PriorExplanation | Reasons:
-        """Explain in words and tables: without a setting, what was learnt from old data; with one, why it was suggested.
+        """Explain in words and tables: what was learnt from old data, or with a setting, why it was suggested.
 
         Args:
             setting: A pending suggestion, any other setting, or a trial or its number.
