@@ -1,5 +1,6 @@
 """The documentation as a site: what its pages may not have and what they must, and that what they show can be typed."""
 
+import ast
 import importlib
 import json
 import re
@@ -146,3 +147,28 @@ def test_every_space_file_that_is_shown_is_understood() -> None:
     assert len(files) >= 3
     for name, text in files:
         assert parse_space_text(text, name).space.names
+
+
+SOURCE = Path(tunedprior.__file__).parent
+
+
+def list_names(module: str) -> set[str]:
+    """What can be imported from a module, by reading it: some need packages that are not installed."""
+    path = SOURCE.parent / module.replace(".", "/")
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = {one.asname or one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
+    return defined | assigned | imported | {one.stem for one in path.glob("*")}
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_what_documents_name_in_the_code_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    named = re.findall(r"`((\w+)/[\w/]+\.py)`", text)
+    assert [path for path, package in named if package in packages and not (SOURCE / path).exists()] == []
+    blocks = "\n".join(re.findall(r"^```python(?: \S+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    for module, names in re.findall(r"^(?:>>> )?from (tunedprior[\w.]*) import ([\w, ]+)$", blocks, re.MULTILINE):
+        assert {name.strip() for name in names.split(",")} <= list_names(module), module
