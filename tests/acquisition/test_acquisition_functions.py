@@ -13,10 +13,11 @@ from botorch.acquisition import (
     qUpperConfidenceBound,
 )
 from botorch.acquisition.fixed_feature import FixedFeatureAcquisitionFunction
+from botorch.models import SingleTaskGP
 
 from support.builders import SPACE, assert_allowed, mixed, told_what_it_asked
 from support.cases import table
-from support.mixtures import BOUNDS, mixture_of_many
+from support.mixtures import BOUNDS
 from tunedprior import Optimizer
 from tunedprior.acquisition.functions import AcquisitionContext, _draw_sobol, compute_beta, make_acquisition
 from tunedprior.errors import InputError
@@ -78,7 +79,7 @@ def test_srinivas_needs_a_finite_choice() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*has known numerical issues")  # BoTorch's word on plain EI
 def test_classes_are_given_what_they_name() -> None:
-    model = mixture_of_many(2)
+    model = SingleTaskGP(table(5, 2, low=0.0), table(5, 1))
     context = AcquisitionContext(
         torch.tensor(0.7), table(3, 2), step=4, num_inputs=2, num_choices=None, seed=5, bounds=BOUNDS
     )

@@ -1,5 +1,7 @@
 """The largest value of an acquisition function: as large as BoTorch finds, by the same starts."""
 
+from functools import partial
+
 import pytest
 import torch
 from botorch.acquisition import LogExpectedImprovement, PosteriorMean, UpperConfidenceBound
@@ -7,11 +9,10 @@ from botorch.models.deterministic import GenericDeterministicModel
 from botorch.optim import optimize_acqf
 
 from support.builders import SPACE, average_over, flipped, told, vector
-from support.mixtures import mixture_of_many
+from support.mixtures import make_closed_form, mixture_of_many
 from tunedprior import Optimizer
 from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
 from tunedprior.acquisition.optimisation import _draw_starts, maximize
-from tunedprior.model_averaging.mixture import MixtureAcquisition
 
 
 @pytest.mark.parametrize("num_inputs", [1, 2, 4])
@@ -21,20 +22,18 @@ def test_the_maximum_is_as_good_as_that_of_botorch(kind: str, num_inputs: int) -
     acquisition = LogExpectedImprovement(model, best_f=0.9) if kind == "ei" else UpperConfidenceBound(model, beta=2.0)
     bounds = torch.tensor([[-1.0] * num_inputs, [1.0] * num_inputs]).double()
     for seed in range(2):
-        found = maximize(acquisition, EncodedSpace(bounds, {}, {}, {}), model.train_inputs[0], seed)
+        found = maximize(make_closed_form(acquisition), EncodedSpace(bounds, {}, {}, {}), model.train_inputs[0], seed)
         torch.manual_seed(seed)
         _, expected = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
         assert (found.abs() <= 1).all()
         assert acquisition(found[None, None]).item() >= expected.item() - 1e-6
 
 
-def test_a_campaign_goes_the_way_it_would_go_with_botorch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_goes_the_way_it_would_go_with_botorch() -> None:
     average, suggestions = average_over(flipped), []
-    for by_hand in (True, False):
-        if not by_hand:
-            monkeypatch.setattr(MixtureAcquisition, "from_botorch", lambda _: None)
-        opt = told(Optimizer(SPACE, model=average, seed=1), 6, seed=1)
-        suggestions.append([list(setting.values()) for setting in opt.ask(3)])
+    for acquisition in ("ei", partial(LogExpectedImprovement, maximize=True)):
+        opt = told(Optimizer(SPACE, model=average, acquisition=acquisition, seed=1), 6, seed=1)
+        suggestions.append(list(opt.ask().values()))
     torch.testing.assert_close(torch.tensor(suggestions[0]), torch.tensor(suggestions[1]), rtol=0, atol=1e-4)
 
 

@@ -18,13 +18,14 @@ from support.builders import (
     told,
     weighed_after,
 )
+from support.mixtures import make_closed_form
 from tunedprior import Optimizer
 from tunedprior.beliefs import KernelBelief, forget, get_belief, list_beliefs, register
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.machines.machine import Fit
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.mixture import MixtureAcquisition, MixtureOfProcesses
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.suggestion.priors import list_prior_names
 
 # -- all that a new belief takes -----------------------------------------------------------------------
@@ -108,7 +109,7 @@ def test_its_gradient_needs_no_rule(loud: str) -> None:
     X = observed(9, seed=8).X.requires_grad_()
     values = acquisition(X[:, None])
     (slopes,) = torch.autograd.grad(values.sum(), X)
-    found, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(X.detach())
+    found, gradients = make_closed_form(acquisition).evaluate_with_gradients(X.detach())
     torch.testing.assert_close(found, values.detach(), rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(gradients, slopes, rtol=1e-7, atol=1e-8)
 

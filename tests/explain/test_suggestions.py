@@ -12,12 +12,11 @@ import torch
 
 from support.builders import SPACE, flipped, old_data, smooth
 from tunedprior import Optimizer, Target
-from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.errors import InputError
 from tunedprior.explain.source_explanation import format_value
-from tunedprior.explain.suggestions import make_posterior_mean
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import Trial
+from tunedprior.models.posterior import predict_moments
 from tunedprior.suggestion.prediction import compute_improvement
 
 
@@ -125,7 +124,7 @@ def test_the_fast_mean_is_the_posterior_mean() -> None:
     X = 2 * torch.rand(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
     posterior = model.posterior(X[:, None], observation_noise=True)
     mean, variance = predict_moments(model, X, measured=True)
-    torch.testing.assert_close(make_posterior_mean(model)(X), posterior.mixture_mean[:, 0, 0])
+    torch.testing.assert_close(model.make_mean_function()(X), posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(mean, posterior.mixture_mean[:, 0, 0])
     torch.testing.assert_close(variance, posterior.mixture_variance[:, 0, 0])
 

@@ -33,7 +33,8 @@ from support.mixtures import (
 from tunedprior.errors import InputError
 from tunedprior.kernels.sections import KernelStack
 from tunedprior.model_averaging.hypotheses import Processes
-from tunedprior.model_averaging.mixture import MixtureOfProcesses, assign_members
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.models.posterior import assign_members
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 

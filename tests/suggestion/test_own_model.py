@@ -8,10 +8,10 @@ from botorch.models.model import Model
 
 from support.builders import SPACE, mixed, old_data, scaled, told_what_it_asked
 from tunedprior import Optimizer, pretrain
-from tunedprior.acquisition.posterior import condition_on_pending
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
+from tunedprior.models.posterior import condition_on_pending
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space

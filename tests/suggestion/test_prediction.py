@@ -7,9 +7,9 @@ import torch
 
 from support.builders import SPACE, box_of, old_data, scaled, smooth, told
 from tunedprior import Optimizer
-from tunedprior.acquisition.posterior import compute_miscalibration
 from tunedprior.errors import InputError
 from tunedprior.models.gaussian_process import StandardSurrogate
+from tunedprior.models.posterior import compute_miscalibration
 from tunedprior.space.search_space import Space
 
 TABLE = pd.DataFrame(Space.parse(SPACE).sobol(5, seed=3), index=[7, 3, 9, 1, 4])
@@ -29,7 +29,7 @@ def test_predictions_have_the_index_of_the_table(old) -> None:
 def test_a_known_noise_is_what_a_measurement_adds(old) -> None:
     opt = told(Optimizer(SPACE, old, seed=1, noise_std=0.3), 6)
     found = opt.predict(TABLE)
-    factor = compute_miscalibration(opt.suggester.fit(opt.trials, opt.seed).model)
+    factor = compute_miscalibration(opt.suggester.fit(opt.trials, opt.seed).models["y"].components)
     added = (found["measured_std"] / factor) ** 2 - found["std"] ** 2
     np.testing.assert_allclose(added.to_numpy(), 0.09, rtol=0.03)
 
@@ -39,7 +39,8 @@ def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
     """A model of one process is refitted without each observation; its parameters stay."""
     options = {"model": StandardSurrogate(box_of(SPACE))} if old is None else {"old_data": old, "prior": "reweighted"}
     opt = told(Optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
-    model = opt.suggester.fit(opt.trials, opt.seed).model
+    part = opt.suggester.fit(opt.trials, opt.seed).models["y"]
+    model = part.model
     X, y = model.train_inputs[0], model.train_targets
     observed = model.likelihood(model.forward(X), X)
     mean, covariance = observed.mean.detach(), observed.covariance_matrix.detach()
@@ -49,7 +50,7 @@ def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
         gain = torch.linalg.solve(covariance[rest][:, rest], covariance[rest, left])
         error = y[left] - mean[left] - gain @ (y[rest] - mean[rest])
         ratios.append(float(error**2 / (covariance[left, left] - gain @ covariance[rest, left])))
-    assert compute_miscalibration(model) == pytest.approx(max(1.0, np.mean(ratios) ** 0.5), rel=1e-6)
+    assert compute_miscalibration(part.components) == pytest.approx(max(1.0, np.mean(ratios) ** 0.5), rel=1e-6)
 
 
 def test_measurements_lie_where_they_should() -> None:

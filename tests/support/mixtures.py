@@ -1,13 +1,19 @@
 """Mixtures of processes to test with, and the loops that say what they must predict."""
 
-from functools import cache
+from functools import cache, partial
 
 import torch
+from botorch.acquisition import LogExpectedImprovement, UpperConfidenceBound
 from botorch.sampling import SobolQMCNormalSampler
 
 from support import reference
 from support.builders import vector
 from support.cases import number, table
+from tunedprior.acquisition.closed_form import (
+    ClosedFormAcquisition,
+    compute_log_expected_improvement,
+    compute_upper_confidence_bound,
+)
 from tunedprior.beliefs import AlignedKernel, MatchedKernel
 from tunedprior.kernels import Polynomial, SquaredExponential
 from tunedprior.kernels.sections import KernelStack
@@ -135,3 +141,14 @@ def mixture_of_many(num_inputs: int, rows: int = 12, others: bool = True) -> Mix
     X = table(rows, num_inputs, seed=2, low=-1.0, high=1.0)
     y = torch.sin(3 * X.sum(-1, keepdim=True))
     return MixtureOfProcesses(Processes(kernels, shares, noise, 0.3), amplitude, members, Box.enclose(space), X, y)
+
+
+def make_closed_form(acquisition: LogExpectedImprovement | UpperConfidenceBound) -> ClosedFormAcquisition:
+    """The acquisition with gradients by hand that equals one of BoTorch on a mixture."""
+    model = acquisition.model
+    if isinstance(acquisition, UpperConfidenceBound):
+        return ClosedFormAcquisition(
+            [model], partial(compute_upper_confidence_bound, model.weights, acquisition.beta.to(model.x).sqrt())
+        )
+    best = acquisition.best_f.to(model.x)
+    return ClosedFormAcquisition([model], partial(compute_log_expected_improvement, model.weights, best))

@@ -10,11 +10,11 @@ import torch
 from support import reference
 from support.builders import PLANT, plant_data
 from tunedprior import Optimizer, pretrain
-from tunedprior.acquisition.posterior import condition_on_pending
 from tunedprior.errors import InputError, JitterWarning, OldDataWarning
 from tunedprior.goals.observations import Observations
 from tunedprior.kernels import SquaredExponential, WithBias
 from tunedprior.machines import LeastSquares, SupportVectorClassifier, select
+from tunedprior.models.posterior import condition_on_pending
 from tunedprior.weight_prior import TunedPrior
 
 

@@ -2,7 +2,7 @@
 
 log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)]. The improvement is the expected improvement
 of the objective, of a weighted sum of objectives, or of the dominated hypervolume. Responses are independent given
-their data, so each factor is a sum over the processes of one mixture.
+their data, so each factor is a sum over the components of one model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,8 @@ from botorch.utils.multi_objective.box_decompositions.non_dominated import FastN
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.model_averaging.mixture import MixtureAcquisition, MixtureOfProcesses, Moments
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition
+from tunedprior.models.posterior import ComponentModel, Moments
 from tunedprior.numerics.log_improvements import (
     compute_log_closeness,
     compute_log_excess,
@@ -31,7 +32,7 @@ class ScaledGoal:
 
     Attributes:
         response: The name of the response.
-        weights: The weights of the processes in its mixture.
+        weights: The weights of the components of its model.
         low: The lower end of the target; ∞ where as much as possible is wanted.
         high: The upper end of the target.
     """
@@ -144,15 +145,15 @@ def make_cost_term(response: str, weights: Float[Tensor, " s"], scale: float) ->
     return lambda at: -scale * (weights @ at[response][0])
 
 
-class ComposedAcquisition(MixtureAcquisition):
+class ComposedAcquisition(ClosedFormAcquisition):
     """log a(x) = Σ_t term_t(m(x), σ(x)).
 
     Args:
-        models: A mixture for each response.
+        models: The components of each response's model.
         terms: The logarithms of the factors.
     """
 
-    def __init__(self, models: Mapping[str, MixtureOfProcesses], terms: Sequence[Term]) -> None:
+    def __init__(self, models: Mapping[str, ComponentModel], terms: Sequence[Term]) -> None:
         super().__init__(list(models.values()), self._compute_score)
         self._names, self._terms = list(models), list(terms)
 

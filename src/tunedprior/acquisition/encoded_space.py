@@ -8,7 +8,7 @@ from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tunedprior.model_averaging.mixture import MixtureAcquisition
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition
 from tunedprior.space.encoding import Box
 from tunedprior.space.feasibility import FeasibleSettings
 from tunedprior.space.parameters import Categorical
@@ -100,7 +100,7 @@ _SAME = 1e-9  # encoded settings closer than this are the same
 #: Settings of a batch differ by more than this share of the search space's range in some parameter.
 APART = 0.01
 # Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
-_CHEAP = (AnalyticAcquisitionFunction, MixtureAcquisition)
+_CHEAP = (AnalyticAcquisitionFunction, ClosedFormAcquisition)
 _MANY, _FEW = 1024, 16
 
 

@@ -6,6 +6,7 @@ A class is tried on a small model first, so that no experiment is spent before a
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log, pi
 from typing import Any
 
@@ -22,10 +23,16 @@ from botorch.utils.sampling import draw_sobol_samples
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.acquisition.closed_form import (
+    ClosedFormAcquisition,
+    compute_log_expected_improvement,
+    compute_upper_confidence_bound,
+)
 from tunedprior.acquisition.encoded_space import EncodedSpace
 from tunedprior.checks import check_positive
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
+from tunedprior.models.posterior import ComponentModel
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import (
     ENDED_EARLY,
@@ -46,8 +53,8 @@ class AcquisitionContext:
     """The arguments of acquisition functions besides the model.
 
     Attributes:
-        best: The best response (larger is better), observed or expected of a pending setting; one for each member of an
-            ensemble, where they expect different ones.
+        best: The best response (larger is better), observed or expected of a pending setting; one for each component of
+            a mixture, where they expect different ones.
         X: Observed and pending settings, encoded.
         step: t, counted from 1: one more than the observations so far.
         num_inputs: The number of parameters.
@@ -56,7 +63,7 @@ class AcquisitionContext:
         bounds: The lower and upper bounds of encoded settings.
     """
 
-    best: Float[Tensor, "*m"]
+    best: Float[Tensor, "*s"]
     X: Float[Tensor, "n k"]
     step: int
     num_inputs: int
@@ -93,10 +100,16 @@ def _draw_sobol(context: AcquisitionContext, count: int) -> Float[Tensor, "n k"]
     return draw_sobol_samples(context.bounds, n=count, q=1, seed=context.seed).squeeze(-2)
 
 
+def _average_best(model: Model, context: AcquisitionContext) -> float:
+    """The best response, on average over the components of a mixture."""
+    best = context.best
+    return float(model.weights @ best if best.ndim and isinstance(model, ComponentModel) else best)
+
+
 #: What an acquisition class may name among its arguments, and how it is had.
 _KNOWN: dict[str, Callable[[Model, AcquisitionContext, str | float], Any]] = {
     "model": lambda model, _context, _beta: model,
-    "best_f": lambda _model, context, _beta: float(context.best.mean()),
+    "best_f": lambda model, context, _beta: _average_best(model, context),
     "beta": lambda _model, context, beta: compute_beta(beta, context),
     "X_baseline": lambda _model, context, _beta: context.X,
     "X_observed": lambda _model, context, _beta: context.X,
@@ -123,11 +136,17 @@ def make_acquisition(
     choice: AcquisitionChoice, model: Model, context: AcquisitionContext, beta: str | float
 ) -> AcquisitionFunction:
     """Make the acquisition function on a fitted model; a class gets those arguments that its signature names."""
-    if choice == "ei":
-        best = context.best[:, None] if context.best.ndim else context.best  # `m 1`, as BoTorch has means
-        return LogExpectedImprovement(model, best_f=best)
-    if choice == "ucb":
-        return UpperConfidenceBound(model, beta=compute_beta(beta, context))
+    if choice in ("ei", LogExpectedImprovement):
+        if isinstance(model, ComponentModel):
+            best = context.best[:, None] if context.best.ndim else context.best
+            return ClosedFormAcquisition([model], partial(compute_log_expected_improvement, model.weights, best))
+        return LogExpectedImprovement(model, best_f=context.best)
+    if choice in ("ucb", UpperConfidenceBound):
+        squared_width = torch.as_tensor(compute_beta(beta, context)).to(context.X)
+        if isinstance(model, ComponentModel):
+            width = squared_width.sqrt()
+            return ClosedFormAcquisition([model], partial(compute_upper_confidence_bound, model.weights, width))
+        return UpperConfidenceBound(model, beta=squared_width)
     assert callable(choice)  # check_choice saw to it
     given = getattr(choice, "keywords", {})  # functools.partial: what the user fixed stays fixed
     parameters = inspect.signature(choice).parameters

@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition
 from tunedprior.acquisition.encoded_space import (
     ConstrainedSpace,
     EncodedSpace,
@@ -28,7 +29,6 @@ from tunedprior.acquisition.encoded_space import (
     is_near,
     mask_preferred,
 )
-from tunedprior.model_averaging.mixture import MixtureAcquisition
 from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, derive_seed, silence_warnings
 from tunedprior.space.search_space import Setting
 
@@ -187,7 +187,7 @@ def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
 def _evaluate_with_gradient(
     acquisition: AcquisitionFunction, X: Float[Tensor, " k"]
 ) -> tuple[float, Float[Tensor, " k"]]:
-    if isinstance(acquisition, MixtureAcquisition):
+    if isinstance(acquisition, ClosedFormAcquisition):
         values, gradients = acquisition.evaluate_with_gradients(X[None])
         return float(values[0]), gradients[0]
     X = X.detach().clone().requires_grad_()
@@ -228,7 +228,7 @@ def maximize(
     """
     choices = encoded_space.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
-    by_hand = MixtureAcquisition.from_botorch(acquisition)
+    by_hand = acquisition if isinstance(acquisition, ClosedFormAcquisition) else None
     if choices is None and encoded_space.constrained is not None:
         prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
         if by_hand is not None:
@@ -240,7 +240,6 @@ def maximize(
         if choices is None:
             return _climb_with_gradients(by_hand, encoded_space, seed, pending)
         return _choose_best(by_hand, choices, mask_preferred(choices, encoded_space, avoid, pending))
-    acquisition = acquisition if by_hand is None else by_hand
     with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
         if choices is None:
             return _search_with_botorch(acquisition, encoded_space, avoid, pending)
@@ -295,7 +294,7 @@ def _search_with_botorch(
 
 
 def _climb_with_gradients(
-    acquisition: MixtureAcquisition, encoded_space: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
+    acquisition: ClosedFormAcquisition, encoded_space: EncodedSpace, seed: int, pending: Float[Tensor, "p k"]
 ) -> Float[Tensor, " k"]:
     """Maximise as `optimize_acqf` does, with the same starts and algorithm, but with analytic gradients."""
 

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.explain.influential_rows import are_withheld, rank_influential_rows, rank_monomials
 from tunedprior.explain.phrasing import DESIGN, MODEL, NOBODY, OLD_DATA, Reasons, describe_reasons, summarise_reasons
 from tunedprior.explain.sensitivity import Domain, Function, compute_sensitivity
@@ -28,8 +27,9 @@ from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings, format_setting
 from tunedprior.machines.machine import get_lengthscales
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.mixture import MixtureOfProcesses, assign_members
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.model_averaging.source_fits import SourceData
+from tunedprior.models.posterior import assign_members, predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.space.encoding import Box
@@ -110,19 +110,6 @@ def summarise_model(
         return FunctionSummary("", target, target, compute_sensitivity(expected, domain), unit, results=results)
 
 
-def make_posterior_mean(model: MixtureOfProcesses) -> Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]:
-    """The posterior mean of a mixture as a function of encoded settings, for many of them at once."""
-    solved = torch.linalg.solve_triangular(model.factor.mT, model.whitened, upper=True)
-    weighted, processes = model.weights[:, None, None] * solved, model.processes
-
-    def predict_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        covariance = processes.compute_covariance(model.x, model.box.to_kernel_inputs(X))
-        found: Tensor = (covariance * weighted).sum((0, 1))
-        return found
-
-    return predict_mean
-
-
 _NEAREST = 3  # results
 
 
@@ -154,11 +141,9 @@ def _format_response_name(response: Objective) -> str:
 
 
 def _make_mean_function(response_model: ResponseModel, response: Objective) -> Function:
-    """The model's mean as a function of encoded settings, in units of the response or of its logarithm."""
-    told, model = response_model.observations, response_model.model
-    mean = (
-        make_posterior_mean(model) if isinstance(model, MixtureOfProcesses) else lambda X: predict_moments(model, X)[0]
-    )
+    """The model's mean at encoded settings, in units of the response or of its logarithm."""
+    told, model, known = response_model.observations, response_model.model, response_model.components
+    mean = (lambda X: predict_moments(model, X)[0]) if known is None else known.make_mean_function()
 
     def predict_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         found: Tensor = response.sign * (told.shift + told.scale * mean(X))

@@ -9,10 +9,11 @@ from torch import Tensor
 from tunedprior.beliefs import get_belief, list_beliefs
 from tunedprior.goals.observations import Observations
 from tunedprior.model_averaging.hypotheses import Hypotheses, build_hypotheses
-from tunedprior.model_averaging.mixture import MixtureOfProcesses, assign_members
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.model_averaging.weighing import Cache, WeightedHypotheses, apply_known_signs, weigh_hypotheses
 from tunedprior.models.gaussian_process import LEAST_NOISE, warn_of_little_noise
+from tunedprior.models.posterior import assign_members
 from tunedprior.models.surrogate import CachingSurrogate
 from tunedprior.numerics.isolation import LARGE, isolate_computation
 from tunedprior.numerics.stationary import Axes

@@ -1,18 +1,13 @@
-"""A weighted mixture of Gaussian processes, as an ensemble model of BoTorch.
+"""A weighted mixture of Gaussian processes, as an ensemble model of BoTorch and as a `ComponentModel`.
 
-Expected improvement and confidence bounds of a mixture of processes, with their gradients by hand.
-
-The values are BoTorch's on the same model, but each distinct process is evaluated once, however many members share it,
-and no autograd graph is kept: an evaluation is a few products of precomputed matrices.
+As an ensemble it has equal members, of which several may be the same process; its components are the distinct
+processes, each with the share of its members as its weight.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement, UpperConfidenceBound
 from botorch.acquisition.objective import PosteriorTransform
 from botorch.models.model import FantasizeMixin, Model
 from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
@@ -25,26 +20,13 @@ from torch import Tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels.sections import KernelStack, StackSection
 from tunedprior.model_averaging.hypotheses import Processes
+from tunedprior.models.posterior import Moments, PullBack, compute_leave_one_out
 from tunedprior.numerics.chunking import broadcast_shape
 from tunedprior.numerics.linalg import cholesky, compute_cholesky_corner
-from tunedprior.numerics.log_improvements import compute_log_improvement
 from tunedprior.space.encoding import Box
 
-#: The size of the ensemble. BoTorch weighs its members equally, so a weight becomes a number of equal members.
-MEMBERS = 64
 #: Lower bound on the posterior variance, relative to the amplitude.
 LEAST_VARIANCE = 1e-10
-
-
-def assign_members(weights: Float[Tensor, " s"], count: int = MEMBERS) -> Int[Tensor, " m"]:
-    """The process of each of `count` equal members, such that each process has its weight's share of them (rounded).
-
-    Members stand at equal distances along the cumulative weights: adjacent processes too light for a member of their
-    own share one, and no weight is off by more than one member.
-    """
-    ends = weights.cumsum(0) / weights.sum()
-    positions = (torch.arange(count).to(weights) + 0.5) / count
-    return torch.searchsorted(ends, positions).clamp(max=len(weights) - 1)
 
 
 class MixtureOfProcesses(Model, FantasizeMixin):
@@ -139,6 +121,11 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         return torch.bincount(self.members, minlength=len(self.processes)).to(self.x) / len(self.members)
 
     @property
+    def noise_variances(self) -> Float[Tensor, " s"]:
+        """The variance of a measurement's noise under each distinct process."""
+        return self.amplitude * self.noise
+
+    @property
     def train_inputs(self) -> tuple[Float[Tensor, "*fantasies n k"]]:
         """The observed settings X, from which BoTorch starts searches."""
         return (self.X,)
@@ -184,6 +171,52 @@ class MixtureOfProcesses(Model, FantasizeMixin):
             return posterior
         transformed: Any = posterior_transform(posterior=posterior, X=X)  # to an ordinary posterior, of a batch
         return GaussianMixturePosterior(transformed.distribution)
+
+    def make_moment_function(self) -> "_MixtureMoments":
+        """x ↦ (m_s(x), σ_s(x)) of the distinct processes, with derivatives by hand."""
+        return _MixtureMoments(self)
+
+    def make_mean_function(self) -> Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]:
+        """x ↦ Σ_s w_s m_s(x); faster at many points than the posterior."""
+        solved = torch.linalg.solve_triangular(self.factor.mT, self.whitened, upper=True)
+        weighted, processes = self.weights[:, None, None] * solved, self.processes
+
+        def predict_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+            covariance = processes.compute_covariance(self.x, self.box.to_kernel_inputs(X))
+            found: Tensor = (covariance * weighted).sum((0, 1))
+            return found
+
+        return predict_mean
+
+    def predict_components(
+        self, X: Float[Tensor, "n k"], measured: bool = False
+    ) -> tuple[Float[Tensor, "n s"], Float[Tensor, "n s"]]:
+        """Mean and variance at each point under each distinct process; point by point, so that memory suffices.
+
+        As the posterior has them; but the first posterior of a program takes PyTorch seconds to prepare for.
+        """
+        x, processes = self.box.to_kernel_inputs(X)[:, None], self.processes
+        explained = self.whiten_cross_covariance(x)
+        mean = (explained.mT @ self.whitened)[..., 0, 0]
+        variance = (processes.compute_variance(x) - explained.square().sum(-2))[..., 0].clamp_min(LEAST_VARIANCE)
+        return mean, (variance + processes.noise if measured else variance) * self.amplitude
+
+    def iterate_joint_moments(
+        self, X: Float[Tensor, "n k"]
+    ) -> Iterator[tuple[Float[Tensor, " n"], Float[Tensor, "n n"]]]:
+        """The joint mean and covariance at n points; one process at a time, as all together would fill the memory."""
+        x, processes = self.box.to_kernel_inputs(X), self.processes
+        explained = self.whiten_cross_covariance(x)
+        means = (explained.mT @ self.whitened).squeeze(-1)
+        for number in range(len(processes)):
+            one = processes.take(torch.tensor([number]))
+            covariance = one.compute_covariance(x, x)[0] - explained[number].mT @ explained[number]
+            yield means[number], covariance * self.amplitude[number]
+
+    def compute_leave_one_out(self) -> tuple[Float[Tensor, "s n"], Float[Tensor, "s n"]]:
+        """How far each distinct process errs at its i-th observation as predicted from all others, and the variance."""
+        errors, variances = compute_leave_one_out(self.factor, self.whitened)
+        return errors, variances * self.amplitude[:, None]
 
     def predict_means(self, X: Float[Tensor, "*batch q k"]) -> Float[Tensor, "*batch m q"]:
         """The posterior mean of each member at encoded settings X, without the covariance."""
@@ -321,10 +354,6 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
 # GPyTorch's own floor for variances.
 _FLOOR = min_variance.value(torch.float64)
-#: The means and the standard deviations of the distinct processes of a mixture.
-Moments = tuple[Float[Tensor, "s b"], Float[Tensor, "s b"]]
-#: The acquisition value from the moments of one or several mixtures, and its derivatives by each of them.
-Score = Callable[..., tuple[Float[Tensor, "..."], ...]]
 
 
 class _MixtureMoments:
@@ -338,7 +367,7 @@ class _MixtureMoments:
             identity = torch.eye(len(model.x)).to(model.x)
             self._inverse = torch.linalg.solve_triangular(model.factor, identity, upper=False)  # L⁻¹
 
-    def evaluate(self, X: Float[Tensor, "b k"]) -> tuple[Moments, Callable[..., Float[Tensor, "b k"]]]:
+    def evaluate(self, X: Float[Tensor, "b k"]) -> tuple[Moments, PullBack]:
         """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the chain rule back to X."""
         kernels = self._section.evaluate(self._box.to_kernel_inputs(X))
         explained = self._processes.mix_kernels(kernels.cross, dims=2) @ self._inverse.mT
@@ -356,97 +385,3 @@ class _MixtureMoments:
             return self._box.pull_back_gradient(by_inputs)
 
         return (mean, sigma), pull_back_gradient
-
-
-class MixtureAcquisition(AcquisitionFunction):
-    """a(x) = score(m_1(x), σ_1(x), …, m_s(x), σ_s(x)), over the distinct processes of one mixture, or of several.
-
-    Args:
-        models: The mixture, or one for each response.
-        score: The acquisition value from their means and standard deviations, with its derivatives.
-    """
-
-    def __init__(self, models: MixtureOfProcesses | Sequence[MixtureOfProcesses], score: Score) -> None:
-        each = [models] if isinstance(models, MixtureOfProcesses) else list(models)
-        super().__init__(each[0])
-        self._score, self._each = score, [_MixtureMoments(one) for one in each]
-
-    @classmethod
-    def from_botorch(cls, acquisition: AcquisitionFunction) -> "MixtureAcquisition | None":
-        """The equivalent of a BoTorch acquisition function; None if there is none."""
-        if isinstance(acquisition, cls):
-            return acquisition
-        model = getattr(acquisition, "model", None)
-        if not isinstance(model, MixtureOfProcesses) or model.factor.ndim > 3:
-            return None
-        if type(acquisition) not in (LogExpectedImprovement, UpperConfidenceBound):
-            return None
-        if acquisition.posterior_transform is not None or not acquisition.maximize:
-            return None
-        weights = model.weights
-        if isinstance(acquisition, LogExpectedImprovement):
-            best = acquisition.best_f.to(model.x)
-            if best.ndim:  # `m 1`, the same for all members that are the same process
-                best = best.new_zeros(len(model.processes), 1).index_put((model.members,), best)
-            return cls(model, partial(compute_log_expected_improvement, weights, best))
-        return cls(model, partial(compute_upper_confidence_bound, weights, acquisition.beta.to(model.x).sqrt()))
-
-    def forward(self, X: Float[Tensor, "*b 1 k"]) -> Float[Tensor, "*b"]:
-        """a(x) at a batch of points; autograd takes the gradient by hand."""
-        points = X.flatten(0, -2)
-        if X.requires_grad and torch.is_grad_enabled():
-            values: Tensor = _AnalyticGradient.apply(points, self)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
-        else:
-            with torch.no_grad():
-                values, _ = self._evaluate(points, gradient=False)
-        return values.reshape(X.shape[:-2])
-
-    @torch.no_grad()
-    def evaluate_with_gradients(self, X: Float[Tensor, "b k"]) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """a and ∂a/∂x at every row of X."""
-        return self._evaluate(X, gradient=True)
-
-    def _evaluate(self, X: Float[Tensor, "b k"], gradient: bool) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """The score; the second result is its gradient, by the chain rule, or without `gradient` a placeholder."""
-        found = [one.evaluate(X) for one in self._each]
-        value, *slopes = self._score(*chain.from_iterable(moments for moments, _ in found))
-        if not gradient:
-            return value, X
-        by_settings = [back(*slopes[2 * k : 2 * k + 2]) for k, (_, back) in enumerate(found)]
-        return value, by_settings[0] if len(by_settings) == 1 else torch.stack(by_settings).sum(0)
-
-
-class _AnalyticGradient(torch.autograd.Function):
-    """a(x) for PyTorch's automatic differentiation, with ∂a/∂x by hand."""
-
-    @staticmethod
-    def forward(ctx: Any, X: Float[Tensor, "b k"], acquisition: MixtureAcquisition) -> Float[Tensor, " b"]:
-        """a(x) at every row of X."""
-        values, gradients = acquisition.evaluate_with_gradients(X.detach())
-        ctx.save_for_backward(gradients)
-        return values
-
-    @staticmethod
-    def backward(ctx: Any, slope: Float[Tensor, " b"]) -> tuple[Float[Tensor, "b k"], None]:
-        """The gradient by x, from that by a(x)."""
-        (gradients,) = ctx.saved_tensors
-        return slope[:, None] * gradients, None
-
-
-def compute_log_expected_improvement(
-    weights: Float[Tensor, " s"], best: Float[Tensor, "*s1"], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
-) -> tuple[Float[Tensor, " b"], Float[Tensor, "s b"], Float[Tensor, "s b"]]:
-    """log Σ_s w_s σ_s h(u_s) with u_s = (m_s - best_s)/σ_s, and its derivatives by m and σ."""
-    log_h, slope, rest = compute_log_improvement((mean - best) / sigma)
-    each = weights.log()[:, None] + log_h + sigma.log()
-    value = each.logsumexp(0)
-    share = (each - value).exp() / sigma
-    return value, share * slope, share * rest
-
-
-def compute_upper_confidence_bound(
-    weights: Float[Tensor, " s"], width: Float[Tensor, ""], mean: Float[Tensor, "s b"], sigma: Float[Tensor, "s b"]
-) -> tuple[Float[Tensor, " b"], Float[Tensor, "s b"], Float[Tensor, "s b"]]:
-    """Σ_s w_s (m_s + √β σ_s), and its derivatives by m and σ."""
-    by_mean = weights[:, None].expand_as(mean)
-    return weights @ (mean + width * sigma), by_mean, width * by_mean

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import isnan
 
 import torch
+from botorch.acquisition import AcquisitionFunction
+from botorch.models.model import Model
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -18,15 +20,19 @@ from tunedprior.acquisition.composed import (
     make_probability_term,
     make_weighted_improvement_term,
 )
-from tunedprior.acquisition.posterior import predict_moments
+from tunedprior.acquisition.monte_carlo import SampledResponses, ScaledRequirement, SumOfLogarithms
+from tunedprior.checks import format_list
+from tunedprior.errors import InputError
 from tunedprior.goals.goals import Goals, is_non_dominated
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import Trial, collect_settings
-from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.models.posterior import ComponentModel, GaussianComponents, condition_on_pending, predict_moments
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
 
 # What is not the name of any response: whether a run works at all, and what it costs.
 _WORKS, _COST = "\0works", "\0cost"
+# A model as its components; where its posterior is no mixture of Gaussian processes, the BoTorch model itself.
+_Conditioned = ComponentModel | Model
 # How far behind the worst of the front the reference point lies, as a share of the range of what was told.
 _BEHIND = 0.1
 
@@ -38,43 +44,50 @@ class AcquisitionBuilder:
     Attributes:
         goals: Objectives and requirements of the campaign.
         fitted: The fitted models of all responses.
-        pending: The encoded pending settings; each process is conditioned on its own mean there.
+        pending: The encoded pending settings; each component is conditioned on its own mean there.
+        seed: The seed of samples, where models have no closed form.
     """
 
     goals: Goals
     fitted: FittedModels
     pending: Float[Tensor, "p k"]
+    seed: int = 0
 
-    def build_acquisition(self) -> ComposedAcquisition | None:
+    def build_acquisition(self) -> AcquisitionFunction | None:
         """log a(x) = log improvement(x) + Σ log P(requirement | x) - E[log cost(x)], of the factors that have a model.
 
-        None if an objective was never measured and there is no model of a requirement or of failures.
+        In closed form where all models are mixtures of Gaussian processes, else from samples. None if an objective was
+        never measured and there is no model of a requirement or of failures.
         """
         models = {
             name: self._condition_on_pending(response_model) for name, response_model in self._collect_models().items()
         }
-        terms = [*self._build_improvement_terms(models), *self._build_requirement_terms(models)]
-        if not terms:
+        closed = {name: model for name, model in models.items() if isinstance(model, ComponentModel)}
+        if len(closed) == len(models):
+            terms = [*self._build_improvement_terms(closed), *self._build_requirement_terms(closed)]
+            return ComposedAcquisition(closed, [*terms, *self._build_cost_terms(closed)]) if terms else None
+        closed = {name: model for name, model in closed.items() if name in (_WORKS, _COST)}
+        factors = self._build_sampled_factors({name: one for name, one in models.items() if name not in closed})
+        terms = self._build_requirement_terms(closed)
+        if not factors and not terms:
             return None
-        if _COST in models:
-            cost = models[_COST]
-            assert self.fitted.cost is not None
-            terms.append(make_cost_term(_COST, cost.weights, self.fitted.cost.observations.scale))
-        return ComposedAcquisition(models, terms)
+        terms += self._build_cost_terms(closed)
+        return SumOfLogarithms([*factors, ComposedAcquisition(closed, terms)] if terms else factors)
 
     def compute_feasibility_probability(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Compute the probability that a run at each setting works and meets all requirements."""
         asked = {_WORKS, *(one.response for one in self.goals.requirements)}
-        models = {
-            name: self._condition_on_pending(response_model)
-            for name, response_model in self._collect_models().items()
-            if name in asked
-        }
-        terms = self._build_requirement_terms(models)
-        if not terms:
-            return torch.ones(len(X), dtype=torch.float64)
-        logarithm: Tensor = ComposedAcquisition(models, terms)(X[:, None])
-        return logarithm.exp()
+        parts = {name: response_model for name, response_model in self._collect_models().items() if name in asked}
+        models = {name: self._condition_on_pending(response_model) for name, response_model in parts.items()}
+        closed = {name: model for name, model in models.items() if isinstance(model, ComponentModel)}
+        terms, found = self._build_requirement_terms(closed), torch.ones(len(X), dtype=torch.float64)
+        if terms:
+            logarithm: Tensor = ComposedAcquisition(closed, terms)(X[:, None])
+            found = logarithm.exp()
+        for one in self._list_scaled_requirements({name: models[name] for name in models if name not in closed}):
+            samples = parts[one.response].sample_posterior(X, self.seed)
+            found = found * ((one.low <= samples) & (samples <= one.high)).to(found).mean(0)
+        return found
 
     def _collect_models(self) -> dict[str, ResponseModel]:
         found = dict(self.fitted.models)
@@ -84,40 +97,78 @@ class AcquisitionBuilder:
             found[_COST] = self.fitted.cost
         return found
 
-    def _condition_on_pending(self, response_model: ResponseModel) -> MixtureOfProcesses:
-        model = response_model.model
-        assert isinstance(model, MixtureOfProcesses)  # the suggester refuses other models for such goals
+    def _condition_on_pending(self, response_model: ResponseModel) -> _Conditioned:
+        known = response_model.components
+        if not len(self.pending):
+            return response_model.model if known is None else known
         with torch.no_grad():
-            return model.condition_on_means(self.pending) if len(self.pending) else model
+            if known is not None:
+                return known.condition_on_means(self.pending)
+            return condition_on_pending(
+                response_model.model, response_model.surrogate, response_model.observations, self.pending
+            )[0]
 
-    def _build_improvement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
+    def _build_improvement_terms(self, models: Mapping[str, ComponentModel]) -> list[Term]:
         """Build the term for the gain on the best trial so far; none while no trial meets the requirements."""
-        each = [
-            self.make_scaled_goal(one.name, models[one.name]) for one in self.goals.objectives if one.name in models
-        ]
-        if len(each) < len(self.goals.objectives):
-            return []
-        utilities = self._compute_utilities(models, each)
+        each, utilities = self._list_scaled_goals(models)
         if len(utilities) == 0:
             return []
         if len(each) == 1:
             return [make_improvement_term(each[0], utilities.max())]
         if self.goals.weights:
-            worths = [
-                self.goals.weights.get(one.response, 0.0) * self.fitted.models[one.response].observations.scale
-                for one in each
-            ]
+            worths = self._list_worths(each)
             best = float((utilities @ utilities.new_tensor(worths)).max())
             return [make_weighted_improvement_term(each, worths, best)]
         return [make_hypervolume_term(each, utilities, self._compute_reference_point(utilities))]
 
-    def make_scaled_goal(self, response: str, model: MixtureOfProcesses) -> ScaledGoal:
+    def _build_sampled_factors(self, models: Mapping[str, _Conditioned]) -> list[AcquisitionFunction]:
+        """The improvement where everything required is met, by samples; or the probability of that alone."""
+        own = {name: one.model if isinstance(one, GaussianComponents) else one for name, one in models.items()}
+        sampled_models = {name: one for name, one in own.items() if isinstance(one, Model)}
+        mixtures = [name for name, one in own.items() if isinstance(one, ComponentModel)]
+        if mixtures:
+            others = [name for name in own if name not in mixtures]
+            raise InputError(
+                f"The model of {format_list(mixtures)} is a mixture, and that of {format_list(others)} can only be "
+                "sampled: they cannot be sampled together. Give models of one kind for all responses."
+            )
+        sampled = SampledResponses(
+            sampled_models, next(iter(self.fitted.models.values())).observations.X[:1], self.seed
+        )
+        required = self._list_scaled_requirements(models)
+        each, utilities = self._list_scaled_goals(models)
+        if len(utilities) == 0:
+            return [sampled.make_probability(required)] if required else []
+        if len(each) > 1 and not self.goals.weights:
+            reference = self._compute_reference_point(utilities)
+            return [sampled.make_hypervolume_improvement(each, utilities, reference, required)]
+        worths = self._list_worths(each) if self.goals.weights else [1.0]
+        best = float((utilities @ utilities.new_tensor(worths)).max())
+        return [sampled.make_improvement(each, worths, best, required)]
+
+    def _list_scaled_goals(self, models: Mapping[str, _Conditioned]) -> tuple[list[ScaledGoal], Float[Tensor, "n m"]]:
+        """What is wanted of each objective, and the utilities so far; none while an objective was never measured."""
+        names = [one.name for one in self.goals.objectives]
+        if any(name not in models for name in names):
+            return [], torch.empty(0, len(names), dtype=torch.float64)
+        each = [self.make_scaled_goal(name, models[name]) for name in names]
+        return each, self._compute_utilities(models, each)
+
+    def _list_worths(self, each: Sequence[ScaledGoal]) -> list[float]:
+        """What a unit of each observation is worth."""
+        return [
+            self.goals.weights.get(one.response, 0.0) * self.fitted.models[one.response].observations.scale
+            for one in each
+        ]
+
+    def make_scaled_goal(self, response: str, model: _Conditioned) -> ScaledGoal:
         """Convert the goal of a response into the units of its observations."""
         ends = self.goals.get_response(response).scale_target(self.fitted.models[response].observations)
-        return ScaledGoal(response, model.weights, *ends)
+        weights = model.weights if isinstance(model, ComponentModel) else torch.ones(1, dtype=torch.float64)
+        return ScaledGoal(response, weights, *ends)
 
     def _compute_utilities(
-        self, models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal]
+        self, models: Mapping[str, _Conditioned], each: Sequence[ScaledGoal]
     ) -> Float[Tensor, "n m"]:
         """Compute the utilities of told trials and pending settings that meet the requirements.
 
@@ -142,7 +193,7 @@ class AcquisitionBuilder:
             found = torch.cat([found, here[self._predict_feasibility(models, self.pending)]])
         return found
 
-    def _select_useful(self, models: Mapping[str, MixtureOfProcesses]) -> list[Trial]:
+    def _select_useful(self, models: Mapping[str, _Conditioned]) -> list[Trial]:
         """Select the told trials that meet all requirements of which anything was ever measured.
 
         Where a trial lacks a response that other trials have, the posterior mean decides.
@@ -171,7 +222,7 @@ class AcquisitionBuilder:
 
     @staticmethod
     def _compute_expected_utilities(
-        models: Mapping[str, MixtureOfProcesses], each: Sequence[ScaledGoal], X: Float[Tensor, "n k"]
+        models: Mapping[str, _Conditioned], each: Sequence[ScaledGoal], X: Float[Tensor, "n k"]
     ) -> Float[Tensor, "n m"]:
         if len(X) == 0:
             return X.new_zeros(0, len(each))
@@ -180,9 +231,7 @@ class AcquisitionBuilder:
                 [one.compute_utility(predict_moments(models[one.response], X)[0]) for one in each], dim=-1
             )
 
-    def _predict_feasibility(
-        self, models: Mapping[str, MixtureOfProcesses], X: Float[Tensor, "n k"]
-    ) -> Bool[Tensor, " n"]:
+    def _predict_feasibility(self, models: Mapping[str, _Conditioned], X: Float[Tensor, "n k"]) -> Bool[Tensor, " n"]:
         """Whether each setting meets all requirements by the posterior means."""
         met = torch.ones(len(X), dtype=torch.bool)
         with torch.no_grad():
@@ -221,19 +270,30 @@ class AcquisitionBuilder:
                 reference[column] = self._scale_value(one.name, one.sign * self.goals.bounds[one.name], response_model)
         return reference
 
-    def _build_requirement_terms(self, models: Mapping[str, MixtureOfProcesses]) -> list[Term]:
+    def _list_scaled_requirements(self, models: Mapping[str, _Conditioned]) -> list[ScaledRequirement]:
+        """What is required of responses that there are models of, in the units of their observations."""
+        return [
+            ScaledRequirement(one.response, *self._scale_bounds(one.response, one.low, one.high), one.labels)
+            for one in self.goals.requirements
+            if one.response in models
+        ]
+
+    def _build_requirement_terms(self, models: Mapping[str, ComponentModel]) -> list[Term]:
         terms = []
-        for one in self.goals.requirements:
-            if one.response in models:
-                model = models[one.response]
-                noise = model.amplitude * model.noise if one.labels else None
-                low, high = self._scale_bounds(one.response, one.low, one.high)
-                terms.append(make_probability_term(one.response, model.weights, low, high, noise))
+        for one in self._list_scaled_requirements(models):
+            model = models[one.response]
+            noise = model.noise_variances if one.labels else None
+            terms.append(make_probability_term(one.response, model.weights, one.low, one.high, noise))
         if _WORKS in models:
             model = models[_WORKS]
-            noise = model.amplitude * model.noise
-            terms.append(make_probability_term(_WORKS, model.weights, 0.0, torch.inf, noise))
+            terms.append(make_probability_term(_WORKS, model.weights, 0.0, torch.inf, model.noise_variances))
         return terms
+
+    def _build_cost_terms(self, models: Mapping[str, ComponentModel]) -> list[Term]:
+        if _COST not in models:
+            return []
+        assert self.fitted.cost is not None
+        return [make_cost_term(_COST, models[_COST].weights, self.fitted.cost.observations.scale)]
 
 
 def compute_feasibility_probability(fitted: FittedModels, goals: Goals, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:

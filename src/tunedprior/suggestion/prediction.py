@@ -10,40 +10,17 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 from torch import Tensor
 
-from tunedprior.acquisition.posterior import compute_miscalibration, predict_moments, predict_process_moments
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import Target
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.mixture import MEMBERS, MixtureOfProcesses
+from tunedprior.models.posterior import MEMBERS, assign_members, compute_miscalibration, predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, isolate_computation
-from tunedprior.numerics.linalg import cholesky
 from tunedprior.suggestion.composing import compute_feasibility_probability
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
-
-_OF_EACH = 8  # samples of each member of the mixture
-NUM_SAMPLES = _OF_EACH * MEMBERS
-_LEAST_VARIANCE = 1e-9  # relative to the amplitude: settings may be the same but for rounding
-
-
-def sample_posterior(model: MixtureOfProcesses, X: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
-    """Draw joint posterior samples of f at settings; a mixture gives each process its weight's share of the samples."""
-    x, processes = model.box.to_kernel_inputs(X), model.processes
-    explained = model.whiten_cross_covariance(x)
-    means = (explained.mT @ model.whitened).squeeze(-1)
-    generator = torch.Generator().manual_seed(seed)
-    found = []
-    for number, count in enumerate(torch.bincount(model.members, minlength=len(processes)).tolist()):
-        one = processes.take(torch.tensor([number]))  # one at a time: all of them together would fill the memory
-        covariance = one.compute_covariance(x, x)[0] - explained[number].mT @ explained[number]
-        covariance.diagonal().add_(_LEAST_VARIANCE)
-        factor = cholesky(covariance[None])[0] * model.amplitude[number].sqrt()
-        draws = torch.randn(len(x), count * _OF_EACH, generator=generator, dtype=x.dtype)
-        found.append(means[number] + (factor @ draws).mT)
-    return torch.cat(found)
 
 
 def convert_to_utilities(
@@ -92,7 +69,7 @@ def predict_interval(
     told = response_model.observations
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
         mean, variance = predict_moments(response_model.model, X)
-        spread = DEVIATIONS * compute_miscalibration(response_model.model) * variance.clamp_min(0.0).sqrt()
+        spread = DEVIATIONS * compute_miscalibration(response_model.components) * variance.clamp_min(0.0).sqrt()
     turned = torch.stack([mean, mean - response.sign * spread, mean + response.sign * spread]).numpy()
     found = response.sign * (told.shift + told.scale * turned)
     with np.errstate(over="ignore"):  # what is beyond all numbers is infinite
@@ -109,7 +86,7 @@ def predict_response(response_model: ResponseModel, response: Objective, X: Floa
     with isolate_computation(len(told) >= LARGE), torch.no_grad():
         mean, variance = predict_moments(response_model.model, X)
         _, measured = predict_moments(response_model.model, X, measured=True)
-        factor = compute_miscalibration(response_model.model)
+        factor = compute_miscalibration(response_model.components)
     middle = response.sign * (told.shift + told.scale * mean.numpy())
     spread = told.scale * variance.sqrt().numpy()
     measured_spread = factor * told.scale * measured.sqrt().numpy()
@@ -191,9 +168,9 @@ def _compute_nondominated_probability(utilities: Float64[ndarray, "s m"], goals:
 def _compute_quantiles(response_model: ResponseModel, X: Float[Tensor, "1 k"], number: int) -> Float[Tensor, "s 1"]:
     """Equally likely values of a response in random order, so that the responses are independent of each other."""
     with torch.no_grad():
-        if isinstance(response_model.model, MixtureOfProcesses):
-            members = response_model.model.members
-            mean, variance = (one[0, members] for one in predict_process_moments(response_model.model, X))
+        if response_model.components is not None:
+            members = assign_members(response_model.components.weights)
+            mean, variance = (one[0, members] for one in response_model.components.predict_components(X))
         else:
             mean, variance = predict_moments(response_model.model, X)
     count = MEMBERS * _QUANTILES // len(mean)

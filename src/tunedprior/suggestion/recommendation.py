@@ -12,26 +12,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition, compute_upper_confidence_bound
 from tunedprior.acquisition.composed import ComposedAcquisition, ScaledGoal
 from tunedprior.acquisition.optimisation import maximize
-from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings, format_setting
-from tunedprior.model_averaging.mixture import (
-    MixtureAcquisition,
-    MixtureOfProcesses,
-    Moments,
-    compute_upper_confidence_bound,
-)
+from tunedprior.models.posterior import ComponentModel, Moments, predict_moments
 from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
 from tunedprior.space.search_space import Setting
 from tunedprior.suggestion.candidates import Pool
 from tunedprior.suggestion.composing import AcquisitionBuilder, compute_feasibility_probability
-from tunedprior.suggestion.prediction import NUM_SAMPLES, convert_to_utilities, predict_interval, sample_posterior
-from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.prediction import convert_to_utilities, predict_interval
+from tunedprior.suggestion.response_models import NUM_SAMPLES, FittedModels
 from tunedprior.suggestion.suggester import Suggester
 
 
@@ -68,6 +63,7 @@ def suggest_baseline(
 
 # How sure it is to be that a setting is no worse than the one measured best, and what difference does not count.
 _SURE, _SLIGHT = 0.9, 1e-9
+_SEED = 0  # of samples for expectations: the same for all settings that are compared
 _COMPARED = 64  # settings, with the one measured best
 #: The probability of meeting what is required, from which on a setting can be recommended.
 EVEN = 0.5
@@ -167,15 +163,12 @@ def _compute_no_worse_probability(
     others.
     """
     found = torch.zeros_like(worth)
-    if not all(isinstance(fitted.models[one.name].model, MixtureOfProcesses) for one in goals.objectives):
-        return found + 1.0
     some = worth.topk(min(len(found), _COMPARED)).indices
     total = np.zeros((NUM_SAMPLES, len(some) + 1))
     for one in goals.objectives:
         response_model = fitted.models[one.name]
-        assert isinstance(response_model.model, MixtureOfProcesses)
-        drawn = sample_posterior(
-            response_model.model, X[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
+        drawn = response_model.sample_posterior(
+            X[torch.cat([some.new_zeros(1), some + 1])], derive_seed(seed, len(found))
         )
         weight = goals.weights.get(one.name, 0.0) if goals.weights else 1.0
         total += weight * convert_to_utilities(one, response_model, drawn)
@@ -190,17 +183,17 @@ def compute_expected_utility(goals: Goals, fitted: FittedModels, X: Float[Tensor
     for one in goals.objectives:
         response_model = fitted.models[one.name]
         weight = goals.weights.get(one.name, 0.0) * response_model.observations.scale if goals.weights else 1.0
-        if not isinstance(response_model.model, MixtureOfProcesses):
-            total += weight * predict_moments(response_model.model, X)[0]
+        if response_model.components is None:
+            wanted = composing.make_scaled_goal(one.name, response_model.model)
+            total += weight * wanted.compute_utility(response_model.sample_posterior(X, _SEED)).mean(0)
             continue
-        total += weight * _evaluate_expected_utility(
-            composing.make_scaled_goal(one.name, response_model.model), response_model.model, X
-        )
+        wanted = composing.make_scaled_goal(one.name, response_model.components)
+        total += weight * _evaluate_expected_utility(wanted, response_model.components, X)
     return total
 
 
 def _evaluate_expected_utility(
-    wanted: ScaledGoal, model: MixtureOfProcesses, X: Float[Tensor, "n k"]
+    wanted: ScaledGoal, model: ComponentModel, X: Float[Tensor, "n k"]
 ) -> Float[Tensor, " n"]:
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         return wanted.compute_moments(at[wanted.response])[0]
@@ -211,17 +204,14 @@ def _evaluate_expected_utility(
 
 def _find_most_promising(suggester: Suggester, fitted: FittedModels, seed: int) -> list[Setting]:
     """Find the setting with the largest posterior mean, for a single objective without a target; else none."""
-    if (
-        not suggester.goals.is_plain
-        or not isinstance(fitted.model, MixtureOfProcesses)
-        or fitted.success_model is not None
-    ):
+    known = None if not suggester.goals.is_plain else fitted.models[fitted.main].components
+    if known is None or fitted.success_model is not None:
         return []
-    model, nothing = fitted.model, fitted.observations.X[:0]
-    score = partial(compute_upper_confidence_bound, model.weights, torch.zeros((), dtype=torch.float64))
+    nothing = fitted.observations.X[:0]
+    score = partial(compute_upper_confidence_bound, known.weights, torch.zeros((), dtype=torch.float64))
     seed = derive_seed(seed, len(fitted.history), 5)
     with torch.enable_grad():  # BoTorch's search of spaces with categories takes them
-        found = maximize(MixtureAcquisition(model, score), suggester.encoded_space, nothing, seed)
+        found = maximize(ClosedFormAcquisition([known], score), suggester.encoded_space, nothing, seed)
     return [suggester.decode_setting(found)]
 
 

@@ -5,6 +5,7 @@ Where there are too many results for all of them, models are fitted to a selecti
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isnan, log
 from typing import Any
 
@@ -22,6 +23,7 @@ from tunedprior.goals.objective import encode_run_settings
 from tunedprior.goals.observations import Observations
 from tunedprior.history.trials import History, Trial, collect_settings
 from tunedprior.model_averaging.average import Average
+from tunedprior.models.posterior import MEMBERS, ComponentModel, assign_members, find_components
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import (
     ENDED_EARLY,
@@ -31,9 +33,14 @@ from tunedprior.numerics.isolation import (
     isolate_computation,
     silence_warnings,
 )
+from tunedprior.numerics.linalg import cholesky
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting
 
+_OF_EACH = 8  # samples of each of `MEMBERS` equal members
+#: How many samples `ResponseModel.sample_posterior` draws.
+NUM_SAMPLES = _OF_EACH * MEMBERS
+_LEAST_VARIANCE = 1e-9  # points may be the same but for rounding
 #: Models are fitted to fewer than three times this many results: the latest, and this many in place of all before them.
 BLOCK = 300
 # The part of these that are the best of all before them.
@@ -88,14 +95,38 @@ class ResponseModel:
     Attributes:
         observations: The training data.
         model: The BoTorch model.
+        surrogate: The surrogate that made the model of the observations.
         cache: Work that the next fit can reuse (see `CachingSurrogate`).
         limits: The least and the largest possible response (`Objective.infer_limits`).
     """
 
     observations: Observations
     model: Model
+    surrogate: Surrogate
     cache: Any = None
     limits: tuple[float, float] = NO_LIMITS
+
+    @cached_property
+    def components(self) -> ComponentModel | None:
+        """The model as a mixture of Gaussian processes; None if its posterior is something else."""
+        return find_components(self.model, self.observations, self.surrogate)
+
+    def sample_posterior(self, X: Float[Tensor, "n k"], seed: int) -> Float[Tensor, "s n"]:
+        """`NUM_SAMPLES` samples of f at n points, jointly, each component as often as its weight says."""
+        known = self.components
+        if known is None:
+            with torch.no_grad(), silence_warnings(), OwnGenerator(seed):
+                posterior: Any = self.model.posterior(X)
+                drawn: Tensor = posterior.rsample(torch.Size([NUM_SAMPLES]))
+            return drawn.reshape(-1, len(X))
+        generator, found = torch.Generator().manual_seed(seed), []
+        counts = torch.bincount(assign_members(known.weights), minlength=len(known.weights))
+        for count, (mean, covariance) in zip(counts.tolist(), known.iterate_joint_moments(X), strict=True):
+            least = _LEAST_VARIANCE * max(1.0, float(covariance.diagonal().max()))
+            factor = cholesky((covariance + least * torch.eye(len(X)).to(covariance))[None])[0]
+            draws = torch.randn(len(X), count * _OF_EACH, generator=generator, dtype=X.dtype)
+            found.append(mean + (factor @ draws).mT)
+        return torch.cat(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +208,9 @@ class ModelFitter:
         with isolate_computation(count >= LARGE):
             if isinstance(surrogate, CachingSurrogate):
                 model, cache = surrogate.fit(observations, None if before is None else before.cache)
-                return ResponseModel(observations, model, cache)
+                return ResponseModel(observations, model, surrogate, cache)
             with silence_warnings(ENDED_EARLY), OwnGenerator(derive_seed(seed, count, 0)):
-                return ResponseModel(observations, surrogate(observations))
+                return ResponseModel(observations, surrogate(observations), surrogate)
 
 
 def encode_failures(trials: Sequence[Trial], box: Box) -> Observations:

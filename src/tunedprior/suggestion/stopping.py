@@ -11,18 +11,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.posterior import predict_moments
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import NO_LIMITS, Target
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import collect_settings, format_setting
-from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.models.posterior import predict_moments
 from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
 from tunedprior.space.search_space import Setting
 from tunedprior.suggestion.candidates import Pool
 from tunedprior.suggestion.composing import compute_feasibility_probability
-from tunedprior.suggestion.prediction import convert_to_utilities, sample_posterior
+from tunedprior.suggestion.prediction import convert_to_utilities
 from tunedprior.suggestion.recommendation import EVEN, recommend_setting, refuse_front
 from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.suggester import Suggester
@@ -94,8 +93,8 @@ def estimate_remaining(
     """max_x u(f(x)) - u(f(recommended)), from samples of f at settings all over the space (or of all candidates)."""
     goals = suggester.goals
     refuse_front(goals, "remaining")
-    if goals.weights or not isinstance(fitted.model, MixtureOfProcesses):
-        raise InputError("remaining is for a single objective, with prior='average'. Use recommend.")
+    if goals.weights:
+        raise InputError("remaining is for a single objective, and several are weighed here. Use recommend.")
     if goals.requirements and goals.find_best(suggester.keep_usable(fitted.history.told)) is None:
         raise InputError("Nothing that was tried meets what is required yet, so whatever does is a gain. Go on.")
     best = recommend_setting(suggester, fitted, seed, pool)
@@ -111,7 +110,7 @@ def estimate_remaining(
         met = compute_feasibility_probability(fitted, goals, X) >= EVEN
         met[0] = True
         X = X[met]
-        samples = sample_posterior(fitted.model, _keep_promising(fitted, goals, X), seed)
+        samples = fitted.models[fitted.main].sample_posterior(_keep_promising(fitted, goals, X), seed)
     utilities = convert_to_utilities(goals.main, fitted.models[fitted.main], samples)
     limit, is_declared = _find_limit(goals.main, fitted)
     most = limit * goals.main.sign
@@ -154,26 +153,24 @@ def evaluate_replication(suggester: Suggester, fitted: FittedModels, next_one: S
 
     KG(x) = E[max_i E[f(x_i) | y at x]] - max_i E[f(x_i)], over the settings that were tried and the new one.
     """
-    model = fitted.model
-    if not suggester.goals.is_plain or not isinstance(model, MixtureOfProcesses):
-        raise InputError("replicate is for one response to be maximised or minimised, with prior='average'.")
+    known = None if not suggester.goals.is_plain else fitted.models[fitted.main].components
+    if known is None:
+        raise InputError(
+            "replicate is for one response to be maximised or minimised, by a model with a Gaussian posterior."
+        )
     tried = _drop_duplicates(collect_settings(suggester.keep_usable(fitted.history.told)), None)
     if not tried:
         raise InputError("replicate needs a result to repeat, and there is none of use so far. Ask for a new setting.")
     with isolate_computation(len(fitted.history) >= LARGE), torch.no_grad():
         X = encode_run_settings([*tried, next_one], fitted.box)
-        x, processes = model.box.to_kernel_inputs(X), model.processes
-        explained = model.whiten_cross_covariance(x)
-        means = (explained.mT @ model.whitened).squeeze(-1)
-        covariance = (processes.compute_covariance(x, x) - explained.mT @ explained) * model.amplitude[:, None, None]
-        noise = model.amplitude * processes.noise
-        variance = covariance.diagonal(dim1=-2, dim2=-1) + noise[:, None]
+        means, covariance = (torch.stack(each) for each in zip(*known.iterate_joint_moments(X), strict=True))
+        variance = covariance.diagonal(dim1=-2, dim2=-1) + known.noise_variances[:, None]
         steps = covariance / variance.clamp_min(1e-12).sqrt()[:, None, :]  # s i x: what x teaches of i
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         gains = torch.zeros(len(X), dtype=torch.float64)
         for node, weight in zip(nodes, weights / weights.sum(), strict=True):
             best = (means[:, :, None] + steps * node).amax(1) - means.amax(1, keepdim=True)
-            gains += weight * (model.weights @ best)
+            gains += weight * (known.weights @ best)
         gains = fitted.observations.scale * gains.clamp_min(0.0)
     chosen = int(gains[:-1].argmax())
     return Replication(dict(tried[chosen]), float(gains[chosen]), float(gains[-1]))

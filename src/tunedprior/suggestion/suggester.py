@@ -19,13 +19,13 @@ from tunedprior.acquisition.functions import (
     make_acquisition,
 )
 from tunedprior.acquisition.optimisation import maximize
-from tunedprior.acquisition.posterior import condition_on_pending
 from tunedprior.checks import check_positive_integer, format_list, format_value, warn
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings
 from tunedprior.model_averaging.average import Average
+from tunedprior.models.posterior import condition_on_pending
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
 from tunedprior.space.encoding import Box
@@ -205,7 +205,9 @@ class Suggester:
         if len({value for _, value in costs}) == 1:
             return None
         observations = standardise_costs(costs, self.surrogate.box)
-        return ResponseModel(observations, *self._fitting.plain.fit(observations))
+        plain = self._fitting.plain
+        model, cache = plain.fit(observations)
+        return ResponseModel(observations, model, plain, cache)
 
     def _check_goals(self) -> None:
         """Refuse goals that the model or the acquisition function does not support."""

@@ -1,25 +1,30 @@
 """Acquisition functions of a mixture with gradients by hand: BoTorch's own on the same model, only faster."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 import torch
 from botorch.acquisition import (
     AcquisitionFunction,
+    AnalyticAcquisitionFunction,
     LogExpectedImprovement,
     PosteriorMean,
     UpperConfidenceBound,
     qLogExpectedImprovement,
 )
-from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models import SingleTaskGP
 
 from support.cases import number, table
-from support.mixtures import mixture_of_many
+from support.mixtures import make_closed_form, mixture_of_many
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition
 from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.functions import AcquisitionContext, make_acquisition
 from tunedprior.acquisition.optimisation import maximize
 from tunedprior.kernels.sections import KernelStack
 from tunedprior.model_averaging.hypotheses import Processes
-from tunedprior.model_averaging.mixture import MixtureAcquisition, MixtureOfProcesses
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.models.posterior import condition_on_pending
 from tunedprior.numerics.log_improvements import compute_log_improvement
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
@@ -32,7 +37,7 @@ def by_autograd(acquisition: AcquisitionFunction, X: torch.Tensor) -> tuple[torc
 
 
 def assert_same(acquisition: AcquisitionFunction, X: torch.Tensor, tolerance: float = 1e-8) -> None:
-    fast = MixtureAcquisition.from_botorch(acquisition)
+    fast = make_closed_form(acquisition)
     values, gradients = fast.evaluate_with_gradients(X)
     expected, slopes = by_autograd(acquisition, X)
     torch.testing.assert_close(values, expected, rtol=tolerance, atol=tolerance)
@@ -108,10 +113,10 @@ def test_codes_of_fixed_parameters_have_no_gradient() -> None:
     where = X + torch.tensor([0.1, 0.0, 0.2, 0.0]).double()
     acquisition = LogExpectedImprovement(model, best_f=1.0)
     assert_same(acquisition, where)
-    _, gradients = MixtureAcquisition.from_botorch(acquisition).evaluate_with_gradients(where)
+    _, gradients = make_closed_form(acquisition).evaluate_with_gradients(where)
     assert (gradients[:, [1, 3]] == 0).all()
     assert (gradients[:, [0, 2]] != 0).all()
-    found = maximize(acquisition, EncodedSpace.from_space(space, box), X, seed=0)
+    found = maximize(make_closed_form(acquisition), EncodedSpace.from_space(space, box), X, seed=0)
     assert (found[[1, 3]] == 0).all()
 
 
@@ -132,19 +137,27 @@ def test_improvement_has_all_its_digits_everywhere() -> None:
     torch.testing.assert_close(log_h[u > 40], u[u > 40].log())
 
 
-def test_there_is_none_for_other_acquisitions_and_models() -> None:
-    model = mixture_of_many(2)
-    turned = ScalarizedPosteriorTransform(torch.tensor([-1.0]).double())
+def test_classes_of_botorch_that_have_a_closed_form_are_given_it() -> None:
+    model, X = mixture_of_many(2), table(9, 2, seed=3, low=-1.0, high=1.0)
+    context = AcquisitionContext(
+        torch.tensor(0.9).double(), X, step=10, num_inputs=2, num_choices=None, seed=0, bounds=X[:2]
+    )
     plain = SingleTaskGP(table(5, 2, low=0.0), table(5, 1))
-    for acquisition in (
-        LogExpectedImprovement(plain, best_f=0.0),
-        LogExpectedImprovement(model, best_f=0.0, maximize=False),
-        LogExpectedImprovement(model, best_f=0.0, posterior_transform=turned),
-        PosteriorMean(model),
-        qLogExpectedImprovement(model, best_f=0.0),
-        LogExpectedImprovement(model.condition_on_observations(table(2, 1, 2), table(2, 1, 1)), best_f=0.0),
-    ):
-        assert MixtureAcquisition.from_botorch(acquisition) is None
+    for choice in ("ei", "ucb", LogExpectedImprovement, UpperConfidenceBound):
+        assert isinstance(make_acquisition(choice, model, context, "fixed"), ClosedFormAcquisition)
+        assert isinstance(make_acquisition(choice, plain, context, "fixed"), AnalyticAcquisitionFunction)
+    for choice in (PosteriorMean, qLogExpectedImprovement, partial(LogExpectedImprovement, maximize=False)):
+        assert not isinstance(make_acquisition(choice, model, context, "fixed"), ClosedFormAcquisition)
+
+
+def test_what_each_component_expects_of_pending_settings_is_its_own_best() -> None:
+    model, X, pending = mixture_of_many(2), table(9, 2, seed=3, low=-1.0, high=1.0), table(3, 2, seed=12)
+    conditioned, expected = condition_on_pending(model, None, None, pending)
+    best = expected.amax(-1).clamp_min(0.1)
+    context = AcquisitionContext(best, X, step=10, num_inputs=2, num_choices=None, seed=0, bounds=X[:2])
+    found = make_acquisition("ei", conditioned, context, "fixed")(X[:, None])
+    theirs = LogExpectedImprovement(conditioned, best_f=best[model.members][:, None])(X[:, None])
+    torch.testing.assert_close(found, theirs, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("edge", [-100.0, 30.0])
