@@ -1,1 +1,1 @@
-"""Explanations: what old data taught, why a setting is suggested, how far old data is trusted."""
+"""Explanations: what was learnt from old data, why a setting is suggested, and the trust in old data."""

@@ -1,7 +1,4 @@
-"""The paper's view of what was learnt: the features with the largest weights, in the columns' own names.
-
-Which old rows carry what was learnt: by how much it would change without each of them.
-"""
+"""The features with the largest weights, and the influence of each old row on what was learnt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +28,7 @@ LEVEL = "(level)"
 
 
 class Monomial(NamedTuple):
-    """One feature: its name, the weight ŵ learnt for it, and its share of the re-weighted kernel's variance."""
+    """One feature: its name, its learnt weight ŵ, and its share of the re-weighted kernel's variance."""
 
     name: str
     weight: float
@@ -39,11 +36,11 @@ class Monomial(NamedTuple):
 
 
 def rank_monomials(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
-    """The features of a fit by their share of Σ_i ŵ_i² ϑ_i², on average over the box, the largest first.
+    """Rank the features of a fit by their share of Σ_i ŵ_i² ϑ_i², on average over the box, largest first.
 
-    ŵ_i² is the prior variance that the Theorem gives the coefficient of the feature ϑ_i. Features that are
-    the same for every setting, such as odd powers of a category's inputs, which are ±1, count as one. Empty for kernels
-    without explicit features.
+    ŵ_i² is the prior variance that the Theorem gives the coefficient of the feature ϑ_i. Features that are equal at
+    every setting, such as odd powers of a category's inputs, which are ±1, count as one. Empty for kernels without
+    explicit features.
     """
     kernel = fit.kernel
     if not isinstance(kernel, FreeKernel) or not has_features(kernel):
@@ -68,7 +65,7 @@ def rank_monomials(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
 
 
 def _compute_weights(fit: Fit, kernel: FreeKernel) -> tuple[Int[Tensor, "p d"], Float[Tensor, " p"]] | None:
-    """The multi-indices of the features that matter, and ŵ_i for each."""
+    """The multi-indices of the features that matter, and ŵ_i of each."""
     if isinstance(fit, FeatureFit):
         return fit.feature_map.features.indices, fit.weights.double()
     if not isinstance(fit, AlphaFit):
@@ -93,8 +90,8 @@ def _list_low_degrees(num_inputs: int) -> Int[Tensor, "p d"]:
 def _format_factors(index: Sequence[int], box: Box) -> tuple[str, ...]:
     """The factors of a monomial, such as "speed" and "conc²".
 
-    The product of a category's inputs for some of its choices is ±1, and says whether it is one of these; all other
-    choices say the same.
+    The product of a category's inputs for some of its choices is ±1: it tells whether the category is one of these. All
+    other choices tell the same.
     """
     found, first = [], 0
     for axis in box.axes:
@@ -122,12 +119,12 @@ WITHHELD = ""
 
 @dataclass(frozen=True, eq=False)
 class InfluentialRow:
-    """One old setting that was learnt from.
+    """One old setting that the fit was learnt from, with its influence.
 
     Attributes:
         number: Its position among the settings that were learnt from, from 0.
-        setting: It, in the user's units.
-        response: What was measured there, in the old response's units; the mean of repeated measurements.
+        setting: The setting, in the user's units.
+        response: The measured response, in the old response's units; the mean of repeated measurements.
         influence: The root mean square, over the settings, of the change of ĝ if it were left out, in the same units.
     """
 
@@ -147,18 +144,18 @@ def rank_influential_rows(
     reach: float = 1.0,
     by_ridge: bool = True,
 ) -> list[InfluentialRow]:
-    """The old settings of fits with an α for each, with the influence of each, the largest first.
+    """Rank the old settings by their influence on fits that have an α for each, largest first.
 
-    Without row j ridge regression has α - α_j M_j/M_jj instead of α, where M = (K_A + λI)⁻¹; responses are Kα + λα.
-    Of other machines the influence is the size of α_j K₂(a_j, x), the row's own part, and of the response no more is
-    known than the sign of α_j. Empty where there are no coefficients for rows.
+    Without row j, ridge regression has α - α_j M_j/M_jj in place of α, where M = (K_A + λI)⁻¹; responses are Kα + λα.
+    For other machines the influence is the size of α_j K₂(a_j, x), the row's own term, and only the sign of its
+    response is known. Empty where there are no coefficients for rows.
 
     Args:
-        fits: Fits and the weight of each; those with the anchors of the last one count.
+        fits: Fits with their weights; those with the same anchors as the last one count.
         sample: Kernel inputs over which changes are averaged.
         box: The map from settings to kernel inputs.
-        middle: What was subtracted from the responses.
-        unit: What they were then divided by.
+        middle: The number that was subtracted from the responses.
+        unit: The number by which they were then divided.
         reach: The box is scaled onto [-reach, reach].
         by_ridge: Whether they are least-squares fits.
     """
@@ -191,7 +188,7 @@ def rank_influential_rows(
 
 
 def are_withheld(places: Sequence[str]) -> bool:
-    """Whether the settings are no old rows, but stand for rows that were left out."""
+    """Whether these are no old rows, because the prior was saved without its rows."""
     return len(places) > 0 and all(place == WITHHELD for place in places)
 
 
@@ -200,7 +197,7 @@ def _are_equal(one: Float[Tensor, "a d"], other: Float[Tensor, "b d"]) -> bool:
 
 
 def decode_settings(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
-    """The settings that kernel inputs in [-1, 1] stand for, in the user's units and rounded as people write them."""
+    """Decode kernel inputs in [-1, 1] into settings, in the user's units and rounded for reading."""
     found = []
     for row in inputs.tolist():
         setting: Setting = {}

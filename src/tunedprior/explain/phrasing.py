@@ -1,4 +1,4 @@
-"""The sentences that say why a setting."""
+"""Explain in sentences why a setting is suggested and what is expected of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,27 +23,27 @@ OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reasons(Explanation):
-    """Why this setting.
+    """The explanation of a setting.
 
     Attributes:
-        setting: It.
-        trial: The number of its trial; None if it is none.
-        origin: What chose it: "old data" (one of the first settings), "design", "model"; "" if it was not suggested.
-        expected: For each response `mean`, and `low` and `high`, a 95 % interval for it; `measured_low` and
-            `measured_high`, the same for a measurement, which has noise too; `best`, the best of it so far.
+        setting: The setting.
+        trial: The number of its trial; None if it belongs to none.
+        origin: What proposed it: "old data" (one of the first settings), "design", "model"; "" if it was not suggested.
+        expected: For each response `mean`, and `low` and `high`, a 95 % interval of it; `measured_low` and
+            `measured_high`, the same for a noisy measurement; `best`, the best of it so far.
         gain: The expected gain on the best so far, in units of the (first) response, or of the preference; nan where
             there is none: no result yet, or several objectives without weights.
-        probability_better: That it is better than the best so far; of several objectives, that no result so far is at
-            least as good in all of them. nan likewise.
-        probability: That a run works and meets all that is required; 1 if nothing is and nothing failed.
-        beliefs: For each response, old data set and belief: the `probability` of the belief by now, and the `expected`
-            response here if it holds.
-        old_data: For each response and old data set: what it expects here, and the share of settings at which it
-            expects less.
-        alternatives: This setting and what plain optimisation would have suggested, with what is expected of each.
+        probability_better: The probability that it is better than the best so far; for several objectives, that no
+            result so far dominates it. nan where there is no gain.
+        probability: The probability that a run works and meets all requirements; 1 without requirements and failures.
+        beliefs: For each response, old data set and belief: the posterior `probability` of the belief, and the
+            `expected` response at the setting if it holds.
+        old_data: For each response and old data set: the response that it expects at the setting, and the share of
+            settings at which it expects less.
+        alternatives: This setting and the suggestion without old data, with what is expected of each.
         nearest: The nearest results, with their distance: 0 for the same, 1 from corner to opposite corner.
-        sentences: What it comes to.
-        summary: The few of them that people want to know first: what chose it, what is expected, what it may gain.
+        sentences: The explanation in sentences.
+        summary: The most important of them: what proposed it, what is expected, the possible gain.
     """
 
     setting: Setting
@@ -62,12 +62,12 @@ class Reasons(Explanation):
 
     @property
     def printed_sentences(self) -> list[str]:
-        """What is printed above the tables."""
+        """The sentences that are printed above the tables."""
         return self.summary
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables, by what they are about."""
+        """The tables, by topic."""
         return {
             "expected": self.expected,
             "beliefs": self.beliefs,
@@ -77,7 +77,7 @@ class Reasons(Explanation):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON has it: tables as lists of records, None for what is not known."""
+        """Everything as JSON values: tables as lists of records, None for what is not known."""
         numbers = {
             "setting": self.setting,
             "trial": self.trial,
@@ -124,7 +124,7 @@ def describe_reasons(
     old: pd.DataFrame,
     nearest: pd.DataFrame,
 ) -> list[str]:
-    """All there is to say, most important first."""
+    """All sentences of the explanation, most important first."""
     return [
         *summarise_reasons(explainer, expected),
         *_describe_beliefs(explainer, beliefs),
@@ -135,7 +135,7 @@ def describe_reasons(
 
 
 def summarise_reasons(explainer: "SettingExplainer", expected: pd.DataFrame) -> list[str]:
-    """What people want to know first: what chose the setting, what is expected, what it may gain, how sure that is."""
+    """The main sentences: what proposed the setting, what is expected, the possible gain and its probability."""
     return [
         *_describe_origin(explainer),
         *_describe_expectation(explainer, expected),
@@ -238,7 +238,7 @@ def _describe_rank(explainer: "SettingExplainer") -> list[str]:
 
 
 def _format_rank(share: float, most: str, least: str, kind: str) -> str:
-    """Where a setting stands, by the share of settings that it surpasses."""
+    """Describe the rank of a setting by the share of settings that it exceeds."""
     if share >= _MUCH:
         return most
     return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
@@ -283,9 +283,9 @@ def _format_belief(row: Mapping[Any, Any]) -> str:
 
 
 def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> str:
-    """How many results old data alone, the design and the model gave, the best of each, and how these compare.
+    """Compare the results at settings from old data alone, from the design and from the model: counts and bests.
 
-    Empty if none was at a setting that old data chose alone: then it acts through the model, and trust says how much.
+    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much.
     """
     if not results.get(OLD_DATA):
         return ""
@@ -313,7 +313,7 @@ def _format_best(best: Trial | None, goals: Goals) -> str:
 
 
 def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
-    """What gave the best so far, and how what old data chose compares with the design."""
+    """What proposed the best setting so far, and how the settings from old data compare with the design's."""
     found = {name: goals.compute_worth(one) for name, one in best.items() if one is not None}
     if not found:
         return ""

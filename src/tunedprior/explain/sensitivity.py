@@ -1,6 +1,6 @@
-"""Where a function is looked at to say which inputs matter: the settings of a search space, or of a box.
+"""Sensitivity analysis: Sobol indices of a function over a search space or a box.
 
-Which inputs a function depends on: Sobol indices by their definition, from what one input does at many settings.
+They are computed by their definition, from the function along each input at many settings.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class Side:
         column: Its column in encoded settings.
         grid: The encoded values at which the function is evaluated.
         weights: The share of all settings that each of these values stands for.
-        values: The same values, as people write them.
+        values: The same values, in the user's units.
         is_category: Whether it is a category, whose values have no order.
     """
 
@@ -49,12 +49,12 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The inputs that vary, and settings that stand for all.
+    """The inputs that vary, and a sample of settings.
 
     Attributes:
         sides: The inputs that vary.
         sample: Encoded settings spread over the domain.
-        is_bound: Whether constraints tie inputs to each other, so that none can be changed while all others stay.
+        is_bound: Whether constraints link inputs, so that none can be changed while all others stay.
         is_whole: Whether the sample is every setting there is.
     """
 
@@ -65,7 +65,7 @@ class Domain:
 
     @classmethod
     def from_space(cls, space: Space, box: Box) -> "Domain":
-        """All settings that the space allows, each value of a parameter as likely as any other."""
+        """The domain of all allowed settings, with each value of a parameter equally likely."""
         if space.feasible is not None:
             return cls._from_constrained_space(space, box)
         sides = [
@@ -82,7 +82,7 @@ class Domain:
 
     @classmethod
     def from_box(cls, box: Box) -> "Domain":
-        """The whole box, evenly on the scale of each of its sides."""
+        """The domain of the whole box, uniform on the scale of each side."""
         parameters = [_make_parameter(axis) for axis in box.axes]
         return cls.from_space(Space(tuple(parameters)), box)
 
@@ -110,7 +110,7 @@ class Domain:
 
 
 def _make_side(parameter: Parameter, axis: Axis, column: int) -> Side | None:
-    """How a parameter is looked at on its own; None if it cannot change."""
+    """The grid of values of one parameter; None if it cannot vary."""
     count = parameter.count
     if axis.width == 0 or count == 1:
         return None
@@ -155,7 +155,7 @@ def _decode_value(axis: Axis, parameter: Parameter, code: float) -> Any:
 
 
 def _make_parameter(axis: Axis) -> Parameter:
-    """The parameter that may take every value of a side of the box."""
+    """The parameter that takes every value of a side of the box."""
     if axis.choices is not None:
         return Categorical(axis.name, axis.choices)
     ends = axis.decode(-1.0), axis.decode(1.0)
@@ -175,18 +175,19 @@ _NOTHING = float("nan")
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """How much of a function's variance, over a domain, is due to which inputs.
+    """The shares of a function's variance over a domain that its inputs explain.
 
     Attributes:
-        domain: Where.
+        domain: The domain.
         mean: The function's mean.
         variance: Its variance.
-        first: var E[f | x_i] / var f for each side: what input i accounts for by itself. Of inputs that constraints
-            bind, with all that moves along with it.
-        total: E var[f | all but x_i] / var f for each side: what it accounts for by itself and together with others;
-            NaN where inputs are bound, as an input that others determine would always get 0.
-        pairs: The share of the variance that inputs i and j account for together and neither does by itself.
-        curves: E[f | x_i] at the values at which each side is looked at.
+        first: var E[f | x_i] / var f for each side: first-order Sobol indices. Where constraints link inputs, with all
+            that varies along with the input.
+        total: E var[f | all but x_i] / var f for each side: total Sobol indices; NaN where inputs are linked, as an
+            input that others determine would always get 0.
+        pairs: Second-order Sobol indices: the share of the variance that inputs i and j explain together and neither
+            explains by itself.
+        curves: E[f | x_i] on the grid of each side.
     """
 
     domain: Domain
@@ -199,10 +200,10 @@ class Sensitivity:
 
 
 def compute_sensitivity(function: Function, domain: Domain) -> Sensitivity:
-    """Sobol indices of a function over a domain.
+    """Compute the Sobol indices of a function over a domain.
 
-    Each input takes all its values at each setting of a sample, all others as they are. Means and variances along these
-    curves are the conditional means and variances of the definition. An interaction of i and j is the part of the
+    Each input takes all its values at each setting of a sample, with all others unchanged. Means and variances along
+    these curves are the conditional means and variances of the definition. An interaction of i and j is the part of the
     curves of i, less their mean and their level, that x_j explains.
     """
     if domain.is_bound:
@@ -249,7 +250,7 @@ def _is_flat(variance: float, mean: float) -> bool:
 
 
 def _evaluate_along_side(function: Function, sample: Float[Tensor, "n k"], side: Side) -> Float[Tensor, "n q"]:
-    """f at each setting of the sample, with each value of one input."""
+    """f at each setting of the sample, with each grid value of one input."""
     moved = sample[:, None].repeat(1, len(side.grid), 1)
     moved[:, :, side.column] = side.grid
     found: Tensor = _evaluate_in_batches(function, moved.flatten(0, 1)).unflatten(0, (len(sample), len(side.grid)))
@@ -262,7 +263,7 @@ def _evaluate_in_batches(function: Function, X: Float[Tensor, "n k"]) -> Float[T
 
 
 def _build_basis(side: Side, x: Float[Tensor, " n"], highest: int) -> Float[Tensor, "n p"]:
-    """Functions of one input at settings, orthonormal, without the constant: powers, or one for each category."""
+    """Orthonormal functions of one input at settings, without the constant: powers, or one for each category."""
     if side.is_category or len(side.grid) <= highest + 1:
         columns = (x[:, None] - side.grid[1:]).abs() < 1e-9
         raw = columns.double()
@@ -274,7 +275,7 @@ def _build_basis(side: Side, x: Float[Tensor, " n"], highest: int) -> Float[Tens
 
 
 def _orthonormalise(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
-    """Orthonormal columns that span the same as these, less their means."""
+    """Orthonormal columns that span the centred columns."""
     left, sizes, _ = torch.linalg.svd(raw - raw.mean(0), full_matrices=False)
     found: Tensor = left[:, sizes > 1e-9 * sizes.max().clamp_min(1e-12)]
     return found
@@ -283,7 +284,7 @@ def _orthonormalise(raw: Float[Tensor, "n p"]) -> Float[Tensor, "n q"]:
 def _compute_explained_variance(
     basis: Float[Tensor, "n p"], values: Float[Tensor, "n q"], by_chance: bool = True
 ) -> Float[Tensor, " q"]:
-    """The variance of each column that the basis explains; in a sample, less what it would explain by chance."""
+    """The variance of each column that the basis explains; for a sample, less what it would explain by chance."""
     n, p = basis.shape
     found = (basis.mT @ values).square().sum(0) / n
     rest = values.var(0, correction=0) - found
@@ -294,7 +295,7 @@ def _compute_explained_variance(
 
 
 def _compute_bound_sensitivity(function: Function, domain: Domain) -> Sensitivity:
-    """The same where no input moves alone: by regression of f on each input, and on pairs, over allowed settings."""
+    """Sobol indices with linked inputs: by regression of f on each input and each pair, over allowed settings."""
     sides, sample = domain.sides, domain.sample
     values, count = _evaluate_in_batches(function, sample), len(domain.sides)
     mean, variance = float(values.mean()), float(values.var(correction=0))
@@ -324,7 +325,7 @@ def _compute_bound_sensitivity(function: Function, domain: Domain) -> Sensitivit
 
 
 def _estimate_curve(side: Side, x: Float[Tensor, " n"], values: Float[Tensor, " n"]) -> Float[Tensor, " q"]:
-    """E[f | x_i] at the values at which a side is looked at: means at each, or a polynomial through all settings."""
+    """E[f | x_i] on the grid of a side: the mean at each value, or a polynomial fitted to all settings."""
     if side.is_category or len(side.grid) <= _HIGHEST_POWER + 1:
         near = ((x[:, None] - side.grid).abs() < 1e-9).double()
         return (near.mT @ values) / near.sum(0).clamp_min(1.0)

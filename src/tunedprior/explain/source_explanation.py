@@ -1,12 +1,6 @@
-"""An explanation: sentences first, then the tables that they rest on.
+"""Explain what was learnt from old data, in sentences and tables: the answer of `explain()`.
 
-What an input does, in words: rises, falls, rises then falls, which category is highest.
-
-What one function taught that was learnt: all that is looked at, and the sentences it comes to.
-
-What old data taught, as tables and sentences: the answer of `explain()`.
-
-What a weight prior was taught by old data.
+It describes the effect of each input (rises, falls, which category is highest), interactions, features and rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +45,7 @@ class Explanation:
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables, by what they are about."""
+        """The tables, by topic."""
         raise NotImplementedError
 
     @property
@@ -61,7 +55,7 @@ class Explanation:
 
     @property
     def printed_tables(self) -> Mapping[str, pd.DataFrame]:
-        """The same, less what is not worth reading."""
+        """The tables that are worth printing."""
         return self.tables
 
     def __str__(self) -> str:
@@ -84,13 +78,13 @@ class Explanation:
         return said + "".join(tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """Sentences and tables as JSON has them: lists of records, None for what is not known."""
+        """Sentences and tables as JSON values: lists of records, None for what is not known."""
         tables = {title: [to_json_value(row) for row in one.to_dict("records")] for title, one in self.tables.items()}
         return {"sentences": list(self.sentences), **tables}
 
 
 def to_json_value(value: Any) -> Any:
-    """The value as JSON has it: numbers, text, True, False, None, lists and dicts of such."""
+    """Convert a value to JSON types: numbers, text, True, False, None, lists and dicts of these."""
     if isinstance(value, Mapping):
         return {str(name): to_json_value(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -103,14 +97,14 @@ def to_json_value(value: Any) -> Any:
 
 
 def format_percent(share: float) -> str:
-    """A share as people write it: 34 %, under 1 %, over 99 %."""
+    """Format a share as 34 %, under 1 %, or over 99 %."""
     if 0 < share < 0.005:
         return "under 1 %"
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def format_value(value: Any) -> str:
-    """A value with as many digits as people read."""
+    """Format a value with few digits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     text = f"{value:.3g}"
@@ -136,14 +130,14 @@ _WIGGLE = 0.1
 
 @dataclass(frozen=True)
 class Effect:
-    """What one input does to the response, all others averaged over.
+    """The effect of one input on the response, averaged over all others.
 
     Attributes:
         way: Such as "rises", "falls then rises", "little effect", "depends on others".
-        low: The least that is expected along it.
-        high: The most.
-        lowest: Where the least is expected.
-        highest: Where the most is.
+        low: The least expected response along it.
+        high: The largest expected response.
+        lowest: The value with the least expected response.
+        highest: The value with the largest expected response.
     """
 
     way: str
@@ -184,7 +178,7 @@ class Effect:
 
 
 def classify_effect(found: Sensitivity, number: int) -> Effect:
-    """The effect of one side of the domain."""
+    """Classify the effect of one side of the domain."""
     side, curve = found.domain.sides[number], found.curves[number]
     lowest, highest = int(curve.argmin()), int(curve.argmax())
     low, high = float(curve[lowest]), float(curve[highest])
@@ -201,7 +195,7 @@ def classify_effect(found: Sensitivity, number: int) -> Effect:
 
 
 def _classify_curve(curve: list[float], slight: float) -> str:
-    """The turns of a curve, those of less than `slight` left out."""
+    """The turns of a curve, without those of less than `slight`."""
     turns: list[int] = []
     low = high = curve[0]
     for value in curve[1:]:
@@ -228,22 +222,22 @@ _FLAT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class FunctionSummary:
-    """What is known of one function: ĝ of an old data set, or the model of everything told so far.
+    """The summary of one function: ĝ of an old data set, or the model of all results.
 
     Attributes:
         old: The name of the old data set; "" for the model.
-        response: What the response is called in sentences.
+        response: The name of the response in sentences.
         target: The response's name.
-        sensitivity: Which inputs it depends on.
+        sensitivity: Its Sobol indices.
         unit: The standard deviation of the responses it was learnt from.
         monomials: Its features, the largest first.
-        influential_rows: The old settings with the largest influence on it, the largest first; empty where none can
-            be named.
-        places: Where each of them stands in its source, by their numbers; empty if that is not known.
+        influential_rows: The old settings with the largest influence on it, the largest first; empty where none can be
+            named.
+        places: The place of each of them in its source, by number; empty if that is not known.
         why_no_rows: A sentence on why there are none.
-        absent: Inputs of which the old data says nothing.
-        by_ridge: Whether it is a least-squares fit, for which it is known what a row's absence would change.
-        results: How many results the model rests on; 0 for old data.
+        absent: Inputs that the old data does not have.
+        by_ridge: Whether it is a least-squares fit, for which the effect of leaving out a row is known.
+        results: The number of results that the model was fitted to; 0 for old data.
     """
 
     old: str
@@ -261,33 +255,33 @@ class FunctionSummary:
 
     @property
     def source(self) -> str:
-        """What the table calls it."""
+        """Its name in tables."""
         return self.old or "the model of all results"
 
     @property
     def effects(self) -> list[Effect]:
-        """What each side of the domain does."""
+        """The effect of each side of the domain."""
         return [classify_effect(self.sensitivity, number) for number in range(len(self.sensitivity.domain.sides))]
 
     @property
     def pairs(self) -> list[tuple[str, str, float]]:
-        """Two inputs each, and the share of the variance that is theirs together alone; the largest first."""
+        """Pairs of inputs with the share of the variance of their interaction, the largest first."""
         sides, shares = self.sensitivity.domain.sides, self.sensitivity.pairs.tolist()
         each = [(sides[i].name, sides[j].name, shares[i][j]) for i, j in combinations(range(len(sides)), 2)]
         return sorted(each, key=lambda one: -one[2])
 
     def get_place(self, carrier: InfluentialRow) -> str:
-        """Where an old row stands."""
+        """The place of an old row in its source."""
         return self.places[carrier.number] if self.places else f"setting {carrier.number + 1}"
 
     @property
     def is_flat(self) -> bool:
-        """Whether nothing was learnt."""
+        """Whether the function is constant."""
         return self.sensitivity.variance <= (_FLAT * self.unit) ** 2
 
     @property
     def sentences(self) -> list[str]:
-        """What it comes to."""
+        """The summary in sentences."""
         about = self.old.capitalize() if self.old.startswith(UNNAMED) else f"Old data {self.old!r}"
         if not self.old:
             about = f"The model, after {self.results} result{'s' if self.results != 1 else ''},"
@@ -390,25 +384,25 @@ _ROWS = ["old data", "response", "row", "setting", "measured", "influence"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorExplanation(Explanation):
-    """What was learnt, in the columns' own names and units.
+    """What was learnt from old data, in the columns' own names and units.
 
-    In all tables `old data` is the name of the old data set, or "the model of all results" for what is expected by now,
-    and `response` is the response. A response on a logarithmic scale is looked at by its logarithm.
+    In all tables `old data` is the name of the old data set, or "the model of all results", and `response` is the
+    response. A response on a logarithmic scale is analysed by its logarithm.
 
     Attributes:
-        inputs: For each input: `first` and `total`, the Sobol indices of what was learnt over the search space (shares
-            of its variance: by itself, and with others too); `effect`, such as "rises" or "rises then falls"; `low` and
-            `high`, the least and the most that is expected along it, all else averaged; `lowest at` and `highest at`.
-            Where constraints bind inputs, `first` is the share that goes with the input and all that moves along with
-            it, and `total` is nan.
-        effects: What is expected along each input, all else averaged: a curve by `value` and `expected`.
-        interactions: For each two inputs, the `share` of the variance that they account for together and neither does
+        inputs: For each input: `first` and `total`, the Sobol indices of the function over the search space (shares of
+            its variance: by itself, and with others too); `effect`, such as "rises" or "rises then falls"; `low` and
+            `high`, the least and the largest expected response along it, averaged over all else; `lowest at` and
+            `highest at`. Where constraints link inputs, `first` includes all that varies along with the input, and
+            `total` is nan.
+        effects: The expected response along each input, averaged over all else: a curve by `value` and `expected`.
+        interactions: For each two inputs, the `share` of the variance that they explain together and neither explains
             by itself (second-order Sobol indices); the largest first.
         features: The paper's view: monomials of the inputs, with their learnt `weight`, and their `share` of the prior
-            variance that the Theorem gives them.
-        rows: The old settings that carry it: where the row stands, its `setting`, what was `measured`, and `influence`,
-            by how much what is expected would change without it (root mean square over the space).
-        sentences: What it comes to.
+            variance by the Theorem.
+        rows: The most influential old settings: the row's place, its `setting`, the `measured` response, and
+            `influence`, the change of the expected response if the row were left out (root mean square over the space).
+        sentences: The explanation in sentences.
     """
 
     inputs: pd.DataFrame
@@ -451,7 +445,7 @@ class PriorExplanation(Explanation):
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """The tables, by what they are about; curves are for pictures, and so only in `to_dict`."""
+        """The tables, by topic; curves are for pictures, and so only in `to_dict`."""
         return {
             "inputs": self.inputs,
             "interactions": self.interactions,
@@ -461,11 +455,11 @@ class PriorExplanation(Explanation):
 
     @property
     def printed_tables(self) -> Mapping[str, pd.DataFrame]:
-        """The same, without interactions that are next to nothing."""
+        """The tables without negligible interactions."""
         return {**self.tables, "interactions": self.interactions[self.interactions["share"] >= _LEAST_SHARE]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Sentences and tables as JSON has them: lists of records, None for what is not known."""
+        """Sentences and tables as JSON values: lists of records, None for what is not known."""
         return {**super().to_dict(), "effects": [to_json_value(row) for row in self.effects.to_dict("records")]}
 
 
@@ -477,7 +471,7 @@ TOO_MANY_ROWS = "It was learnt from so many rows that none has a coefficient of 
 def summarise_weight_prior(
     prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: str = "response"
 ) -> FunctionSummary:
-    """What old data of this name taught about the response `target`, over a domain."""
+    """Summarise the function of a weight prior for the response `target` over a domain."""
     middle, unit, reach = prior.response_shift, prior.response_scale, prior.reach
 
     def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:

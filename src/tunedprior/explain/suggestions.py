@@ -1,4 +1,4 @@
-"""Why a setting is suggested, and what old data taught: from a campaign's models to tables and sentences."""
+"""Explain a suggestion and what was learnt from old data, from a campaign's models."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _WITHOUT_END = 300.0
 
 
 def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list[FunctionSummary]:
-    """What each old data set taught that the surrogate knows; none for a plain one."""
+    """Summarise the function of each old data set of a surrogate; none for one without old data."""
     if isinstance(surrogate, TunedPrior):
         return [summarise_weight_prior(surrogate.prior, domain, target=target)]
     if not isinstance(surrogate, Average):
@@ -87,7 +87,7 @@ def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) ->
 
 
 def _list_absent_inputs(old: SourceData, box: Box) -> list[str]:
-    """The parameters along which no reading changes."""
+    """The parameters along which no fit changes."""
     lengths = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
     found, start = [], 0
     for axis in box.axes:
@@ -105,7 +105,7 @@ def summarise_model(
     unit: float,
     results: int,
 ) -> FunctionSummary:
-    """What the model of so many results expects of a response, over a domain."""
+    """Summarise the model's mean of a response, fitted to so many results, over a domain."""
     with isolate_computation():
         return FunctionSummary("", target, target, compute_sensitivity(expected, domain), unit, results=results)
 
@@ -114,7 +114,7 @@ _NEAREST = 3  # results
 
 
 def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> PriorExplanation:
-    """What old data taught, and once there are results, what the models expect by now."""
+    """Explain what was learnt from old data and, once there are results, the present model."""
     domain, summaries = Domain.from_space(suggester.space, suggester.surrogate.box), []
     for response in suggester.goals.responses:
         summaries += summarise_sources(get_surrogate(suggester, response), domain, _format_response_name(response))
@@ -153,12 +153,12 @@ def _make_mean_function(response_model: ResponseModel, response: Objective) -> F
 
 
 def get_surrogate(suggester: Suggester, response: Objective) -> Surrogate:
-    """How observations of a response become a model."""
+    """The surrogate of a response."""
     return suggester.other_surrogates.get(response.name, suggester.surrogate)
 
 
 def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
-    """What chose the setting of a trial, by how many trials there were when it was asked for."""
+    """What proposed the setting of a trial, inferred from the number of trials before it."""
     if not trial.is_suggestion or trial.substitute:
         return NOBODY
     before = [one for one in (*history.told, *history.pending) if one.id < trial.id]
@@ -173,7 +173,7 @@ def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
 
 
 def group_by_origin(history: History, suggester: Suggester) -> dict[str, list[Trial]]:
-    """The results, by what chose their settings, in the order in which it first did."""
+    """Group the results by what proposed their settings, in order of first occurrence."""
     found: dict[str, list[Trial]] = {}
     for trial in history.told:
         found.setdefault(infer_origin(trial, history, suggester), []).append(trial)
@@ -182,16 +182,16 @@ def group_by_origin(history: History, suggester: Suggester) -> dict[str, list[Tr
 
 @dataclass(frozen=True, eq=False)
 class SettingExplainer:
-    """One setting, and all that is needed to say why.
+    """Computes the explanation of one setting.
 
     Attributes:
-        suggester: What makes suggestions.
-        history: What was told.
-        fitted: The models of it; None before the first result.
+        suggester: The campaign's suggester.
+        history: The campaign's history.
+        fitted: The models fitted to it; None before the first result.
         setting: The setting.
-        trial: Its trial, if it is one.
-        trust: By response, where there is trust to speak of.
-        seed: The optimiser's.
+        trial: Its trial, if it belongs to one.
+        trust: The trust in old data, by response that has some.
+        seed: The campaign's seed.
         candidates: The settings to choose from, if not all of the space.
     """
 
@@ -205,7 +205,7 @@ class SettingExplainer:
     candidates: Any = None
 
     def build_reasons(self) -> Reasons:
-        """Why this setting."""
+        """Build the explanation of this setting."""
         with isolate_computation():
             alternatives, beliefs, old = (
                 self._build_alternatives_table(),
@@ -232,7 +232,7 @@ class SettingExplainer:
 
     @property
     def origin(self) -> str:
-        """What chose it, by how many trials there were when it was asked for."""
+        """What proposed it, inferred from the number of trials before it."""
         return NOBODY if self.trial is None else infer_origin(self.trial, self.history, self.suggester)
 
     @cached_property
@@ -242,7 +242,7 @@ class SettingExplainer:
 
     @cached_property
     def improvement(self) -> Improvement:
-        """What it may gain."""
+        """The expected gain on the best so far."""
         if self.fitted is None:
             return Improvement()
         useful = self.suggester.keep_usable(self.fitted.history.told)
@@ -250,32 +250,32 @@ class SettingExplainer:
 
     @cached_property
     def probability(self) -> float:
-        """That a run works and meets all that is required."""
+        """The probability that a run works and meets all requirements."""
         if self.fitted is None or not (self.suggester.goals.requirements or self.fitted.success_model is not None):
             return 1.0
         return float(compute_feasibility_probability(self.fitted, self.suggester.goals, self.encoded_setting)[0])
 
     @cached_property
     def baseline(self) -> BaselineSuggestion | None:
-        """What plain optimisation would have suggested; None if it is not pending, or is plain already."""
+        """The suggestion without old data; None if the setting is not pending, or there is no old data."""
         if self.trial is None or not self.trial.is_pending or not self.has_old_data:
             return None
         return suggest_baseline(self.suggester, self.history, self.trial, self.seed, self.candidates)
 
     @property
     def has_old_data(self) -> bool:
-        """Whether any model knows something of old data."""
+        """Whether any of the surrogates has old data."""
         each = [get_surrogate(self.suggester, one) for one in self.suggester.goals.responses]
         return any(not isinstance(one, Average) or one.sources for one in each)
 
     @cached_property
     def sample(self) -> Float[Tensor, "n k"]:
-        """Settings all over the space, to compare with."""
+        """A sample of settings over the whole space, for comparison."""
         return Domain.from_space(self.suggester.space, self.suggester.surrogate.box).sample
 
     @cached_property
     def ranks(self) -> tuple[float, float] | None:
-        """The shares of settings of lower expected utility, and of smaller uncertainty; None of several objectives."""
+        """The shares of settings with lower expected utility and with less uncertainty; None for several objectives."""
         goals, fitted = self.suggester.goals, self.fitted
         if fitted is None or fitted.main not in fitted.models or len(goals.objectives) > 1:
             return None
@@ -287,7 +287,7 @@ class SettingExplainer:
         return float((hope[1:] < hope[0]).double().mean()), float((variance[1:] < variance[0]).double().mean())
 
     def _build_expectation_table(self, setting: Setting) -> pd.DataFrame:
-        """For each response that was told, what is expected at a setting, and the best of it so far."""
+        """For each measured response, its prediction at a setting and the best so far."""
         rows = []
         told = self.suggester.keep_usable(self.history.told)
         for one in self.suggester.goals.responses:
@@ -350,7 +350,7 @@ class SettingExplainer:
         return pd.DataFrame(rows)
 
     def _build_nearest_table(self) -> pd.DataFrame:
-        """The nearest results, whatever came of them; the setting's own not among them."""
+        """The nearest other results, failed runs among them."""
         told = [one for one in self.history.told if one is not self.trial]
         names = [one.name for one in self.suggester.goals.responses]
         columns = ["trial", "distance", "setting", *names]
@@ -369,7 +369,7 @@ class SettingExplainer:
 def _predict_by_belief(
     average: Average, response_model: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
 ) -> dict[tuple[str, str], float]:
-    """What each belief, by old data set and name, expects at a setting; too improbable ones are absent."""
+    """The prediction of each belief at a setting, by old data set and name, without improbable ones."""
     if not isinstance(response_model.model, MixtureOfProcesses):
         return {}
     weighed, _ = average.weigh(response_model.observations, response_model.cache)

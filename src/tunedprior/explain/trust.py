@@ -1,7 +1,4 @@
-"""How the objective goes with the response of one old data set: by how much, which way, and what that explains.
-
-Trust in old data: the share of a response's variance that it explains, the beliefs behind it, and its history.
-"""
+"""Trust in old data: the share of the response's variance that it explains, and the sign of the relation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -37,16 +34,15 @@ _SETTINGS = 64  # of the search space, over which variances are taken; twice as 
 
 @dataclass(frozen=True)
 class Relation:
-    """What observations say of the objective ρ·ĝ(x) + …, where ĝ is what one old data set taught.
+    """The posterior of the relation ρ·ĝ(x) + … of the objective to one old data set with the function ĝ.
 
     Attributes:
-        explained: By belief, the share of the variance of a response that ρ·ĝ makes up, as far as ĝ can be relied on;
-            times the belief's probability. 0 for beliefs that are not there.
-        slope: E[ρ | D], in the units of the objective over those of the old response; nan where nothing is known of ρ.
+        explained: By belief, the share of the variance of a response that ρ·ĝ makes up, as far as old data determines
+            ĝ; times the belief's probability. 0 for beliefs that are not there.
+        slope: E[ρ | D], in the units of the objective over those of the old response; nan where no hypothesis has a ρ.
         positive: P(ρ > 0 | D); nan likewise.
-        rest: What else a response varies by if one of these beliefs holds, as shares of its variance: variation that
-            the old response does not have (`BEYOND`), what is still `OPEN`, `NOISE`, and what old data itself leaves
-            open (`DOUBT`).
+        rest: The other shares of a response's variance if one of these beliefs holds: variation that the old response
+            does not have (`BEYOND`), what is still `OPEN`, `NOISE`, and what old data itself leaves open (`DOUBT`).
     """
 
     explained: Mapping[str, float] = field(default_factory=dict)
@@ -56,21 +52,21 @@ class Relation:
 
     @property
     def trust(self) -> float:
-        """The share of the variance of a response that old data accounts for."""
+        """The share of the variance of a response that old data explains."""
         return sum(self.explained.values())
 
 
 def estimate_relation(
     old: SourceData, average: Average, weighed: WeightedHypotheses, observations: Observations, sign: float
 ) -> Relation:
-    """The relation of the objective to this old data set, over the hypotheses that have a ρ.
+    """Estimate the relation of the objective to an old data set, over the hypotheses that have a ρ.
 
     Args:
         old: The old data set, one of those of the average.
         average: The model.
-        weighed: Its hypotheses, weighed by the observations.
-        observations: D.
-        sign: The objective's, by which its slope on the old response is turned back.
+        weighed: Its hypotheses with their posterior probabilities.
+        observations: The observations D.
+        sign: The sign by which the model's response is turned back into the objective.
     """
     among, y = weighed.hypotheses, observations.y
     if not bool((y != y[0]).any()):  # equal responses bear nothing out
@@ -102,10 +98,10 @@ def estimate_relation(
 
 
 def draw_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
-    """Points all over the search space, as kernel inputs: the box, or a part of it that holds the observed points x.
+    """Draw points over the search space, as kernel inputs: the box, or a part of it that holds the observed points x.
 
-    Old data may reach far beyond the space. The average knows how wide the space is, and where it is from x: exactly if
-    it is the whole box, and the better the further x are apart.
+    Old data may reach far beyond the space. The average knows the width of the space, and infers its place from x:
+    exactly if it is the whole box, and the better the further x are apart.
     """
     axes = average.hypotheses.axes
     sample = axes.to_kernel_inputs(draw_box_sample(len(axes), count=_SETTINGS))
@@ -115,7 +111,7 @@ def draw_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor
 
 
 def _are_bound(some: Float[Tensor, "m d"] | None, average: Average) -> TypeGuard[Float[Tensor, "m d"]]:
-    """Whether settings meet a linear equation, such as parts that add up to 1: little of the box is like them."""
+    """Whether settings satisfy a linear equation, such as parts that add up to 1, and so fill little of the box."""
     if some is None:
         return False
     numbers = some[:, average.hypotheses.axes.is_number]
@@ -133,11 +129,11 @@ def _compute_variance_shares(
     x: Float[Tensor, "n d"],
     sample: Float[Tensor, "m d"],
 ) -> Float[Tensor, "4 k"]:
-    """var b, var(m - b), v and noise over their sum, for each h: the first is the share of b = E[ρ | D]·ĝ in it.
+    """var b, var(m - b), v and noise over their sum, for each h: the first is the share of b = E[ρ | D]·ĝ.
 
-    b and m - b, the rest of the posterior mean, vary over the sample. What is expected of a response there also has the
-    posterior variance v, on average over the sample, and noise. Without v, two observations would count as explained by
-    whatever runs through them.
+    b and m - b, the rest of the posterior mean, vary over the sample. The posterior variance v, on average over the
+    sample, and noise add to the variance of a response. Without v, two observations would count as explained by any
+    curve through them.
     """
     processes = weighed.hypotheses.processes.take(slopes.rows)
     kernels = StackSection.from_stack(processes.kernels, x).evaluate(sample)
@@ -154,10 +150,10 @@ def _compute_variance_shares(
 def _compute_reliability(
     among: Hypotheses, rows: Int[Tensor, " k"], learnt: Float[Tensor, "k m"], sample: Float[Tensor, "m d"]
 ) -> Float[Tensor, " k"]:
-    """var ĝ / (var ĝ + u) over the sample, for each h: the share of g that old data determines, where u is left open.
+    """var ĝ / (var ĝ + u) over the sample, for each h: the share of g that old data determines; u is its uncertainty.
 
-    A large u means that ĝ may be chance, and what is smooth goes with other smooth things by chance easily. The prior
-    variance of the hypothesis that has the least beside ρ·g is constant + s (ĝ² + u), which gives u.
+    With a large u, ĝ may be chance, and smooth functions easily correlate by chance. The prior variance of the
+    hypothesis that has the least beside ρ·g is constant + s (ĝ² + u), which gives u.
     """
     kinds = list(zip(among.labels, among.fit_indices, strict=True))
     slopes, purest = among.slopes.tolist(), dict[tuple[Label, int], int]()
@@ -191,24 +187,23 @@ _REST = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trust:
-    """How much of the response's variance old data accounts for, and which beliefs about it that rests on.
+    """The share of the response's variance that old data explains, and the beliefs that this rests on.
 
     Attributes:
         beliefs: For each old data set and belief: `probability`, that of the belief given the observations, and
-            `trust`, the part of the set's trust that rests on it (0 for beliefs that hold no relation to the old
+            `trust`, the part of the set's trust that comes from it (0 for beliefs without a relation to the old
             response, such as "shape" and "uninformed").
-        relations: For each old data set: `trust`, the share of the variance of a response, over the search space, that
-            the old response accounts for, from 0 to 1, with noise and whatever is still open as part of the rest;
-            `slope`, by how much the objective rises when the old response rises by 1, both in their own units;
-            `positive`, the probability that they rise together rather than against each other, if they go together at
-            all. Without observations
-            trust is 0, and the other two are nan; equal observations leave trust and slope at 0.
-        history: The same after 0, 1, 2, … observations: a column for the probability of each belief, then trust, slope
-            and sign.
+        relations: For each old data set: `trust`, the share of the variance of a response over the search space that
+            the old response explains, from 0 to 1, with noise and uncertainty in the rest; `slope`, by how much the
+            objective rises when the old response rises by 1, both in their own units; `positive`, the probability that
+            they rise together, if they are related. Without observations trust is 0, and the other two are nan; equal
+            observations leave trust and slope at 0.
+        history: These numbers after 0, 1, 2, … observations: a column for the probability of each belief, then trust,
+            slope and sign.
         expected: For each old data set whose relation the user knows, +1 if the response should rise with the old one,
             -1 if it should fall.
-        gaps: For each old data set to which a relation is probable that explains little, a sentence that says why.
-        where_from: Which results were at settings that old data chose alone, and how they compare; empty if none was.
+        gaps: For each old data set with a probable relation that explains little, a sentence that says why.
+        where_from: Which results were at settings from old data alone, and how they compare; empty if none was.
     """
 
     beliefs: pd.DataFrame
@@ -220,7 +215,7 @@ class Trust:
 
     @property
     def sentences(self) -> list[str]:
-        """What the figures come to, a text for each old data set; and where the results came from."""
+        """A text for each old data set, and where the results came from."""
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
         said = [
@@ -243,10 +238,10 @@ class Trust:
 
 
 def _describe_trust(name: str, trust: float, slope: float, positive: float, count: int, expected: int) -> str:
-    """A sentence or two about one old data set, after so many results; a slope of this sign (0: either) is expected.
+    """Describe the relation to one old data set after so many results; `expected` is the expected sign (0: either).
 
-    Trust is a share of everything, and the sign is that of the part which goes with the old response, if there is one:
-    so the second is said of that part alone where it is small.
+    Trust is a share of the whole variance; the sign is that of the explained part, if there is one. So where trust is
+    small, the sign is said of that part alone.
     """
     about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
     if count == 0:
@@ -292,12 +287,12 @@ class TrustHistory:
     """Trust after each result so far; another result adds one step, and no step is computed twice.
 
     Attributes:
-        average: Whose.
-        objective: What is wanted of the response.
-        goals: What the campaign is after, with it.
+        average: The model.
+        objective: The response.
+        goals: The goals of the campaign.
         trials: The results so far.
-        steps: What was made of the first 0, 1, 2, … of them.
-        cache: Of the average (see `CachingSurrogate`).
+        steps: The state after the first 0, 1, 2, … of them.
+        cache: The cache of the average (see `CachingSurrogate`).
     """
 
     average: Average
@@ -308,7 +303,7 @@ class TrustHistory:
     cache: Any = None
 
     def extend_to(self, trials: tuple[Trial, ...]) -> "TrustHistory":
-        """Trust after these results, going on from the present steps where they begin with the same results."""
+        """Extend the history to these results, from the present steps if it begins with the same results."""
         same = len(trials) >= len(self.trials) and all(map(is_, trials, self.trials))
         steps, cache = (list(self.steps), self.cache) if same else ([], None)
         for count in range(len(steps), len(trials) + 1):
@@ -317,7 +312,7 @@ class TrustHistory:
         return replace(self, trials=trials, steps=tuple(steps), cache=cache)
 
     def compute_trust_after(self, trials: tuple[Trial, ...]) -> Trust:
-        """Trust after all of these results, with no other step in its history: much faster, where none is at hand."""
+        """Trust after all of these results, without the steps before: much faster."""
         if len(trials) == len(self.trials) and self.steps and all(map(is_, trials, self.trials)):
             return self.trust
         step, _ = self._compute_step(trials, None)
@@ -346,7 +341,7 @@ class TrustHistory:
 
 
 def _build_trust(so_far: TrustHistory, steps: "Mapping[int, _Step]") -> Trust:
-    """Steps, by the number of results, as the tables of `Trust`; the last counts."""
+    """Make the tables of `Trust` from steps by number of results; the last one gives the present state."""
     last = list(steps.values())[-1]
     relations = pd.DataFrame(
         [(name, one.trust, one.slope, one.positive) for name, one in last.relations.items()],
@@ -360,7 +355,7 @@ def _build_trust(so_far: TrustHistory, steps: "Mapping[int, _Step]") -> Trust:
 
 
 def _describe_gap(relation: Relation, probability: float) -> str:
-    """Why a relation of this probability explains so little; empty if it does not."""
+    """Say why a relation of this probability explains so little; empty if it explains enough."""
     if not relation.rest or probability - relation.trust < _GAP:
         return ""
     names = " or ".join(repr(belief) for belief in relation.explained)
@@ -375,7 +370,7 @@ def _describe_gap(relation: Relation, probability: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """After some results: the probability of each belief, and the relation to each old data set."""
+    """The state after some results: the probability of each belief, and the relation to each old data set."""
 
     probabilities: dict[tuple[str, str], float]
     relations: dict[str, Relation]
@@ -390,7 +385,7 @@ class _Step:
         return pd.DataFrame(rows, columns=["old data", "belief", "probability", "trust"])
 
     def compute_probability(self, old: str) -> float:
-        """That there is a relation to the response of an old data set."""
+        """The probability that there is a relation to the response of an old data set."""
         return sum(self.probabilities.get((old, belief), 0.0) for belief in self.relations[old].explained)
 
     def make_row(self) -> dict[str, float]:
@@ -411,7 +406,7 @@ class _Step:
 
 
 def _sum_probabilities(weighed: WeightedHypotheses) -> dict[tuple[str, str], float]:
-    """Of each belief, by old data set and belief."""
+    """The probability of each belief, by old data set and belief."""
     found: dict[tuple[str, str], float] = {}
     for label, weight in zip(weighed.hypotheses.labels, weighed.weights.tolist(), strict=True):
         found[label.old, label.belief] = found.get((label.old, label.belief), 0.0) + weight

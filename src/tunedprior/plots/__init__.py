@@ -1,4 +1,4 @@
-"""Pictures of a campaign: progress, effects, interactions, trust, the front, and what the old data taught."""
+"""Pictures of a campaign: progress, effects, interactions, trust, Pareto front, and what was learnt from old data."""
 
 from tunedprior.plots.drawing import effects, front, interactions, old_data, progress, trust
 

@@ -1,4 +1,4 @@
-"""Pictures of a campaign, for people who write Python; each is drawn by Plotly or by matplotlib."""
+"""The public functions that draw pictures of a campaign, with Plotly or matplotlib."""
 
 from typing import Any
 
@@ -16,24 +16,21 @@ BASELINE_COUNT = 25
 
 
 def progress(opt: Optimizer, *, shadow: bool | int = True, backend: str = PLOTLY, bar: bool = False) -> Any:
-    """What came of each trial, the best so far, and the shadow: what plain optimisation would have suggested instead.
+    """Draw the result of each trial, the best so far, and the shadow: what would have been suggested without old data.
 
-    The plain suggestions were never run, so what the present model expects of them is drawn, with its 95 % interval.
+    The suggestions without old data were never run: the model's prediction of them is drawn, with its 95 % interval.
 
     Args:
         opt: The campaign.
-        shadow: Whether to draw the shadow, or of how many of the latest suggestions.
+        shadow: Whether to draw the shadow, or for how many of the latest suggestions.
         backend: `"plotly"` (default: it shows the setting and the note of a point under the mouse) or `"matplotlib"`.
-        bar: Whether to show a progress bar while the shadow is worked out.
-
-    Returns:
-        A Plotly or matplotlib figure.
+        bar: Whether to show a progress bar while the shadow is computed.
     """
     return render_picture(build_progress_picture(take_snapshot(opt), parse_baseline_count(shadow), bar), backend)
 
 
 def effects(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """What the model expects along each input, with 95 % intervals, all other inputs held at the recommended setting.
+    """Draw the predicted response along each input, with 95 % intervals, all others at the recommended setting.
 
     Args:
         opt: The campaign.
@@ -43,7 +40,7 @@ def effects(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def interactions(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """The two pairs of inputs that act together most strongly, as maps of what the model expects.
+    """Draw the two pairs of inputs with the strongest interaction, as maps of the predicted response.
 
     Args:
         opt: The campaign.
@@ -53,7 +50,7 @@ def interactions(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def trust(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """The share of the response's variance that each old data set explains, after each result, and that in words.
+    """Draw the share of the response's variance that each old data set explains, after each result.
 
     Args:
         opt: The campaign.
@@ -64,7 +61,7 @@ def trust(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def front(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """The best trade-offs between objectives, what is worse, and what does not meet the requirements.
+    """Draw the Pareto front, dominated results, and results that do not meet the requirements.
 
     Args:
         opt: The campaign.
@@ -74,7 +71,7 @@ def front(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def old_data(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
-    """What the old data taught: how much each input matters, and the old response along it.
+    """Draw what was learnt from old data: the importance of each input, and the old response along it.
 
     Args:
         opt: The campaign.
@@ -84,14 +81,14 @@ def old_data(opt: Optimizer, *, backend: str = PLOTLY) -> Any:
 
 
 def parse_baseline_count(shadow: bool | int) -> int:
-    """Of how many suggestions the shadow is worked out."""
+    """The number of suggestions for which the shadow is computed."""
     if isinstance(shadow, bool):
         return BASELINE_COUNT if shadow else 0
     return check_positive_integer(shadow, "shadow") if shadow != 0 else 0
 
 
 def render_picture(picture: Picture, backend: str) -> Any:
-    """The picture as a figure of one of the two packages."""
+    """Render the picture with one of the two packages."""
     if backend == PLOTLY:
         from tunedprior.plots.with_plotly import render_plotly
 

@@ -1,9 +1,4 @@
-"""What the model expects along each input.
-
-Which pairs of inputs act together, and what the model expects over the strongest of them.
-
-What old data taught: how the old response goes along each input, and which inputs it depends on.
-"""
+"""Pictures of the model: the response along each input, interactions, and what was learnt from old data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -62,7 +57,7 @@ _DRAWN = 500  # results that are drawn: the latest
 
 
 def build_effects_picture(snapshot: Snapshot) -> Picture:
-    """For each response a row: what is expected along each input, all others held at the recommended setting."""
+    """For each response a row: the prediction along each input, with all others at the recommended setting."""
     snapshot.refuse_if_nothing_told("A picture of effects")
     panels: list[Panel] = []
     broken = False
@@ -93,7 +88,7 @@ def build_effects_picture(snapshot: Snapshot) -> Picture:
 def _build_layers(
     snapshot: Snapshot, response: Objective, parameter: Parameter
 ) -> tuple[list[Layer], bool, list[float]]:
-    """What is in one panel, whether a curve of it is interrupted, and all heights in it."""
+    """The layers of one panel, whether a curve of it is interrupted, and all heights in it."""
     name, centre = parameter.name, snapshot.centre
     values = list_axis_values(parameter, _FINE)
     settings = vary_input(centre, name, values)
@@ -152,12 +147,12 @@ _LEAST_ALLOWED = 0.05  # share of a map that must satisfy the constraints for th
 
 @dataclass(frozen=True)
 class Pair:
-    """Two inputs and how strongly they act together.
+    """Two inputs and the strength of their interaction.
 
     Attributes:
-        one: The first.
-        other: The second.
-        strength: The standard deviation, over the two at the present centre, of what is not a sum of one term for each.
+        one: The first input.
+        other: The second input.
+        strength: The standard deviation of the part that is no sum of one function of each, at the present centre.
         share: Its share of all variance over the two.
     """
 
@@ -168,14 +163,14 @@ class Pair:
 
 
 def rank_interacting_pairs(snapshot: Snapshot, response: Objective, most: int = _STRONGEST) -> list[Pair]:
-    """Pairs of inputs by how strongly they act together on a response, the strongest first."""
+    """Rank pairs of inputs by the strength of their interaction, the strongest first."""
     inputs = _select_active_inputs(snapshot, response)
     found = [_compute_interaction(snapshot, response, *pair) for pair in combinations(inputs, 2)]
     return sorted(found, key=lambda pair: -pair.strength)[:most]
 
 
 def build_interactions_picture(snapshot: Snapshot) -> Picture:
-    """For each objective the strongest pairs of inputs, as maps of what the model expects."""
+    """For each objective the strongest pairs of inputs, as maps of the predicted response."""
     if len(snapshot.varying) < 2:
         raise InputError("An interaction is one of two inputs, and only one can change here. Draw its effects instead.")
     snapshot.refuse_if_nothing_told("A picture of interactions")
@@ -229,7 +224,7 @@ def _build_pair_panel(snapshot: Snapshot, response: Objective, pair: Pair, shade
 
 
 def _predict_map(snapshot: Snapshot, response: Objective, pair: Pair) -> tuple[Any, Any, Any]:
-    """The places of columns and rows, and what is expected there; NaN where constraints forbid it."""
+    """The places of columns and rows, and the prediction there; NaN where constraints forbid the setting."""
     across, up = (list_axis_values(one, _PAIR_POINTS) for one in (pair.one, pair.other))
     settings = _make_grid(snapshot.centre, pair.one, across, pair.other, up)
     z = np.array(snapshot.predict_interval(response, settings).mean)
@@ -244,7 +239,7 @@ def _convert_to_rows(z: Any) -> tuple[tuple[float, ...], ...]:
 
 
 def _make_grid(centre: Setting, one: Parameter, across: list[Any], other: Parameter, up: list[Any]) -> list[Setting]:
-    """A row for each value of the other, in it each value of the first."""
+    """Settings row by row: for each value of the second input, all values of the first."""
     return [setting for row in vary_input(centre, other.name, up) for setting in vary_input(row, one.name, across)]
 
 
@@ -264,7 +259,7 @@ def _compute_interaction(snapshot: Snapshot, response: Objective, one: Parameter
 
 
 def _select_active_inputs(snapshot: Snapshot, response: Objective) -> list[Parameter]:
-    """The inputs along which most changes, in their order."""
+    """The inputs along which the prediction changes most, in their order."""
     inputs = snapshot.varying
     if len(inputs) <= _COMPARED:
         return inputs
@@ -315,7 +310,7 @@ class SourceResponse:
 
 
 def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
-    """Everything that old data taught, by response and old data set."""
+    """The functions that were learnt from old data, by response and old data set."""
     found = []
     for response in suggester.goals.responses:
         model = suggester.other_surrogates.get(response.name, suggester.surrogate)
@@ -345,8 +340,8 @@ def _make_from_prior(prior: WeightPrior, response: Objective) -> SourceResponse:
 def compute_importance(source_response: SourceResponse, space: Space) -> dict[str, float]:
     """For each input, the share of g's variance over the space that is lost if the input is not known.
 
-    Total Sobol indices, as `opt.explain()` has them: with its part in interactions, so shares may add up to more than
-    1. They are those of the box, as an input that constraints bind to others could not be left out by itself.
+    These are total Sobol indices, as in `opt.explain()`; they include interactions, so they may add up to more than 1.
+    They are those of the box, as an input that constraints link to others could not be left out by itself.
     """
     free = Space(space.parameters)
     with isolate_computation():
@@ -356,7 +351,7 @@ def compute_importance(source_response: SourceResponse, space: Space) -> dict[st
 
 
 def build_old_data_picture(snapshot: Snapshot) -> Picture:
-    """For each old data set: how much each input matters, then the old response along each of them."""
+    """For each old data set: the importance of each input, then the old response along each of them."""
     source_responses = list_source_responses(snapshot.suggester)
     if not source_responses:
         raise InputError("This campaign has no old data that is used, so there is nothing that it taught.")
@@ -404,7 +399,7 @@ def _build_importance_panel(source_response: SourceResponse, shares: dict[str, f
 def _build_input_layers(
     source_response: SourceResponse, space: Space, parameter: Parameter
 ) -> tuple[list[Layer], list[float]]:
-    """What is in the panel of one input, and all heights in it."""
+    """The layers of the panel of one input, and all heights in it."""
     values = list_axis_values(parameter, _OLD_POINTS)
     others = space.sobol(_AVERAGED, _SEED)
     g = source_response.evaluate([{**one, parameter.name: value} for value in values for one in others])

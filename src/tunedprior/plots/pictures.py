@@ -1,7 +1,4 @@
-"""What a picture shows, as values: panels of curves, bands, dots, bars and maps. Renderers draw them.
-
-Values along an input, where they stand on an axis, and the settings that differ in them.
-"""
+"""Pictures as values: panels of curves, bands, dots, bars and maps, with axes. Renderers draw them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +25,7 @@ _SHORT = 100.0  # times the lower end: up to here a logarithmic axis has more ma
 
 
 def shorten(text: str, most: int) -> str:
-    """A text of at most so many letters: of a longer one, its beginning and its end.
+    """Shorten a text to its beginning and its end, if it has more letters than this.
 
     >>> shorten("CC(C)C1=CC(=CC(=C1C2=CC=CC=C2P)C(C)C)C(C)C", 14)
     'CC(C)C1…)C(C)C'
@@ -45,12 +42,12 @@ class Scale:
     """An axis.
 
     Attributes:
-        title: What is along it, as people call it.
+        title: The quantity along it, as people call it.
         log: Whether it is logarithmic.
-        choices: For one without numbers, what stands at 0, 1, 2, …
-        ends: What part of it is shown; whatever holds everything, when left out.
+        choices: For an axis without numbers, the labels at 0, 1, 2, …
+        ends: The part of it that is shown; all of it, when left out.
         whole: Whether only whole numbers are marked.
-        room: For how many letters of a choice there is room.
+        room: The number of letters of a choice that fit.
     """
 
     title: str
@@ -62,9 +59,9 @@ class Scale:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What stands at the choices: their names; a number and a part of one that is long; of many, the numbers alone.
+        """The labels of the choices: their names; a number and a part of a long name; numbers alone, if there are many.
 
-        A number is the place among all choices, so it stands for the same one in every picture.
+        A number is the place among all choices, so it means the same in every picture.
         """
         if len(self.choices) > MANY:
             return tuple(str(number) for number in range(1, len(self.choices) + 1))
@@ -75,13 +72,13 @@ class Scale:
 
     @property
     def ticks(self) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Where labels stand, and which: all, or of many every second, third and so on."""
+        """The places and texts of the shown labels: all, or every second, third and so on of many."""
         every = range(0, len(self.choices), -(-len(self.choices) // MANY) or 1)
         return tuple(every), tuple(self.labels[place] for place in every)
 
     @property
     def full_names(self) -> dict[str, str]:
-        """The full names of choices that are not shown with them, by what is shown."""
+        """The full names of choices that are not shown in full, by what is shown."""
         return {label: name for label, name in zip(self.labels, self.choices, strict=True) if label != name}
 
     @property
@@ -108,7 +105,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Band:
-    """What lies between two lines."""
+    """The area between two lines."""
 
     name: str
     x: Numbers
@@ -119,7 +116,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Dots:
-    """Single points, each perhaps with an interval and with words to it."""
+    """Single points, which may have intervals and texts."""
 
     name: str
     x: Numbers
@@ -147,11 +144,11 @@ class Shades:
     """z over a grid of x and y, by row; NaN is left blank.
 
     Attributes:
-        name: What z is.
+        name: The quantity z.
         x: The columns' places.
         y: The rows' places.
         z: A row for each y.
-        ends: The least and the largest z of all maps of the same thing.
+        ends: The least and the largest z of all maps of the same quantity.
     """
 
     name: str
@@ -172,7 +169,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Zone:
-    """A horizontal stripe from one value to another: a range that is wanted."""
+    """A horizontal stripe from one value to another: a wanted range."""
 
     name: str
     low: float
@@ -185,7 +182,7 @@ Layer = Curve | Band | Dots | Bars | Shades | Level | Zone
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, and what is in it, from back to front."""
+    """One pair of axes and its layers, from back to front."""
 
     x: Scale
     y: Scale
@@ -194,7 +191,7 @@ class Panel:
 
 
 def describe_full_names(picture: "Picture") -> tuple[str, ...]:
-    """What numbers on axes stand for, a sentence for each axis; of many the first."""
+    """A sentence for each axis that says what its numbers mean; of many names the first."""
     found = []
     for title, names in picture.collect_full_names().items():
         some = [f"{label.split(':')[0]} is {name}" for label, name in list(names.items())[:MANY]]
@@ -205,13 +202,13 @@ def describe_full_names(picture: "Picture") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Picture:
-    """Panels in rows, and what they say in words.
+    """Panels in rows, with sentences about them.
 
     Attributes:
-        title: What it is about.
+        title: The title.
         panels: From left to right, row by row.
-        columns: How many are in a row.
-        sentences: What is to be known about it.
+        columns: The number of panels in a row.
+        sentences: Explanations of the picture.
     """
 
     title: str
@@ -240,7 +237,7 @@ class Picture:
         return {scale.title or "input": scale.full_names for scale in scales if scale.full_names}
 
     def list_legend_layers(self) -> list[Layer]:
-        """One layer for each name, in order: what is to be explained."""
+        """One layer for each name, in order, for the legend."""
         found: dict[str, Layer] = {}
         for panel in self.panels:
             for layer in panel.layers:
@@ -257,7 +254,7 @@ _NOTED = 300  # points that say more than their trial's number
 
 
 def list_axis_values(parameter: Parameter, most: int) -> list[Any]:
-    """Values from one end to the other: all there are, or of more than `most` numbers so many of them."""
+    """The values of a parameter from one end to the other; `most` of them, if there are more."""
     if isinstance(parameter, Categorical):
         return parameter.list_values()
     if parameter.count is not None and parameter.count <= most:
@@ -273,7 +270,7 @@ def has_few_values(parameter: Parameter) -> bool:
 
 
 def locate_on_axis(parameter: Parameter, values: Sequence[Any]) -> Numbers:
-    """Where values stand on the input's axis; NaN for what is none of its categories."""
+    """The places of values on the input's axis; NaN for an unknown category."""
     if not isinstance(parameter, Categorical):
         return tuple(float(one) for one in values)
     found = (find_choice_index(one, parameter.choices) for one in values)
@@ -291,7 +288,7 @@ def make_axis_scale(parameter: Parameter) -> Scale:
 
 
 def round_near_zeros(setting: Setting, space: Space) -> Setting:
-    """The setting as people write it: what differs from 0 by rounding alone is 0."""
+    """Round values that differ from 0 by rounding alone to 0."""
     found = dict(setting)
     for one in space.parameters:
         value = setting[one.name]
@@ -301,12 +298,12 @@ def round_near_zeros(setting: Setting, space: Space) -> Setting:
 
 
 def format_rounded_setting(setting: Setting, space: Space) -> str:
-    """The setting in words."""
+    """Format the setting in words, with such values as 0."""
     return format_setting(round_near_zeros(setting, space))
 
 
 def abbreviate_setting(setting: Setting, space: Space) -> str:
-    """The setting in words, long categories as axes show them."""
+    """Format the setting in words, with long categories as on axes."""
     found = dict(round_near_zeros(setting, space))
     for one in space.parameters:
         scale = make_axis_scale(one)
@@ -318,7 +315,7 @@ def abbreviate_setting(setting: Setting, space: Space) -> str:
 
 
 def list_hover_notes(trials: Sequence[Trial], space: Space, most: int = _NOTED) -> tuple[str, ...]:
-    """Trials in words, for points under the mouse: with settings the latest ones, and of earlier ones the number."""
+    """Texts of trials for points under the mouse: with settings for the latest trials, numbers alone for others."""
     first = len(trials) - most
     return tuple(
         _format_hover_note(one, space) if place >= first else f"trial {one.id}" for place, one in enumerate(trials)
@@ -331,7 +328,7 @@ def _format_hover_note(trial: Trial, space: Space) -> str:
 
 
 def vary_input(setting: Setting, name: str, values: Sequence[Any]) -> list[Setting]:
-    """The setting with one input at each of these values."""
+    """Copies of the setting with one input at each of these values."""
     return [{**setting, name: value} for value in values]
 
 

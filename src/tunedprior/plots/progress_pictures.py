@@ -1,10 +1,6 @@
-"""The shadow over a campaign: what plain optimisation would have suggested in place of each suggestion.
+"""Pictures over the course of a campaign: results and the best so far, trust in old data, the Pareto front.
 
-What came of each trial, the best so far, and the shadow of plain optimisation.
-
-Trust in old data, after each result.
-
-The front of trade-offs between objectives.
+The picture of progress may show the shadow: what would have been suggested without old data at each step.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,20 +43,20 @@ _TITLE = "what plain optimisation would have suggested"
 
 
 def has_baseline(snapshot: Snapshot) -> bool:
-    """Whether old data makes a difference to suggestions: without any, they are the plain ones."""
+    """Whether the campaign has old data, so that suggestions without it differ."""
     suggester = snapshot.suggester
     models = (suggester.surrogate, *suggester.other_surrogates.values())
     return any(getattr(one, "sources", True) for one in models)
 
 
 def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
-    """For the latest suggestions, by their position among the results, what plain optimisation would have suggested.
+    """For the latest suggestions, by position among the results: what would have been suggested without old data.
 
-    It sees the results that were told before, as the real campaign did; of its own suggestions none was ever run.
+    Each one uses the results before it, as the real suggestion did; none of these suggestions was ever run.
 
     Args:
         snapshot: The campaign.
-        most: Of how many suggestions, the latest ones.
+        most: For how many suggestions, the latest ones.
         progress: Whether to show a progress bar.
     """
     told, known = snapshot.history.told, snapshot.baseline_suggestions
@@ -89,11 +85,11 @@ _WORDS = ("fail", "pass")
 
 
 def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bool = False) -> Picture:
-    """Results in the order they were told, for each response a panel.
+    """Build the picture of results in the order of recording, a panel for each response.
 
     Args:
         snapshot: The campaign.
-        baseline_count: For how many of the latest suggestions the shadow is worked out.
+        baseline_count: For how many of the latest suggestions the shadow is computed.
         progress: Whether to show a progress bar meanwhile.
     """
     if not len(snapshot.history):
@@ -183,7 +179,7 @@ def _build_labels_panel(snapshot: Snapshot, response: Objective) -> Panel:
 def _make_result_dots(
     name: str, rows: Sequence[tuple[int, Trial]], response: Objective, snapshot: Snapshot, colour: str
 ) -> list[Layer]:
-    """Results, those that do not meet what is required hollow."""
+    """Dots of results; those that do not meet the requirements are hollow."""
     found: list[Layer] = []
     for met in (True, False):
         some = [
@@ -221,7 +217,7 @@ def _make_prediction_dots(
 
 
 def _compute_best_so_far(snapshot: Snapshot, response: Objective) -> tuple[float, ...]:
-    """The value of the best trial after each result; where there is a front, the best of this response alone."""
+    """The value of the best trial after each result; with several objectives, the best of this response alone."""
     goals = snapshot.goals
     if response not in goals.objectives:
         return (nan,) * len(snapshot.history)
@@ -247,7 +243,7 @@ def _collect_heights(layers: Sequence[Layer]) -> list[float]:
 
 
 def build_trust_picture(found: Trust | dict[str, Trust]) -> Picture:
-    """For each response a panel, in it a line for each old data set; what the figures come to, in words."""
+    """For each response a panel with a line for each old data set, and the trust in words."""
     by_response = found if isinstance(found, dict) else {"": found}
     if not by_response:
         raise InputError("A picture of trust needs old data; this campaign has none that is used.")
@@ -278,7 +274,7 @@ def _get_trust_column(trust: Trust, name: str, several: bool) -> tuple[float, ..
 
 
 def build_front_picture(snapshot: Snapshot) -> Picture:
-    """Every pair of objectives: the best trade-offs, all that is worse, and what does not meet the requirements."""
+    """For every pair of objectives: the Pareto front, dominated results, and those not meeting the requirements."""
     objectives = snapshot.goals.objectives
     if len(objectives) == 1:
         raise InputError(

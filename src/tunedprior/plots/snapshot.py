@@ -1,7 +1,4 @@
-"""Targets and limits of a response, as lines and stripes.
-
-A campaign at one moment: what was told by then, and what the models make of it.
-"""
+"""`Snapshot`: a campaign at one moment, with its models; it is what pictures and reports read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,7 +27,7 @@ from tunedprior.suggestion.suggester import Suggester
 
 
 def make_goal_lines(goals: Goals, response: Objective) -> list[Layer]:
-    """What a response is to come close to, and the limits that are required of it."""
+    """Lines and stripes for the target and the required limits of a response."""
     found: list[Layer] = []
     wanted = response.direction
     if isinstance(wanted, Target) and wanted.low == wanted.upper:
@@ -45,7 +42,7 @@ def make_goal_lines(goals: Goals, response: Objective) -> list[Layer]:
 
 
 def format_goal(goals: Goals, response: Objective) -> str:
-    """What is wanted of a response, in few words; nothing, if it is only required to be within limits."""
+    """The goal of a response in few words; empty if it is only required to be within limits."""
     if response not in goals.objectives:
         return "required"
     return f"target {response.direction}" if isinstance(response.direction, Target) else response.direction
@@ -53,7 +50,7 @@ def format_goal(goals: Goals, response: Objective) -> str:
 
 @dataclass(frozen=True)
 class PredictedInterval:
-    """What is expected of a response at some settings: its mean, and the ends of a 95 % interval without noise."""
+    """The prediction of a response at settings: its mean, and the ends of a 95 % interval without noise."""
 
     mean: Numbers
     low: Numbers
@@ -62,15 +59,15 @@ class PredictedInterval:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What a campaign knows; nothing in it changes, however long a picture takes.
+    """A campaign at one moment; it does not change while a picture is drawn.
 
     Attributes:
-        suggester: Whose.
-        seed: The campaign's.
-        history: What was told, and what is under way.
+        suggester: The campaign's suggester.
+        seed: The campaign's seed.
+        history: The trials at this moment.
         previous_fit: The models of an earlier snapshot, from which fitting starts faster.
-        baseline_suggestions: By number of results, what optimisation without old data would have suggested after
-            them, with the trials it was computed from; filled as it is asked for.
+        baseline_suggestions: By number of results, what would have been suggested without old data after them, with the
+            trials it was computed from; filled as it is asked for.
     """
 
     suggester: Suggester
@@ -81,21 +78,21 @@ class Snapshot:
 
     @property
     def goals(self) -> Goals:
-        """What is wanted."""
+        """The goals of the campaign."""
         return self.suggester.goals
 
     @property
     def space(self) -> Space:
-        """What may be set."""
+        """The search space."""
         return self.suggester.space
 
     @property
     def varying(self) -> list[Parameter]:
-        """The parameters that can change."""
+        """The parameters that can vary."""
         return [one for one in self.space.parameters if one.count != 1]
 
     def refuse_if_nothing_told(self, what: str) -> None:
-        """An `InputError` while no response was measured."""
+        """Raise an `InputError` while no response was measured."""
         if not len(self.history):
             raise InputError(f"{what} needs a result, and nothing was told yet. Tell at least one.")
         if not any(one.select_measured(self.history.told) for one in self.goals.responses):
@@ -103,22 +100,22 @@ class Snapshot:
 
     @cached_property
     def fitted(self) -> FittedModels:
-        """The models of everything told."""
+        """The models of all results."""
         return self.suggester.fit(self.history, self.seed, self.previous_fit)
 
     @property
     def modelled(self) -> list[Objective]:
-        """The responses that were measured, and are numbers."""
+        """The measured responses that are numbers."""
         return [one for one in self.goals.responses if one.name in self.fitted.models and not one.labels]
 
     def predict_interval(self, response: Objective, settings: Sequence[Setting]) -> PredictedInterval:
-        """What the model expects of a response at settings, in its units."""
+        """Predict a response at settings, in its units."""
         X = encode_run_settings(settings, self.fitted.box)
         return PredictedInterval(*map(tuple, predict_interval(self.fitted.models[response.name], response, X).tolist()))
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """The setting to use; an `InputError` where there is none."""
+        """The recommended setting; an `InputError` where there is none."""
         self.refuse_if_nothing_told("A recommendation")
         if self.goals.main.name not in self.fitted.models:
             raise InputError(f"A recommendation needs a result of {self.goals.main.name!r}; none was measured yet.")
@@ -126,12 +123,12 @@ class Snapshot:
 
     @cached_property
     def centre(self) -> Setting:
-        """The setting at which all inputs are held but those that are looked at."""
+        """The setting whose values all inputs keep that are not varied in a picture."""
         return dict(self._centre[0])
 
     @property
     def centre_description(self) -> str:
-        """What that setting is."""
+        """Describe that setting."""
         return self._centre[1]
 
     @cached_property
@@ -164,7 +161,7 @@ _standings: WeakKeyDictionary[Optimizer, Snapshot] = WeakKeyDictionary()
 
 
 def take_snapshot(optimizer: Optimizer) -> Snapshot:
-    """How a campaign stands now: one look at its history."""
+    """Take a snapshot of a campaign, with a single look at its history."""
     refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
     history, known = optimizer.trials, _standings.get(optimizer)
     if known is not None and known.history is history:
@@ -176,7 +173,7 @@ def take_snapshot(optimizer: Optimizer) -> Snapshot:
 
 
 def copy_optimizer(optimizer: Optimizer) -> Optimizer:
-    """A copy of an optimiser as it is now: it sees nothing that is told afterwards, and changes nothing."""
+    """Copy an optimiser as it is now: later results do not reach the copy, and it changes nothing."""
     refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
     with silence_warnings(""):  # odd results were noted when they were told
         return Optimizer.from_suggester(optimizer.suggester, optimizer.seed).resume(optimizer.trials)

@@ -1,4 +1,4 @@
-"""Pictures as matplotlib figures; nothing of matplotlib's global state is used or changed."""
+"""Render pictures as matplotlib figures, without using or changing matplotlib's global state."""
 
 from textwrap import fill
 from typing import Any
@@ -159,5 +159,5 @@ def _collect_shades(panel: Panel, axes: Any, shown: dict[str, tuple[Any, list[An
 
 
 def _escape_dollars(text: str) -> str:
-    """Text as it is: between dollars matplotlib would read mathematics."""
+    """Escape dollars, between which matplotlib would read mathematics."""
     return text.replace("$", r"\$")

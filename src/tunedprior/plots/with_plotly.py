@@ -1,4 +1,4 @@
-"""Pictures as Plotly figures, and single panels as what Plotly's JavaScript takes."""
+"""Render pictures as Plotly figures, and panels as input of Plotly's JavaScript."""
 
 from collections.abc import Iterator
 from html import escape
@@ -40,7 +40,7 @@ _ROW, _ABOVE, _BELOW, _LINE = 280, 70, 60, 17
 
 
 def render_plotly(picture: Picture) -> Any:
-    """The picture as a `plotly.graph_objects.Figure`."""
+    """Render the picture as a `plotly.graph_objects.Figure`."""
     make = import_optional("plotly.subplots", "plots").make_subplots
     titles = [_escape_html(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels]
     down = 0.32 / picture.rows if picture.rows > 1 else 0.0
@@ -100,7 +100,7 @@ def render_plotly(picture: Picture) -> Any:
 
 
 def encode_panel(panel: Panel) -> dict[str, Any]:
-    """One panel as the `data` and `layout` of a plot of its own, without a legend."""
+    """Encode one panel as the `data` and `layout` of a plot of its own, without a legend."""
     traces = []
     for layer in panel.layers:
         for trace in _encode_traces(layer, panel):
@@ -192,7 +192,7 @@ def _encode_dots(dots: Dots) -> dict[str, Any]:
 
 
 def _format_hover_texts(dots: Dots) -> list[str]:
-    """What a point says under the mouse: its value and interval, and the words to it."""
+    """The text of each point under the mouse: its value, interval and note."""
     found = []
     for number, y in enumerate(dots.y):
         lines = [f"{dots.name}: {y:.5g}" if dots.name else f"{y:.5g}"]
@@ -258,7 +258,7 @@ def _encode_axis(scale: Scale, across: bool) -> dict[str, Any]:
 
 
 def _encode_numbers(values: Any) -> list[float | None]:
-    """Numbers as JSON has them: what is none is null, and interrupts a line."""
+    """Numbers as JSON values; NaN is null, and interrupts a line."""
     return [None if one != one else float(one) for one in values]
 
 
@@ -268,5 +268,5 @@ def _format_rgba(colour: str, alpha: float) -> str:
 
 
 def _escape_html(text: str) -> str:
-    """Text as it is: Plotly reads some HTML in it otherwise."""
+    """Escape text, some of which Plotly would read as HTML."""
     return escape(text, quote=False)
