@@ -18,10 +18,11 @@ from tunedprior.goals.observations import Observations
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.anchors import FixedKernel
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import SourceData, fit_sources, name_sources, read_sources
+from tunedprior.model_averaging.source_fits import fit_sources
 from tunedprior.model_averaging.weighing import WeightedHypotheses
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
+from tunedprior.weight_prior.sources import SourceData, name_sources, read_sources
 
 Response = Callable[[Setting], float]
 

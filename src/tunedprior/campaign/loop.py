@@ -13,10 +13,10 @@ from tunedprior.checks import check_positive_integer, format_list, format_value,
 from tunedprior.errors import InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.history.parsing import parse_measurements
-from tunedprior.model_averaging.source_fits import OldData
 from tunedprior.space.encoding import to_settings_table
 from tunedprior.space.parameters import Description
 from tunedprior.space.search_space import Setting, Space
+from tunedprior.weight_prior.sources import OldData
 
 
 def simulate(

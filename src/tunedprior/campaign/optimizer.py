@@ -35,14 +35,6 @@ from tunedprior.history.table import HistoryColumns
 from tunedprior.history.trials import History, collect_settings, format_setting
 from tunedprior.kernels import FreeKernel
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import (
-    UNKNOWN,
-    OldData,
-    make_report,
-    name_sources,
-    parse_relations,
-    read_sources,
-)
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.rows import OldDataReport
 from tunedprior.space.parameters import Description
@@ -68,6 +60,7 @@ from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_bas
 from tunedprior.suggestion.response_models import Cost, FittedModels
 from tunedprior.suggestion.suggester import LEARNT, Suggester
 from tunedprior.tables import lock_for_writing, write_atomically
+from tunedprior.weight_prior.sources import UNKNOWN, OldData, make_report, name_sources, parse_relations, read_sources
 
 _MOST_NAMED, _MOST_COUNTED = 12, 1_000_000  # parameters that are described, and settings that are counted
 

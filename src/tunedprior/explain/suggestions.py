@@ -28,7 +28,6 @@ from tunedprior.history.trials import History, Trial, collect_settings, format_s
 from tunedprior.machines.machine import get_lengthscales
 from tunedprior.model_averaging.average import Average
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.models.posterior import assign_members, predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import isolate_computation
@@ -46,6 +45,7 @@ from tunedprior.suggestion.prediction import (
 from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_baseline
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
 from tunedprior.suggestion.suggester import Suggester
+from tunedprior.weight_prior.sources import SourceData
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 # A length-scale, in half-widths of the box, along which nothing changes: old data lacks that column.

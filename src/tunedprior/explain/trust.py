@@ -20,10 +20,10 @@ from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.kernels.sections import StackSection
 from tunedprior.model_averaging.average import Average
 from tunedprior.model_averaging.hypotheses import Hypotheses, Label
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.model_averaging.weighing import Slopes, WeightedHypotheses, compute_slopes
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.source_data.matching import UNNAMED
+from tunedprior.weight_prior.sources import SourceData
 
 _NOTHING = float("nan")
 #: What makes up the rest of the variance of a response, where a relation to old data is held.

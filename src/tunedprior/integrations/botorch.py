@@ -42,12 +42,12 @@ from tunedprior.integrations.tensors import (
     refuse_vector,
 )
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import UNKNOWN, LoadedSource, parse_relations
 from tunedprior.models.gaussian_process import add_amplitude
 from tunedprior.source_data.matching import UNNAMED, read_old_data
 from tunedprior.space.encoding import Box
 from tunedprior.suggestion.priors import AVERAGE, make_surrogate
 from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.sources import UNKNOWN, LoadedSource, parse_relations
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from tunedprior.beliefs import get_belief, list_beliefs
 from tunedprior.goals.observations import Observations
 from tunedprior.model_averaging.hypotheses import Hypotheses, build_hypotheses
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.model_averaging.weighing import Cache, WeightedHypotheses, apply_known_signs, weigh_hypotheses
 from tunedprior.models.gaussian_process import LEAST_NOISE, warn_of_little_noise
 from tunedprior.models.posterior import assign_members
@@ -19,6 +18,7 @@ from tunedprior.numerics.isolation import LARGE, isolate_computation
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
+from tunedprior.weight_prior.sources import SourceData
 
 
 @dataclass(frozen=True, eq=False)

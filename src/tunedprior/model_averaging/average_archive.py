@@ -21,7 +21,6 @@ from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_argum
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.weight_prior.prior_archive import (
@@ -31,6 +30,7 @@ from tunedprior.weight_prior.prior_archive import (
     pack_arrays,
     unpack_arrays,
 )
+from tunedprior.weight_prior.sources import SourceData
 
 FORMAT, VERSION = "tunedprior average", 1
 

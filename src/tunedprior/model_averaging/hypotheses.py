@@ -16,9 +16,9 @@ from torch import Tensor
 from tunedprior.beliefs.registry import Belief, PriorCovariance
 from tunedprior.beliefs.uninformed import CONSTANT, UninformedBelief, make_plain_prior
 from tunedprior.kernels.sections import KernelStack
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.numerics.hyperparameters import draw_hyperparameters
 from tunedprior.numerics.stationary import Axes
+from tunedprior.weight_prior.sources import SourceData
 
 
 @dataclass(frozen=True, eq=False)

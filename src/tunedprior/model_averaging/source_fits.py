@@ -1,40 +1,33 @@
 """Fit functions ĝ to old data sets: kernel ridge regression at the most probable length-scales and at fixed ones.
 
-Each old data set (source task) gets several fits, each with a prior probability: `SourceData`.
+Each old data set (source task) gets several fits, each with a prior probability, as a `SourceData`.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from math import log, sqrt
-from os import PathLike
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import format_list, format_value, warn
+from tunedprior.checks import warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.goals.goal import Goal, Target
-from tunedprior.goals.goals import Goals
-from tunedprior.goals.objective import Objective
+from tunedprior.goals.goal import Goal
 from tunedprior.kernels import SquaredExponential
 from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.numerics.hyperparameters import HyperPrior
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.numerics.stationary import Axes
-from tunedprior.source_data.matching import UNNAMED, OldTable, read_old_data
-from tunedprior.source_data.rows import OldDataReport, OldSetReport
+from tunedprior.source_data.matching import OldTable
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet, average_replicates, draw_row_numbers
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
-from tunedprior.tables.reading import read_table
 from tunedprior.weight_prior.pretraining import check_weight_prior
 from tunedprior.weight_prior.prior import WeightPrior
-from tunedprior.weight_prior.prior_archive import is_weight_prior
+from tunedprior.weight_prior.sources import OPPOSITE, SAME, UNKNOWN, LoadedSource, SourceData
 
 _STARTS = tuple((lengthscale, noise) for lengthscale in (0.3, 0.8, 2.0) for noise in (0.007, 0.4))
 _ITERATIONS = 50
@@ -110,195 +103,9 @@ def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"],
     return AlphaFit.fit_by_evidence(*average_replicates(points[some], y[some]), lengthscale)
 
 
-#: What users may give as one old data set: whatever `tables.read_table` reads, a `WeightPrior`, or its file's path.
-OldData = Any
-#: An old data set that was read.
-LoadedSource = OldTable | WeightPrior
-#: What the user may know of an old response: nothing, that it rises with the new one, or that it falls.
-UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
 #: Fixed length-scales are in units of the search space, or of this part of the box where it is smaller.
 _LEAST_SHARE = 1 / 3
 _SOME = 64  # settings that stand for all
-_COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
-
-
-@dataclass(frozen=True, eq=False)
-class SourceData:
-    """One old data set (source task) and the functions that were fitted to it.
-
-    Attributes:
-        name: What the user calls it; "old data" if there is one and it has no name.
-        fits: The fitted functions ĝ, the most probable first.
-        units: For each fit, the standard deviation of the responses, by which they were divided for it.
-        middle: The mean of the responses, which was subtracted for the first fit.
-        fit_probabilities: The prior probability of each fit; equal probabilities, when left out.
-        sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
-        presumed_sign: +1 or -1: the sign of that relation if better old responses mean better new ones.
-        some: Some of its settings, as kernel inputs; None if they are not at hand.
-        places: Where the rows of each setting of the last fit stand in their source; empty if that is not known.
-        span: The least and the largest response, doubtful ones aside; None for labels, or if that is not known.
-    """
-
-    name: str
-    fits: tuple[Fit, ...]
-    units: tuple[float, ...]
-    middle: float = 0.0
-    fit_probabilities: tuple[float, ...] = ()
-    sign: int = 0
-    presumed_sign: int = 1
-    some: Float[Tensor, "m d"] | None = None
-    places: tuple[str, ...] = ()
-    span: tuple[float, float] | None = None
-
-    def get_fit_weight(self, fit_index: int) -> float:
-        """The prior probability of a fit, up to a factor; the mean of all fits for -1, which stands for no fit."""
-        if self.fit_probabilities and fit_index >= 0:
-            return self.fit_probabilities[fit_index]
-        return 1 / max(1, len(self.fits))
-
-    def predict(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """ĝ at kernel inputs, in standard deviations of the old response: the average of all fits."""
-        weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
-        return weights @ torch.stack([fit(x) for fit in self.fits]) / weights.sum()
-
-
-def name_sources(old_data: Any) -> dict[str, OldData]:
-    """Old data sets by name, from a single one, a list of them, or a dict.
-
-    A list of dicts is one table, row by row, and a dict of columns is one too.
-    """
-    if old_data is None:
-        return {}
-    if isinstance(old_data, Mapping):
-        if not all(isinstance(name, str) and name for name in old_data):
-            raise InputError(
-                "Old data sets need names, as text, to tell them apart; got "
-                f"{format_list(map(format_value, old_data))}."
-            )
-        if any(map(_is_number, old_data.values())):  # no data set is a number: it is one row of a table
-            return {UNNAMED: [old_data]}
-        if old_data and all(
-            isinstance(one, Mapping) and not any(map(_is_column, one.values())) for one in old_data.values()
-        ):
-            raise InputError(
-                "Old data must be a dict of lists; got one of dicts, as table.to_dict() gives. Pass the table itself, "
-                "or table.to_dict('list')."
-            )
-        columns = [_is_column(one) for one in old_data.values()]
-        if old_data and all(columns):
-            return {UNNAMED: old_data}
-        if any(columns):
-            raise InputError(
-                "A dict is either the columns of one table or old data sets by name; got both "
-                f"({format_list(f'{name}: {type(one).__name__}' for name, one in old_data.items())})."
-            )
-        return dict(old_data)
-    if not isinstance(old_data, list | tuple) or _are_records(old_data):
-        return {UNNAMED: old_data}
-    if any(isinstance(one, int | float) for one in old_data):
-        raise InputError(
-            "Old data must be a table, or several of them; got a list with a number "
-            f"({format_list(map(format_value, old_data))})."
-        )
-    return {f"{UNNAMED} {position}": one for position, one in enumerate(old_data, start=1)}
-
-
-def _is_number(one: Any) -> bool:
-    return isinstance(one, int | float | np.number)
-
-
-def _is_column(one: Any) -> bool:
-    return isinstance(one, _COLUMNS) and not _are_records(one)
-
-
-def _are_records(data: Any) -> bool:
-    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
-
-
-def read_sources(old_data: Mapping[str, OldData], space: Space, goals: Goals) -> dict[str, dict[str, LoadedSource]]:
-    """For each response, every old data set that has it, matched to the space.
-
-    What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
-    one; of a single response, each must have that.
-    """
-    found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in goals.responses}
-    for name, data in old_data.items():
-        for response in _find_responses(data, space, goals, name):
-            others = [one for one in found if one != response.name]
-            found[response.name][name] = _read_source(data, space, response, name, others)
-    return found
-
-
-def _find_responses(data: OldData, space: Space, goals: Goals, name: str) -> list[Objective]:
-    """Those that an old data set has; the only one, if there is only one."""
-    if len(goals.responses) == 1:
-        return [goals.main]
-    names = [one.name for one in goals.responses]
-    if isinstance(data, WeightPrior) or (isinstance(data, str | PathLike) and is_weight_prior(data)):
-        raise InputError(f"A WeightPrior is of one response; there are {format_list(names)}. Give the table instead.")
-    columns = list(read_table(data, [*space.names, *names], f"Old data {name!r}").table.columns)
-    there = [one for one in goals.responses if one.name in columns]
-    if not there:
-        raise InputError(
-            f"Old data {name!r} must have one of the responses {format_list(names)} as a column; there are "
-            f"{format_list(map(format_value, columns))}. Rename it."
-        )
-    return there
-
-
-def _read_source(one: OldData, space: Space, response: Objective, name: str, others: Collection[str]) -> LoadedSource:
-    if isinstance(one, WeightPrior):
-        return one
-    if isinstance(one, str | PathLike) and is_weight_prior(one):
-        return WeightPrior.load(one)
-    return read_old_data(one, space, response.name, response.direction, name, others=others, log=response.log)
-
-
-def make_common_box(old_data: Iterable[Mapping[str, LoadedSource]], space: Space) -> Box:
-    """The box around the space and the settings of all old data, whichever response it is of."""
-    tables = [one for sets in old_data for one in sets.values() if isinstance(one, OldTable) and len(one)]
-    return Box.enclose(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
-
-
-def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport:
-    """What was found when they were read, for each response."""
-    return OldDataReport(
-        tuple(
-            one.report
-            if isinstance(one, OldTable)
-            else OldSetReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
-            for sets in old_data
-            for name, one in sets.items()
-        )
-    )
-
-
-def parse_relations(relation: Any, names: Collection[str]) -> dict[str, str]:
-    """What the user knows of each old data set, from one word for all of them or a dict by name."""
-    by_name = dict(relation) if isinstance(relation, Mapping) else dict.fromkeys(names, relation)
-    unknown = [name for name in by_name if name not in names]
-    if unknown:
-        there = format_list(map(repr, names)) if names else "none"
-        raise InputError(
-            f"relation names {format_list(map(format_value, unknown))}, and the old data sets are {there}."
-        )
-    wrong = [word for word in (by_name.values() if names else [relation]) if word not in RELATIONS]
-    if wrong and not isinstance(relation, Mapping):
-        raise InputError(
-            f"relation must be one of {format_list(RELATIONS)}, or a dict of these by the names of old data sets; got "
-            f"{format_value(relation)}."
-        )
-    if wrong:
-        raise InputError(
-            f"A relation must be one of {format_list(RELATIONS)}; got {format_list(map(format_value, wrong))}."
-        )
-    if not names and relation != UNKNOWN and not isinstance(relation, Mapping):
-        raise InputError(
-            f"relation={format_value(relation)} says how the response goes with old data, and there is none. "
-            "Give old_data, "
-            "or leave relation out."
-        )
-    return {name: by_name.get(name, UNKNOWN) for name in names}
 
 
 def fit_sources(
@@ -363,14 +170,6 @@ def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
     """The numbers of these parameters among those that have kernel inputs."""
     varying = [axis.name for axis in box.axes if axis.width]
     return [number for number, name in enumerate(varying) if name in names]
-
-
-def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal) -> tuple[str, ...]:
-    """The sets of which less was better where more is wanted now, or the other way round; labels say which is good."""
-    tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
-    if isinstance(direction, Target):
-        return ()
-    return tuple(name for name, one in tables.items() if one.better not in ("", direction))
 
 
 def _apply_relation(

@@ -17,8 +17,8 @@ from torch import Tensor
 from tunedprior.kernels.sections import StackSection
 from tunedprior.model_averaging.hypotheses import Hypotheses, Processes
 from tunedprior.model_averaging.incremental import Factors, FixedLengthscales, GramMatrices
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.numerics.linalg import compute_amplitude, compute_log_evidence
+from tunedprior.weight_prior.sources import SourceData
 
 # Upper bound on the entries of the covariance matrices of all hypotheses together.
 _BUDGET = 2**25

@@ -14,7 +14,6 @@ from tunedprior.errors import InputError
 from tunedprior.explain.sensitivity import Domain, compute_sensitivity
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import SourceData
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.plots.pictures import (
     BLACK,
@@ -48,6 +47,7 @@ from tunedprior.space.parameters import Categorical, Parameter
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.suggester import Suggester
 from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.sources import SourceData
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 _FINE = 61  # values along a continuous input

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tunedprior.errors import InputError
 from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.model_averaging.source_fits import LoadedSource, OldData
 from tunedprior.source_data.matching import OldTable
 from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.sources import LoadedSource, OldData
 
 
 @dataclass(frozen=True)

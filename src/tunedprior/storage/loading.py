@@ -14,7 +14,6 @@ from tunedprior.errors import FileFormatError, InputError, OldDataWarning
 from tunedprior.goals.goal import MAXIMIZE, MINIMIZE, Requirement, Target
 from tunedprior.goals.goals import Goals, make_goals
 from tunedprior.history.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, History, Trial
-from tunedprior.model_averaging.source_fits import name_sources
 from tunedprior.space.constraints import Constraint, FunctionConstraint, LinearConstraint, OnlyWhen
 from tunedprior.space.parameters import Categorical, Numeric, Parameter
 from tunedprior.space.search_space import Space
@@ -39,6 +38,7 @@ from tunedprior.storage.saved_campaign import (
 )
 from tunedprior.suggestion.suggester import Suggester
 from tunedprior.tables import check_file_name
+from tunedprior.weight_prior.sources import name_sources
 
 _MOST_BYTES = 200_000_000
 # The last version whose files have no checksum of what defines the campaign.

@@ -11,12 +11,13 @@ from tunedprior.goals.goals import Goals
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.source_fits import LoadedSource, find_reversed_sources, fit_sources, make_common_box
+from tunedprior.model_averaging.source_fits import fit_sources
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 from tunedprior.weight_prior.pretraining import check_weight_prior, pretrain_or_warn
 from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.sources import LoadedSource, find_reversed_sources, make_common_box
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 AVERAGE, UNINFORMED = "average", UninformedBelief.name

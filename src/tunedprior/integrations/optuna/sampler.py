@@ -32,13 +32,13 @@ from tunedprior.integrations.optuna.groups import (
     list_choices,
 )
 from tunedprior.integrations.optuna.source_studies import SourceLearner
-from tunedprior.model_averaging.source_fits import UNKNOWN, name_sources, parse_relations
 from tunedprior.numerics.isolation import derive_seed
 from tunedprior.space.parameters import parse_parameter
 from tunedprior.space.search_space import Setting
 from tunedprior.storage.databases import requeue_trial, set_trial_attribute
 from tunedprior.storage.study_trials import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
 from tunedprior.suggestion.priors import AVERAGE, list_prior_names
+from tunedprior.weight_prior.sources import UNKNOWN, name_sources, parse_relations
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.

@@ -18,13 +18,6 @@ from optuna.trial import FrozenTrial, TrialState
 from tunedprior.checks import format_list, format_value, hide_password
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.goals.goals import Goals
-from tunedprior.model_averaging.source_fits import (
-    LoadedSource,
-    find_reversed_sources,
-    name_sources,
-    parse_relations,
-    read_sources,
-)
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import UNNAMED, OldTable
 from tunedprior.space.encoding import Box
@@ -40,6 +33,13 @@ from tunedprior.tables.names import is_same_name
 from tunedprior.tables.reading import read_table
 from tunedprior.weight_prior.prior import WeightPrior
 from tunedprior.weight_prior.prior_archive import is_weight_prior
+from tunedprior.weight_prior.sources import (
+    LoadedSource,
+    find_reversed_sources,
+    name_sources,
+    parse_relations,
+    read_sources,
+)
 
 
 class OldDataNotFoundError(InputError):

@@ -9,8 +9,8 @@ from support.builders import SPACE, average_of, old_data, told
 from tunedprior import Optimizer
 from tunedprior.errors import InputError, OldDataWarning
 from tunedprior.goals.goals import Goals
-from tunedprior.model_averaging.source_fits import SourceData, name_sources, read_sources
 from tunedprior.space.search_space import Space
+from tunedprior.weight_prior.sources import SourceData, name_sources, read_sources
 
 POOL = Space.parse(SPACE).sobol(200, seed=3)
 
