@@ -37,7 +37,7 @@ from support.stored import (
     over_problems,
     runs,
 )
-from tunedprior.model_averaging import mixture
+from tunedprior.models import posterior
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ SAID = [
         "with old data that is pure noise, aligned never falls below a quarter, and rises again.",
         lambda: 0.25 < trust_drawn("aligned")["pure noise"].min() < 0.5 < trust_drawn("aligned")["pure noise"].iloc[-1],
     ),
-    Said(BELIEFS, "The model is a BoTorch ensemble of 64 equal members", lambda: mixture.MEMBERS == 64),
+    Said(BELIEFS, "The model is a BoTorch ensemble of 64 equal members", lambda: posterior.MEMBERS == 64),
     Said(
         IDEAS,
         "Data of the very same process and the same data upside down earn the same trust. Data whose best settings lie "
