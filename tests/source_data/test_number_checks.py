@@ -11,26 +11,26 @@ TEN = Numeric("t", 0.0, 10.0)
 
 def test_reach_is_the_hull_and_once_its_width_to_either_side() -> None:
     reach = compute_accepted_range(np.array([-2.0, 0.0, 3.0, 8.0, 6200.0]), TEN)
-    assert (reach.low, reach.high, reach.meets) == (-14.0, 22.0, True)  # the hull is [-2, 10]
+    assert (reach.low, reach.high, reach.is_near) == (-14.0, 22.0, True)  # the hull is [-2, 10]
     assert reach.contains(np.array([-14.1, -14.0, 22.0, 22.1])).tolist() == [False, True, True, False]
 
 
 @pytest.mark.parametrize(("first", "meets"), [(10.0, True), (29.9, True), (30.1, False), (500.0, False)])
 def test_the_bulk_may_be_as_far_from_the_space_as_both_are_wide(first: float, meets: bool) -> None:
-    assert compute_accepted_range(np.linspace(first, first + 10, 20), TEN).meets is meets
+    assert compute_accepted_range(np.linspace(first, first + 10, 20), TEN).is_near is meets
 
 
 def test_a_narrow_space_in_wide_old_data_keeps_all_of_it() -> None:
     old = np.linspace(30, 90, 61)
     reach = compute_accepted_range(old, Numeric("t", 50.0, 51.0))
-    assert reach.meets
+    assert reach.is_near
     assert reach.contains(old).all()
 
 
 def test_a_setting_that_is_fixed_now_has_the_reach_of_the_old_values() -> None:
     old = np.linspace(30, 90, 61)
     assert compute_accepted_range(old, Numeric("t", 50.0, 50.0)).contains(old).all()
-    assert not compute_accepted_range(old, Numeric("t", 500.0, 500.0)).meets
+    assert not compute_accepted_range(old, Numeric("t", 500.0, 500.0)).is_near
 
 
 def test_on_a_logarithmic_scale_a_factor_of_ten_is_near() -> None:

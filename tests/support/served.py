@@ -114,9 +114,9 @@ def campaign_at(path: Path, **arguments: Any) -> Optimizer:
     return Optimizer(storage=f"sqlite:///{path}", **arguments)
 
 
-def page_of(path: Path, door: AccessPolicy | None = None) -> Any:
+def page_of(path: Path, policy: AccessPolicy | None = None) -> Any:
     """The web page of the campaign in a file."""
-    return build_application(lambda: Optimizer.load(f"sqlite:///{path}"), door or AccessPolicy(), path.name)
+    return build_application(lambda: Optimizer.load(f"sqlite:///{path}"), policy or AccessPolicy(), path.name)
 
 
 def copied(template: Path, to: Path) -> Path:

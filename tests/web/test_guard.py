@@ -139,10 +139,10 @@ def quick_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick_refusals")
 @pytest.mark.parametrize(
-    ("door", "address"), [(LAB_SERVER, "http://labserver:8000"), (AccessPolicy(token=TOKEN), ADDRESS)]
+    ("policy", "address"), [(LAB_SERVER, "http://labserver:8000"), (AccessPolicy(token=TOKEN), ADDRESS)]
 )
-def test_a_page_takes_a_token(lab, door: AccessPolicy, address: str) -> None:
-    page = page_of(lab.path, door)
+def test_a_page_takes_a_token(lab, policy: AccessPolicy, address: str) -> None:
+    page = page_of(lab.path, policy)
     ada = Visitor(page, address).open()
     assert ada.status == 401
     assert ada.open("/static/style.css").status == 200  # so that what is said can be read
@@ -222,9 +222,9 @@ def test_other_pages_load_nothing_of_this_one(
 
 
 def test_names_of_a_page_that_others_can_reach() -> None:
-    door = LAB_SERVER
-    assert all(map(door.is_host_allowed, ("labserver:8000", "10.1.2.3:8000", "localhost", "[fe80::1]:8000")))
-    assert not any(map(door.is_host_allowed, ("evil.example", "labserver.evil.example", "")))
+    policy = LAB_SERVER
+    assert all(map(policy.is_host_allowed, ("labserver:8000", "10.1.2.3:8000", "localhost", "[fe80::1]:8000")))
+    assert not any(map(policy.is_host_allowed, ("evil.example", "labserver.evil.example", "")))
     assert AccessPolicy("lab.example").is_host_allowed("lab.example:80")
     assert [is_loopback(one) for one in ("127.0.0.1", "::1", "[::1]", "localhost", "127.9.9.9")] == [True] * 5
     assert [is_loopback(one) for one in ("0.0.0.0", "::", "10.0.0.1", "lab", "")] == [False] * 5

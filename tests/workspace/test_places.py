@@ -51,7 +51,7 @@ def test_a_campaign_that_cannot_be_written(campaign: Path, monkeypatch: pytest.M
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)  # root may write everywhere
     with pytest.raises(InputError, match=r"may be looked at, and not written: the file is read-only.*copy it"):
         open_campaign(str(campaign))
-    assert open_campaign(str(campaign), only_look=True).best.value == 1.0
+    assert open_campaign(str(campaign), read_only=True).best.value == 1.0
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

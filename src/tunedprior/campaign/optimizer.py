@@ -271,7 +271,7 @@ class Optimizer(Viewer):
         suggester = Suggester(space, model, goals, acquisition, beta, initial, design, others, failures, cost)
         self._start(suggester, seed, made_with)
         if storage is not None:
-            self._record = open_record(storage, name, suggester, seed, made_with, again=bool(sets))
+            self._record = open_record(storage, name, suggester, seed, made_with, replace_surrogates=bool(sets))
         self._report = make_report(old.values())
         if prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
             models = [one for one in (model, *others.values()) if isinstance(one, Average)]

@@ -120,13 +120,13 @@ def show_warnings_as_notes() -> Iterator[None]:
 
 
 @contextmanager
-def collect_warnings(looked_for: type[Warning]) -> Iterator[list[str]]:
+def collect_warnings(kind: type[Warning]) -> Iterator[list[str]]:
     """Collect the warnings of this class and show all others."""
     found: list[str] = []
     show = warnings.showwarning
 
     def collect_and_show(message: Warning | str, category: type[Warning], *rest: Any, **options: Any) -> None:
-        if issubclass(category, looked_for):
+        if issubclass(category, kind):
             found.append(str(message))
         show(message, category, *rest, **options)
 

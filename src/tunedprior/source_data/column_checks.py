@@ -298,14 +298,14 @@ def _check_range(sheet: Sheet, one: Numeric, known: Bool[ndarray, " n"]) -> tupl
         "the space"
     )
     units = find_other_units(seen, one)
-    if units is not None and (reach.apart or _is_clear(units)):
+    if units is not None and (reach.is_disjoint or _is_clear(units)):
         remedy = f"Convert the column {one.name!r}, or correct the space."
         return [Fault("other units", (one.name,), (), f"{ranges}: {units.text}.", remedy)], []
-    if not reach.meets:
+    if not reach.is_near:
         remedy = f"Check the units of {one.name!r}, and whether it is the same setting as in the space."
         return [Fault("no overlap", (one.name,), (), f"{ranges}, far apart.", remedy)], []
     notes = []
-    if reach.apart:
+    if reach.is_disjoint:
         notes.append(f"{ranges}, which do not meet: what was learnt there helps less.")
     elif units is not None:
         notes.append(f"{ranges}: {units.text}, unless the old range was another.")

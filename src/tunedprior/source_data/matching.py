@@ -31,7 +31,7 @@ from tunedprior.tables.reading import read_table
 
 
 def parse_response(
-    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, better: str = ""
+    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, source_direction: str = ""
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
     """Return the responses as numbers or labels ±1, whether they are labels, and a name for their kind.
 
@@ -39,8 +39,8 @@ def parse_response(
         rows: The table; rows without a response are no longer kept.
         target: The column of the response.
         told: Which rows have a response.
-        direction: Which way is better, or a target.
-        better: "maximize" or "minimize", where the source says which way was better in it.
+        direction: Which way is source_direction, or a target.
+        source_direction: "maximize" or "minimize", if the source has a direction of its own, as a study does.
     """
     column = rows.table[target]
     words = column.map(lambda value: str(value).strip().lower())
@@ -60,7 +60,7 @@ def parse_response(
     measured = told & ~failed & ~marked
     distinct = set(values[measured])
     if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
-        less = better == "minimize"  # a study that minimised what is 0 or 1 wanted 0
+        less = source_direction == "minimize"  # a study that minimised what is 0 or 1 wanted 0
         good = values < 1 if less else values > 0
         return np.where(good, 1.0, -1.0), True, f"pass and fail{', of which the lower one passes' if less else ''}"
     if failed.any() and len(distinct) == 1:  # only success and failure are told apart
@@ -69,11 +69,11 @@ def parse_response(
     if failed.any() and isinstance(direction, Target):
         rows.leave_out("failed", target, failed, "left out, as there is no worst of what is to meet a target")
     elif failed.any():
-        worst = values[measured].min() if (better or direction) == "maximize" else values[measured].max()
+        worst = values[measured].min() if (source_direction or direction) == "maximize" else values[measured].max()
         values[failed] = worst
         among = f"numbers, where failed runs ({int(failed.sum())}) count as the worst ({worst:g})"
-    if better and not isinstance(direction, Target) and better != direction:
-        among += f", of which {'more' if better == 'maximize' else 'less'} was better"
+    if source_direction and not isinstance(direction, Target) and source_direction != direction:
+        among += f", of which {'more' if source_direction == 'maximize' else 'less'} was better"
     return values, False, among
 
 
@@ -232,14 +232,16 @@ class OldSettings:
         ranges = (
             f"{name!r} goes from {seen.min():g} to {seen.max():g} in old data, from {low:g} to {high:g} in the space"
         )
-        if (units and reach.apart) or not reach.meets:
+        if (units and reach.is_disjoint) or not reach.is_near:
             # What is learnt from a wrong column misleads, and the user can put it right.
-            kind, why = ("other units", f"; {units.text}") if units and reach.apart else ("no overlap", ", far apart")
+            kind, why = (
+                ("other units", f"; {units.text}") if units and reach.is_disjoint else ("no overlap", ", far apart")
+            )
             said = f"{ranges}{why}. Nothing is learnt from it until the column is corrected, or the space is."
             rows.note(kind, name, said)
             rows.kept[:] = False
             return
-        if reach.apart:
+        if reach.is_disjoint:
             said = f"{ranges}, which do not meet: what was learnt there helps less. Check the units of {name!r}."
             rows.note("no overlap", name, said)
         elif units:
@@ -293,7 +295,7 @@ class OldTable:
         absent: The columns that old data lacks, or where most cells are blank. Their settings are the same in all rows,
             and the response is to be taken as not depending on them.
         places: Where each row stands in its source, such as "line 7"; empty for more rows than can each matter.
-        better: "maximize" or "minimize", where the source says what was wanted of the response; empty if not.
+        source_direction: "maximize" or "minimize", if the source has a direction of its own, as a study does; else "".
         units: The units in the headers of its columns, by name, where these have any.
     """
 
@@ -304,7 +306,7 @@ class OldTable:
     report: OldSetReport
     absent: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
-    better: str = ""
+    source_direction: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -375,12 +377,12 @@ def read_old_data(
         )
     what = "Old data" if name == UNNAMED else f"Old data {name!r}"
     read = read_table(data, [*space.names, target], what)
-    rows, better = OldRows(read, what), read.directions.get(target, "")
+    rows, source_direction = OldRows(read, what), read.directions.get(target, "")
     rows.note_errors([*space.names, target])
     found = OldSettings(rows, space, target, others)
     told = ~rows.table[target].map(is_unmeasured).to_numpy(dtype=bool)
     settings = found.build_table(told)
-    response, labels, words = parse_response(rows, target, told, direction, better)
+    response, labels, words = parse_response(rows, target, told, direction, source_direction)
     if log and not labels:
         response = compute_logarithms(rows, target, response)
     found.gaps.leave_out_unfillable()
@@ -395,4 +397,6 @@ def read_old_data(
     report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
     places = rows.list_places(kept) if kept.sum() <= _MOST_PLACES else ()
-    return OldTable(settings, response[kept], labels, doubtful[kept], report, found.absent, places, better, read.units)
+    return OldTable(
+        settings, response[kept], labels, doubtful[kept], report, found.absent, places, source_direction, read.units
+    )

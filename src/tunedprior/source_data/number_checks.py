@@ -51,14 +51,14 @@ class AcceptedRange:
     Attributes:
         low: The least value that is of use.
         high: The largest.
-        meets: Whether the bulk of the old values comes anywhere near the search space.
-        apart: Whether all of the bulk lies outside of it.
+        is_near: Whether the bulk of the old values comes anywhere near the search space.
+        is_disjoint: Whether all of the bulk lies outside of it.
     """
 
     low: float
     high: float
-    meets: bool
-    apart: bool
+    is_near: bool
+    is_disjoint: bool
 
     def contains(self, values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
         """Return which values (on the parameter's scale) lie in the range."""
@@ -76,11 +76,11 @@ def compute_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) -
     least, most = float(bulk.min()), float(bulk.max())
     width = high - low
     gap = max(0.0, least - high, low - most)
-    meets = gap <= width + min(most - least, _WIDEST * width) if width > 0 else gap <= most - least
-    if meets:
+    is_near = gap <= width + min(most - least, _WIDEST * width) if width > 0 else gap <= most - least
+    if is_near:
         low, high = min(low, least), max(high, most)
     width = max(high - low, log(10) if parameter.log else 0.0)
-    return AcceptedRange(low - width, high + width, meets, gap > 0)
+    return AcceptedRange(low - width, high + width, is_near, gap > 0)
 
 
 @dataclass(frozen=True, order=True)
@@ -116,7 +116,7 @@ def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Unit
     if _compute_best_mismatch({*ends, (float(values.min()), float(values.max()))}, 0.0, 1.0, parameter) < _DIFFERENT:
         return None
     reach = compute_accepted_range(np.log(values) if parameter.log else values, parameter)
-    enough = _SHARED_IF_NEAR if reach.meets else _SHARED_IF_FAR
+    enough = _SHARED_IF_NEAR if reach.is_near else _SHARED_IF_FAR
     fitting, meeting = [], []
     for offset, factor, units in _MIXED_UP:
         said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
@@ -130,7 +130,7 @@ def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Unit
             found = UnitConversion(_compute_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
             fitting += [found] if power and found.mismatch < _DIFFERENT else []
             meeting += [found] if power and _compute_largest_overlap(ends, 0.0, 10.0**power, parameter) > enough else []
-    if not fitting and reach.apart:
+    if not fitting and reach.is_disjoint:
         fitting = meeting
     return min(fitting) if fitting else None
 

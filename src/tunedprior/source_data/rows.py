@@ -65,8 +65,8 @@ class OldSetReport:
     def warn(self) -> None:
         """Warn once of all findings, if there are any."""
         if self.findings:
-            said = " ".join(finding.text for finding in self.findings)
-            warn(f"{self.name} ({self.origin}, {self.used:,} of {self.rows:,} rows used): {said}", OldDataWarning)
+            text = " ".join(finding.text for finding in self.findings)
+            warn(f"{self.name} ({self.origin}, {self.used:,} of {self.rows:,} rows used): {text}", OldDataWarning)
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ class OldRows:
         self.kept = np.ones(len(read.table), dtype=bool)
         self.findings = [Finding("read", "", (), sentence) for sentence in read.remarks]
 
-    def note(self, kind: str, column: str, said: str, rows: tuple[str, ...] = ()) -> None:
+    def note(self, kind: str, column: str, text: str, rows: tuple[str, ...] = ()) -> None:
         """Add a finding."""
-        self.findings.append(Finding(kind, column, rows, said))
+        self.findings.append(Finding(kind, column, rows, text))
 
     def parse_numbers(self, column: "pd.Series[Any]", advice: str = "") -> Float64[ndarray, " n"]:
         """Return the column as numbers, NaN for blank cells; an `InputError` names rows with anything else."""
@@ -150,15 +150,15 @@ class OldRows:
             lost = column.map(lambda cell: is_spreadsheet_error(cell) and is_unmeasured(cell)).to_numpy(dtype=bool)
             if lost.any():
                 places = format_list(self.list_places(lost))
-                said = f"{name!r} is '#N/A', an error of the spreadsheet, in {places}: taken as blank."
-                self.note("spreadsheet error", name, said, self.list_places(lost))
+                text = f"{name!r} is '#N/A', an error of the spreadsheet, in {places}: taken as blank."
+                self.note("spreadsheet error", name, text, self.list_places(lost))
 
     def leave_out(
         self,
         kind: str,
         column: str,
         rows: Bool[ndarray, " n"],
-        said: str,
+        reason: str,
         values: Float64[ndarray, " n"] | None = None,
     ) -> None:
         """Drop rows, and add a finding with the reason."""
@@ -167,7 +167,7 @@ class OldRows:
             return
         places = self.list_places(rows)
         of = "" if values is None else f" ({format_list(f'{value:g}' for value in dict.fromkeys(values[rows]))})"
-        text = f"{column!r} is {said} in {int(rows.sum())} of {len(rows)} rows{of}: {format_list(places)}."
+        text = f"{column!r} is {reason} in {int(rows.sum())} of {len(rows)} rows{of}: {format_list(places)}."
         self.note(kind, column, text, places)
         self.kept &= ~rows
 

@@ -336,7 +336,7 @@ def _repair_table(
         names=names,
         what=_WHAT,
         origin=origin,
-        said=[*told, *header.remarks],
+        remarks=[*told, *header.remarks],
     )
     table, of_numbers, commas = repair_numbers(read, [name for name in names if name in numeric], separator)
     faults += of_numbers

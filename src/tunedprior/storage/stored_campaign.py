@@ -392,7 +392,12 @@ def _get_goals(saved: SavedCampaign) -> tuple[object, object]:
 
 
 def open_record(
-    storage: str | BaseStorage, name: str, suggester: Suggester, seed: int, made_with: Provenance, again: bool
+    storage: str | BaseStorage,
+    name: str,
+    suggester: Suggester,
+    seed: int,
+    made_with: Provenance,
+    replace_surrogates: bool,
 ) -> StudyRecord:
     """Open the record of a campaign in a storage, and create the campaign if it is missing.
 
@@ -401,8 +406,8 @@ def open_record(
         name: What the campaign is called.
         suggester: What makes suggestions.
         seed: What makes them repeatable.
-        made_with: The arguments that the suggester does not tell.
-        again: Whether what was learnt from old data is to be kept anew, as it was given anew.
+        made_with: The arguments that the suggester does not have.
+        replace_surrogates: Whether to store the surrogates again, since old data was passed again.
     """
     goals, wanted = suggester.goals, to_optuna_directions(suggester.goals)
     database = databases.open_storage(storage)
@@ -414,7 +419,7 @@ def open_record(
             f"The storage has a study {name!r} with the directions {format_list(there)}; this campaign has "
             f"{format_list(wanted)}. Give another name=."
         )
-    if blobs.get_blob_description(study, _ARGUMENTS) is None or again:
+    if blobs.get_blob_description(study, _ARGUMENTS) is None or replace_surrogates:
         surrogates = {goals.main.name: suggester.surrogate, **suggester.other_surrogates}
         if made_with.old_sources:
             blobs.save_blob(

@@ -274,15 +274,15 @@ def build_table(
     names: Sequence[str],
     what: str,
     origin: str,
-    said: Sequence[str],
+    remarks: Sequence[str],
 ) -> ReadTable:
     """Build a `ReadTable` from rows of one length; drop a line of units and columns without a name."""
-    said = list(said)
+    remarks = list(remarks)
     titles = ["" if cell is None else str(cell).strip() for cell in header]
     found = match_columns(titles, names)
-    said += describe_renamings(titles, found)
+    remarks += describe_renamings(titles, found)
     if len(rows) > 1 and is_line_of_units(rows[0], rows[1]):
-        said.append(f"The units in {unit} {labels[0]} are skipped.")
+        remarks.append(f"The units in {unit} {labels[0]} are skipped.")
         rows, labels = rows[1:], labels[1:]
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in titles]
     kept: dict[str, pd.Series[Any]] = {}
@@ -290,16 +290,18 @@ def build_table(
     count: Counter[str] = Counter()
     for k, (title, cells) in enumerate(zip(titles, columns, strict=True)):
         if not title:
-            said += _describe_unnamed_column(k, k == len(titles) - 1, cells)
+            remarks += _describe_unnamed_column(k, k == len(titles) - 1, cells)
             continue
         name = found.get(k, title)
         count[name] += 1
         if count[name] > 1:
-            said.append(f"Column {k + 1} has the name of another, {name!r}; it is taken for '{name} ({count[name]})'.")
+            remarks.append(
+                f"Column {k + 1} has the name of another, {name!r}; it is taken for '{name} ({count[name]})'."
+            )
             name = f"{name} ({count[name]})"
         kept[name] = pd.Series(cells, dtype=object)
     table = pd.DataFrame(kept, dtype=object)
-    return ReadTable(table, origin, tuple(said), labels, unit, units=collect_units(titles, found))
+    return ReadTable(table, origin, tuple(remarks), labels, unit, units=collect_units(titles, found))
 
 
 def _describe_unnamed_column(position: int, last: bool, cells: Sequence[Any]) -> list[str]:

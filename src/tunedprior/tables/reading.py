@@ -36,7 +36,7 @@ def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str
     if isinstance(frame.columns, pd.MultiIndex):
         raise InputError(f"{what}: columns must have plain names; {origin} has names of several levels. Flatten them.")
     refuse_duplicates(frame.columns.tolist(), what, origin)
-    labels, said = frame.index, []
+    labels, remarks = frame.index, []
     found = match_columns(frame.columns.tolist(), names)
     for k, level in enumerate(labels.names):
         if level is None:
@@ -44,13 +44,13 @@ def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str
         free = [name for name in names if name not in found.values()]
         if match_columns([level], free) and str(level) not in map(str, frame.columns):
             frame = frame.assign(**{str(level): labels.to_frame(index=False).iloc[:, k].to_numpy()})
-            said.append(f"The index {str(level)!r} is taken for a column.")
+            remarks.append(f"The index {str(level)!r} is taken for a column.")
             found = match_columns(frame.columns.tolist(), names)
     columns = frame.columns.tolist()
-    said += describe_renamings(columns, found)
+    remarks += describe_renamings(columns, found)
     table = frame.reset_index(drop=True).set_axis([found.get(k, str(name)) for k, name in enumerate(columns)], axis=1)
     refuse_duplicates(table.columns.tolist(), what, origin)
-    return ReadTable(table, origin, tuple(said), labels, units=collect_units(columns, found))
+    return ReadTable(table, origin, tuple(remarks), labels, units=collect_units(columns, found))
 
 
 def from_records(rows: Sequence[Mapping[Any, Any]], names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -109,7 +109,7 @@ def _make_column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
 _BROAD = 64  # letters in a cell, about: the first lines are looked at
 
 
-def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Sequence[str] = ()) -> ReadTable:
+def read_text(text: str, names: Sequence[str], what: str, origin: str, remarks: Sequence[str] = ()) -> ReadTable:
     """Read a delimited text; cells stay text, and decimal commas in the expected columns become points."""
     text = text.removeprefix("\ufeff")
     if not text or text.isspace():
@@ -125,14 +125,16 @@ def read_text(text: str, names: Sequence[str], what: str, origin: str, said: Seq
     header = find_header(found, separator, names)
     if not header.fields:
         raise InputError(f"{what} must be a table; {origin} holds comments only. Add a line with the columns' names.")
-    told = [*said, *on_separator, *_describe_comments(found.comments), *header.remarks]
+    remarks = [*remarks, *on_separator, *_describe_comments(found.comments), *header.remarks]
     rows, lines = found.rows[header.first :], found.lines[header.first :]
     fields, rows, trailing = _align_rows(header.fields, rows, lines, separator, what, origin)
     if len(fields) > 1 and not all(map(any, rows)):
         kept = [k for k, row in enumerate(rows) if any(row)]
-        told.append(f"Lines without any entry are left out ({len(rows) - len(kept)}).")
+        remarks.append(f"Lines without any entry are left out ({len(rows) - len(kept)}).")
         rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]
-    read = build_table(fields, rows, lines, unit="line", names=names, what=what, origin=origin, said=[*told, *trailing])
+    read = build_table(
+        fields, rows, lines, unit="line", names=names, what=what, origin=origin, remarks=[*remarks, *trailing]
+    )
     table, commas = convert_decimal_commas(read, names, separator, what)
     return replace(read, table=table, remarks=(*read.remarks, DECIMAL_COMMAS)) if commas else read
 
@@ -158,12 +160,12 @@ def _align_rows(
     header: list[str], rows: list[list[str]], lines: list[int], separator: str, what: str, origin: str
 ) -> tuple[list[str], list[list[str]], list[str]]:
     """Header and rows of one length: without a separator at the end of all of them, or an error with the line."""
-    width, said = len(header), []
+    width, remarks = len(header), []
     lengths = set(map(len, rows))
     if lengths == {width + 1} and not any(row[-1].strip() for row in rows):
-        rows, said = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
+        rows, remarks = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
     elif lengths == {width - 1} and not header[-1].strip():
-        header, said = header[:-1], ["A separator at the end of the header is dropped."]
+        header, remarks = header[:-1], ["A separator at the end of the header is dropped."]
     elif lengths - {width}:
         row = next(k for k, row in enumerate(rows) if len(row) != width)
         count = len(rows[row])
@@ -175,7 +177,7 @@ def _align_rows(
             f"{lines[row]} "
             f"of {origin} has {count} ({format_list(map(repr, rows[row]))}). {advice}."
         )
-    return header, rows, said
+    return header, rows, remarks
 
 
 _KINDS = (
@@ -280,8 +282,8 @@ def _read_bytes(data: bytes, names: Sequence[str], what: str, origin: str) -> Re
     found = get_format(kind)
     if found is not None:
         return found.read(data, names, what, origin)
-    text, said = decode_text(decompress(data, kind, origin), what, origin)
-    return read_text(text, names, what, origin, said)
+    text, remarks = decode_text(decompress(data, kind, origin), what, origin)
+    return read_text(text, names, what, origin, remarks)
 
 
 def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:

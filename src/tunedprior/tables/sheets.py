@@ -56,17 +56,17 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
     best = max(tables, key=lambda name: len(match_columns(tables[name][0][places[name]], names)))
     (rows, labels), place = tables[best], places[best]
     others = [name for name, (cells, _) in tables.items() if name != best and len(cells) > 1]
-    said = [_describe_unread_sheets(best, others)] if others else []
+    remarks = [_describe_unread_sheets(best, others)] if others else []
     unread = {name: _find_filled_columns(tables[name][0][places[name] :], names) for name in others}
     if place:
-        said.append(f"Rows before the header (row {labels[place]}) are skipped.")
+        remarks.append(f"Rows before the header (row {labels[place]}) are skipped.")
     filled = _fill_merged(rows, labels, place, find_merged_cells(data).get(best, ()), origin)
-    said += _describe_merged(filled, rows[place])
+    remarks += _describe_merged(filled, rows[place])
     shown = percentages.get(best, frozenset())
     shown |= {cell for cell, first in filled.items() if first in shown}
     after = slice(place + 1, None)
     read = build_table(
-        rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, said=said
+        rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, remarks=remarks
     )
     read = replace(convert_sheet_commas(read, names, what), unread_sheets=unread)
     titles = ["" if cell is None else str(cell).strip() for cell in rows[place]]

@@ -92,12 +92,12 @@ class SuggestionWorker:
     """A thread with its own optimiser that makes suggestions, then model summaries.
 
     Args:
-        opened: Opens the campaign.
+        open_campaign: Opens the campaign.
         study: The study that holds it.
     """
 
-    def __init__(self, opened: Callable[[], Optimizer], study: Study) -> None:
-        self._opened, self._register = opened, idempotency.make_register(study)
+    def __init__(self, open_campaign: Callable[[], Optimizer], study: Study) -> None:
+        self._open_campaign, self._register = open_campaign, idempotency.make_register(study)
         self._optimizer: Optimizer | None = None
         self._busy = RLock()  # whoever uses the optimiser
         self._news, self._state = Condition(), _WorkerState()
@@ -157,7 +157,7 @@ class SuggestionWorker:
         """What comes of using the optimiser, when nobody else does."""
         with self._busy:
             if self._optimizer is None:
-                self._optimizer = self._opened()
+                self._optimizer = self._open_campaign()
             return use(self._optimizer)
 
     def _is_idle(self) -> bool:
@@ -238,11 +238,11 @@ class ExplanationWorker:
     shared. The last answer to each question is kept, and given again while the history is the same.
 
     Args:
-        opened: Opens the campaign.
+        open_campaign: Opens the campaign.
     """
 
-    def __init__(self, opened: Callable[[], Optimizer]) -> None:
-        self._opened = opened
+    def __init__(self, open_campaign: Callable[[], Optimizer]) -> None:
+        self._open_campaign = open_campaign
         self._optimizer: Optimizer | None = None
         self._news, self._is_ending = Condition(), False
         self._thread: Thread | None = None
@@ -319,7 +319,7 @@ class ExplanationWorker:
 
     def _open_optimizer(self) -> Optimizer:
         if self._optimizer is None:
-            self._optimizer = self._opened()
+            self._optimizer = self._open_campaign()
         return self._optimizer
 
     def _render_report(self) -> bytes:

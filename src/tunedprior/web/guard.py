@@ -113,12 +113,12 @@ class Guard:
 
     Args:
         application: What answers the others.
-        door: Who may enter.
+        policy: Who may enter.
         refusal: Draws the page for a status and a message, and with which field for the token.
     """
 
-    def __init__(self, application: Application, door: AccessPolicy, refusal: Callable[[int, str, str], str]) -> None:
-        self._application, self._door, self._refusal = application, door, refusal
+    def __init__(self, application: Application, policy: AccessPolicy, refusal: Callable[[int, str, str], str]) -> None:
+        self._application, self._policy, self._refusal = application, policy, refusal
         self._guessed = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,11 +137,11 @@ class Guard:
         wrong = self._find_refusal(scope, headers)
         if wrong is not None:
             return await sending.send_page(wrong[0], self._refusal(*wrong, NO_FIELD))
-        if self._door.token is not None and not scope["path"].startswith(_FOR_ALL):
+        if self._policy.token is not None and not scope["path"].startswith(_FOR_ALL):
             query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             if "token" in query:
                 return await self._check_token(scope, query, pass_name, sending)
-            if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._door.pass_cookie.encode()):
+            if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._policy.pass_cookie.encode()):
                 return await sending.send_page(401, self._render_token_page(scope["method"] == "POST"))
         return await self._application(scope, receive, sending)
 
@@ -159,7 +159,7 @@ class Guard:
     def _find_refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Why a request is not for us, whoever sends it."""
         host = headers.get("host", "")
-        if not self._door.is_host_allowed(host):
+        if not self._policy.is_host_allowed(host):
             return 421, "This page is not known by that name. Open it by the address that was printed."
         if len(scope["path"]) > _LONGEST_ADDRESS:
             return 414, "No page of ours has an address as long as that. Open it by the links on the page."
@@ -183,7 +183,7 @@ class Guard:
             return await sending.send_page(
                 429, self._refusal(429, "Too many wrong tokens. Try again in a moment.", FIELD)
             )
-        if not hmac.compare_digest(given.encode(), (self._door.token or "").encode()):
+        if not hmac.compare_digest(given.encode(), (self._policy.token or "").encode()):
             self._guessed += 1
             try:
                 await asyncio.sleep(_PAUSE)
@@ -191,7 +191,7 @@ class Guard:
                 self._guessed -= 1
             return await sending.send_page(401, self._refusal(401, "That is not the token of this page.", FIELD))
         # A cookie for this site alone is not sent along when another site's link led here, nor by a redirection then.
-        sending.fresh[pass_name] = (self._door.pass_cookie, "Strict")
+        sending.fresh[pass_name] = (self._policy.pass_cookie, "Strict")
         path = "/" + str(scope["path"]).lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
         sending.more["refresh"] = f"0; url={path}"
         return await sending.send_page(200, self._refusal(200, "Thank you. The page opens in a moment.", NO_FIELD))

@@ -66,12 +66,12 @@ async def split_page(page: bytes) -> AsyncIterator[bytes]:
 
 
 def build_router(
-    campaign: SharedCampaign, suggester: SuggestionWorker, explainer: ExplanationWorker, draw: Draw, where: str
+    campaign: SharedCampaign, suggester: SuggestionWorker, explanation_worker: ExplanationWorker, draw: Draw, where: str
 ) -> APIRouter:
     """Build the router with all routes of the page."""
     router, pages = APIRouter(), Pages(campaign, suggester, draw, where)
     _add_campaign_pages(router, pages, campaign, suggester)
-    _add_explanations(router, pages, explainer)
+    _add_explanations(router, pages, explanation_worker)
     _add_result_forms(router, pages, campaign)
     _add_amendment_forms(router, pages, campaign)
     _add_suggestion_forms(router, pages, campaign, suggester)
@@ -121,18 +121,18 @@ def _add_campaign_pages(router: APIRouter, pages: Pages, campaign: SharedCampaig
         )
 
 
-def _add_explanations(router: APIRouter, pages: Pages, explainer: ExplanationWorker) -> None:
+def _add_explanations(router: APIRouter, pages: Pages, explanation_worker: ExplanationWorker) -> None:
     """Why a setting was suggested, and the report; neither uses a thread that a result might wait for."""
 
     @router.get("/trials/{number:int}/why")
     async def show_why(number: int) -> HTMLResponse:
         return HTMLResponse(
-            await await_answer(explainer.request_reasons(number, lambda said: pages.render_why(number, said)))
+            await await_answer(explanation_worker.request_reasons(number, lambda said: pages.render_why(number, said)))
         )
 
     @router.get("/report")
     async def show_report() -> Response:
-        page = await await_answer(explainer.request_report())
+        page = await await_answer(explanation_worker.request_report())
         headers = {"content-security-policy": REPORT_POLICY, "content-length": str(len(page))}
         return StreamingResponse(split_page(page), media_type="text/html", headers=headers)
 

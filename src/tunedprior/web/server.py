@@ -82,19 +82,19 @@ class TemplateRenderer:
         )
 
 
-def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where: str) -> Application:
+def build_application(open_campaign: Callable[[], Optimizer], policy: AccessPolicy, where: str) -> Application:
     """Build the web application of a campaign.
 
     Args:
-        opened: Opens the campaign; it is called twice, for the record and for what takes time.
-        door: Who may enter.
+        open_campaign: Opens the campaign; it is called twice, for the record and for what takes time.
+        policy: Who may enter.
         where: The file or database, as it is shown on the pages.
     """
-    campaign = SharedCampaign(opened)
+    campaign = SharedCampaign(open_campaign)
     drawing = TemplateRenderer()
     app = FastAPI(title="tunedprior", docs_url=None, redoc_url=None, openapi_url=None)
-    suggester, explainer = SuggestionWorker(opened, campaign.study), ExplanationWorker(opened)
-    app.include_router(build_router(campaign, suggester, explainer, drawing.render_reply, where))
+    suggester, explanation_worker = SuggestionWorker(open_campaign, campaign.study), ExplanationWorker(open_campaign)
+    app.include_router(build_router(campaign, suggester, explanation_worker, drawing.render_reply, where))
 
     @app.get("/static/{name}")
     def send_static_file(name: str) -> Response:
@@ -105,7 +105,7 @@ def build_application(opened: Callable[[], Optimizer], door: AccessPolicy, where
 
     _add_refusals(app, drawing)
     _add_last_resorts(app, drawing)
-    return Guard(app, door, drawing.render_refusal)
+    return Guard(app, policy, drawing.render_refusal)
 
 
 def _add_refusals(app: FastAPI, drawing: TemplateRenderer) -> None:
@@ -315,13 +315,15 @@ def open_socket(host: str, port: int) -> socket.socket:
     return made
 
 
-def run_server(application: Application, at: socket.socket, opened: Address | None, ready: Callable[[], None]) -> None:
+def run_server(
+    application: Application, at: socket.socket, address_to_open: Address | None, ready: Callable[[], None]
+) -> None:
     """Serve until Ctrl-C or a signal to end.
 
     Args:
         application: What answers.
         at: The socket that it listens on.
-        opened: The address to open in a browser once the server answers; None to open nothing.
+        address_to_open: The address to open in a browser once the server answers; None to open nothing.
         ready: Called when it is about to answer.
     """
     config = uvicorn.Config(
@@ -338,8 +340,8 @@ def run_server(application: Application, at: socket.socket, opened: Address | No
     ready()
     with ExitStack() as stack:
         stack.callback(at.close)
-        if opened is not None and _has_screen():
-            timer = Timer(0.5, webbrowser.open, [stack.enter_context(write_redirect_file(opened))])
+        if address_to_open is not None and _has_screen():
+            timer = Timer(0.5, webbrowser.open, [stack.enter_context(write_redirect_file(address_to_open))])
             timer.daemon = True
             timer.start()
         with suppress(KeyboardInterrupt):  # uvicorn passes it on when it is done

@@ -30,11 +30,11 @@ class SharedCampaign:
     """A campaign for several threads and programs; changes by others are seen at once.
 
     Args:
-        opened: Opens the campaign. One optimiser keeps the record here, and is never busy for long.
+        open_campaign: Opens the campaign. One optimiser keeps the record here, and is never busy for long.
     """
 
-    def __init__(self, opened: Callable[[], Optimizer]) -> None:
-        self._keeper, self._lock = opened(), RLock()
+    def __init__(self, open_campaign: Callable[[], Optimizer]) -> None:
+        self._keeper, self._lock = open_campaign(), RLock()
         if self._keeper.study is None:
             raise InputError("Only a campaign in a database can be served, such as campaign.db.")
         self.study: Study = self._keeper.study

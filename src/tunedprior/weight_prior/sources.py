@@ -218,4 +218,4 @@ def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal)
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
     if isinstance(direction, Target):
         return ()
-    return tuple(name for name, one in tables.items() if one.better not in ("", direction))
+    return tuple(name for name, one in tables.items() if one.source_direction not in ("", direction))

@@ -38,20 +38,20 @@ def resolve_database_url(where: str) -> str:
     )
 
 
-def open_campaign(where: str, name: str | None = None, *, only_look: bool = False) -> Optimizer:
+def open_campaign(where: str, name: str | None = None, *, read_only: bool = False) -> Optimizer:
     """Open an existing campaign; an `InputError` if there is none.
 
     Args:
         where: The file, or the URL of a database.
         name: What the campaign is called; None if there is one only.
-        only_look: Whether nothing is to be written; otherwise a file that is read-only is refused.
+        read_only: Whether nothing is to be written; otherwise a file that is read-only is refused.
     """
     if "://" not in where and not Path(where).exists():
         raise InputError(
             f"There is no campaign {where!r}. Begin one with: tunedprior new {quote_word(where)} --space space.yaml"
         )
     check_campaign_file(where)
-    if not only_look:
+    if not read_only:
         _refuse_read_only(where)
     return (
         Optimizer.load(resolve_database_url(where))

@@ -31,7 +31,7 @@ def report(
     from tunedprior.workspace.places import open_campaign
 
     refuse_other_pages(output)
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     page = report_html(opt, shadow=shadow, bar=sys.stderr.isatty() and not as_json)
     write_atomically(output, page.encode())
     say({"report": str(output), "bytes": len(page.encode())}, Text(f"Wrote {output}."))
@@ -52,7 +52,7 @@ def export(
     from tunedprior.workspace.sheets import check_output_path, write_table
 
     check_output_path(output, force)
-    table = open_campaign(campaign, name, only_look=True).history
+    table = open_campaign(campaign, name, read_only=True).history
     write_table(table, output, force)
     say({"file": str(output), "trials": len(table)}, Text(f"{len(table)} trials written to {output}."))
 

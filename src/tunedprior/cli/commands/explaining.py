@@ -34,7 +34,7 @@ def explain(
     from tunedprior.workspace.places import open_campaign
     from tunedprior.workspace.sheets import parse_typed_pairs, parse_typed_setting
 
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     asked: list[Any] = [] if old_data else [trial] if trial is not None else list(opt.pending)
     if setting:
         if trial is not None:

@@ -16,7 +16,7 @@ def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) 
     """Say where the campaign stands: what was told, what is open, what is best."""
     from tunedprior.workspace.places import open_campaign
 
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     history = opt.trials
     rows = [{"trial": one.id, **one.setting} for one in history.pending]
     say(
@@ -39,7 +39,7 @@ def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) ->
     from tunedprior.errors import InputError
     from tunedprior.workspace.places import open_campaign
 
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     place = format_campaign_arguments(campaign, name)
     if opt.suggester.goals.has_front:
         raise InputError(f"There are several objectives, so there is no single best. See: tunedprior front {place}")
@@ -66,7 +66,7 @@ def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
     from tunedprior.history.table import HistoryColumns
     from tunedprior.workspace.places import open_campaign
 
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
     shown = [columns.trial, *columns.parameters, columns.response, *columns.others.values()]
     rows: list[dict[str, Any]] = [{str(key): row[key] for key in shown} for row in opt.front.to_dict("records")]
@@ -78,7 +78,7 @@ def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
     """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
     from tunedprior.workspace.places import open_campaign
 
-    found = open_campaign(campaign, name, only_look=True).trust
+    found = open_campaign(campaign, name, read_only=True).trust
     each = found if isinstance(found, dict) else {"": found}
     data: dict[str, Any] = {}
     shown: list[RenderableType] = []
@@ -103,7 +103,7 @@ def show_journal(
     from tunedprior.history.trials import format_setting
     from tunedprior.workspace.places import open_campaign
 
-    opt = open_campaign(campaign, name, only_look=True)
+    opt = open_campaign(campaign, name, read_only=True)
     found = [row for row in opt.journal.to_dict("records") if trial is None or row["trial"] == trial]
     if trial is not None and not found:
         raise InputError(f"There is no entry of a trial {trial} in the journal.")

@@ -51,14 +51,14 @@ def serve(
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     about = f"{campaign if '://' in campaign else Path(campaign).resolve()} {name or ''}"
-    door = make_access_policy(host, read_token(token_file), about, needs_token=not no_token)
+    policy = make_access_policy(host, read_token(token_file), about, needs_token=not no_token)
     with open_socket(host, port) as at:
-        address = Address(host, at.getsockname()[1], door.token)
-        application = build_application(lambda: open_campaign(campaign, name), door, format_campaign_place(campaign))
+        address = Address(host, at.getsockname()[1], policy.token)
+        application = build_application(lambda: open_campaign(campaign, name), policy, format_campaign_place(campaign))
 
         def announce_address() -> None:
-            said = {"url": address.url, "host": host, "port": address.port, "token": door.token}
-            reached_by = "whoever has this address" if door.token else "everybody who uses this computer"
+            said = {"url": address.url, "host": host, "port": address.port, "token": policy.token}
+            reached_by = "whoever has this address" if policy.token else "everybody who uses this computer"
             say(said, Text(address.url, style="bold"), wrap=False)
             if not as_json:
                 say({}, f"For {reached_by}. Leave this window open; Ctrl-C ends the page, and nothing is lost by that.")

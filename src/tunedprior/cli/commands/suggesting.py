@@ -35,7 +35,7 @@ def suggest(
 
     if output is not None:
         check_output_path(output, force)  # before anything is suggested
-    opt = open_campaign(campaign, name, only_look=is_open)
+    opt = open_campaign(campaign, name, read_only=is_open)
     before = opt.pending
     size = opt.space.size
     if size is not None and count > size:

@@ -138,14 +138,14 @@ class GroupModel:
 
     Attributes:
         suggester: What makes suggestions.
-        told: Results, in the order in which trials finished.
+        results: Results, in the order in which trials finished.
         suggester_key: What the suggester was made for; it serves as long as that stays.
         trials_key: How many trials had finished, the parameters, and what the study's values are called.
         fitted: The models of these results; None while there is nothing to fit.
     """
 
     suggester: Suggester
-    told: tuple[Trial, ...]
+    results: tuple[Trial, ...]
     suggester_key: tuple[Any, ...]
     trials_key: tuple[Any, ...]
     fitted: FittedModels | None = None
@@ -186,10 +186,10 @@ class GroupModel:
         constraints = {key: make_constraint_name(key, taken) for key in keys}
         goals = infer_goals(study, objectives, list(constraints.values()), noise_std)
         same = before is not None and (before.suggester.space, before.suggester.goals) == (space, goals)
-        known = before.told if same and before is not None else ()
-        told = convert_finished_trials(finished, space.names, goals, constraints, distributions, known)
-        beyond = [trial.setting for trial in told if not _is_within_ranges(trial.setting, space)]
-        ends = _find_extremes(beyond, space)
+        known = before.results if same and before is not None else ()
+        results = convert_finished_trials(finished, space.names, goals, constraints, distributions, known)
+        outside = [trial.setting for trial in results if not _is_within_ranges(trial.setting, space)]
+        ends = _find_extremes(outside, space)
         made_for = (space, goals, ends)
         if before is not None and before.suggester_key == made_for:
             suggester = before.suggester
@@ -199,7 +199,7 @@ class GroupModel:
             main = surrogates.pop(goals.main.name)
             suggester = Suggester(space, main, goals, acquisition, other_surrogates=surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)
-        return cls(suggester, _keep_in_box(told, suggester) if beyond else told, made_for, made_of)
+        return cls(suggester, _keep_in_box(results, suggester) if outside else results, made_for, made_of)
 
     def is_current(
         self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
@@ -209,17 +209,17 @@ class GroupModel:
 
     def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
         """Return the group with models fitted to its results, starting from earlier ones."""
-        found = History(self.told)
-        if not self.told or self.suggester.is_designing(found, ()):
+        found = History(self.results)
+        if not self.results or self.suggester.is_designing(found, ()):
             return self
         old = before.fitted if before is not None and before.suggester is self.suggester else None
-        if old is not None and old.history.told == self.told:
+        if old is not None and old.history.told == self.results:
             return replace(self, fitted=old)
         return replace(self, fitted=self.suggester.fit(found, seed, old))
 
     def build_history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
         """Build the history of results and pending settings."""
-        found = History(self.told)
+        found = History(self.results)
         for trial in trials:
             for setting in self._list_settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
                 found = found.append_pending(setting, is_substitute(trial, self.names, distributions))
@@ -246,7 +246,7 @@ class GroupModel:
     def is_exhausted(self) -> bool:
         """Return whether every setting was tried."""
         size = self.suggester.space.size
-        return size is not None and len({repr(sorted(one.setting.items())) for one in self.told}) >= size
+        return size is not None and len({repr(sorted(one.setting.items())) for one in self.results}) >= size
 
     def _list_settings(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> list[Setting]:
         settings = read_settings(trials, self.names, distributions)
@@ -267,17 +267,19 @@ def _is_within_ranges(setting: Setting, space: Space) -> bool:
     )
 
 
-def _find_extremes(beyond: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
+def _find_extremes(outside: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
     """Two settings between which all of these lie; none if there are none."""
-    if not beyond:
+    if not outside:
         return ()
     numbers = [parameter.name for parameter in space.parameters if isinstance(parameter, Numeric)]
-    return tuple({**beyond[0], **{name: pick(one[name] for one in beyond) for name in numbers}} for pick in (min, max))
+    return tuple(
+        {**outside[0], **{name: pick(one[name] for one in outside) for name in numbers}} for pick in (min, max)
+    )
 
 
-def _keep_in_box(told: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
+def _keep_in_box(results: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
     """Those that the model's box holds: all but where what was learnt before is of a smaller one."""
-    return tuple(trial for trial in told if _is_in_box(suggester.surrogate.box, trial))
+    return tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
 
 
 def _is_in_box(box: Box, trial: Trial) -> bool:

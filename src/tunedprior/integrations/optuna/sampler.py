@@ -306,7 +306,7 @@ class TunedPriorSampler(BaseSampler):
     def _warn_if_far_worse(self, models: Sequence[GroupModel]) -> None:
         for model in models:
             goals, box = model.suggester.goals, model.suggester.surrogate.box
-            for name, trials in goals.find_far_worse(model.told, box).items():
+            for name, trials in goals.find_far_worse(model.results, box).items():
                 if name not in self._said_far_worse:
                     self._said_far_worse.add(name)
                     numbered = [replace(trial, id=trial.id - 1) for trial in trials]  # as Optuna counts

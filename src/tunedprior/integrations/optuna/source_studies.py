@@ -218,8 +218,8 @@ class SourceLearner:
         space: Space,
         goals: Goals,
         constraints: Mapping[str, str],
-        beyond: Sequence[Setting],
-        alone: bool,
+        outside: Sequence[Setting],
+        is_only_group: bool,
     ) -> dict[str, Surrogate]:
         """Return a surrogate for each response, learnt from old data or loaded from the study.
 
@@ -231,43 +231,43 @@ class SourceLearner:
             space: The parameters of the group.
             goals: What the study is after.
             constraints: What the response of each constraint is called.
-            beyond: Settings that were told and lie outside of the space, as its ranges changed.
-            alone: Whether these are all the parameters there are.
+            outside: Settings of results outside the space, whose ranges have changed.
+            is_only_group: Whether all parameters are in this group.
         """
         name = f"{_LEARNT}{_hash_parameters(space, goals)}"
         stored = blobs.get_blob_description(study, name)
         try:
-            old = self._read_old_data(study, space, goals, constraints, alone)
+            old = self._read_old_data(study, space, goals, constraints, is_only_group)
         except OldDataNotFoundError as error:
             if stored is None:
                 raise
             _log.info(f"{error} Going on with what the study learnt from it.")
             old = None
         if old is None and stored is not None:
-            return self._load_surrogates(study, name, space, goals) or self._fit_surrogates({}, space, goals, beyond)
+            return self._load_surrogates(study, name, space, goals) or self._fit_surrogates({}, space, goals, outside)
         if not old:
-            return self._fit_surrogates({}, space, goals, beyond)
+            return self._fit_surrogates({}, space, goals, outside)
         sets, read = old
         about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
         reversed_sources = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
         if any(reversed_sources.values()):
             about["turned"] = {name: list(sets) for name, sets in reversed_sources.items()}
-        if stored == about and not beyond:
+        if stored == about and not outside:
             found = self._load_surrogates(study, name, space, goals)
             if found is not None:
                 return found
-        found = self._fit_surrogates(read, space, goals, beyond, sets)
+        found = self._fit_surrogates(read, space, goals, outside, sets)
         blobs.save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
         return found
 
     def _read_old_data(
-        self, study: Study, space: Space, goals: Goals, constraints: Mapping[str, str], alone: bool
+        self, study: Study, space: Space, goals: Goals, constraints: Mapping[str, str], is_only_group: bool
     ) -> tuple[dict[str, Any], dict[str, dict[str, LoadedSource]]] | None:
         """Old data sets by name, and as they were read for each response; None if none was given for these."""
         given = {name: find_old_data(one, study) for name, one in name_sources(self.old_data).items()}
         sets = {name: select_for_group(one, space.names, goals, constraints) for name, one in given.items()}
         # With other groups of parameters there may be some that old data has nothing of; without, that is a mistake.
-        sets = {name: given[name] if one is None and alone else one for name, one in sets.items()}
+        sets = {name: given[name] if one is None and is_only_group else one for name, one in sets.items()}
         sets = {name: one for name, one in sets.items() if one is not None}
         return (sets, read_sources(sets, space, goals)) if sets else None
 
@@ -276,13 +276,13 @@ class SourceLearner:
         read: Mapping[str, Mapping[str, LoadedSource]],
         space: Space,
         goals: Goals,
-        beyond: Sequence[Setting],
+        outside: Sequence[Setting],
         sets: Mapping[str, Any] | None = None,
     ) -> dict[str, Surrogate]:
         by_response = {one.name: read.get(one.name, {}) for one in goals.responses}
         known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
         relations = {name: one for name, one in known.items() if name in (sets or {})}
-        within = _make_wider_box(space, by_response, beyond)
+        within = _make_wider_box(space, by_response, outside)
         return make_surrogates(
             goals, self.prior, by_response, space, seed=self.seed, relations=relations, within=within
         )
@@ -312,10 +312,10 @@ def _list_fingerprints(sets: Mapping[str, Any], read: Mapping[str, Mapping[str, 
 
 
 def _make_wider_box(
-    space: Space, old: Mapping[str, Mapping[str, LoadedSource]], beyond: Sequence[Setting]
+    space: Space, old: Mapping[str, Mapping[str, LoadedSource]], outside: Sequence[Setting]
 ) -> Box | None:
     """The box around everything, where results lie outside of the space; None for that of the space and old data."""
-    if not beyond:
+    if not outside:
         return None
     tables = [one.settings for sets in old.values() for one in sets.values() if isinstance(one, OldTable) and len(one)]
-    return Box.enclose(space, pd.concat([*tables, pd.DataFrame(list(beyond))], ignore_index=True))
+    return Box.enclose(space, pd.concat([*tables, pd.DataFrame(list(outside))], ignore_index=True))
