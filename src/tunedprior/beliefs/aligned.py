@@ -1,8 +1,7 @@
-"""Sections K(·, D), kernels against fixed points D, of the aligned belief, with gradients by hand.
+"""The aligned belief: the objective is ρ·g, with ρ of either sign, plus the posterior uncertainty of g.
 
-The base is a squared exponential kernel; the anchors A are old settings.
-
-The aligned belief: the objective is ρ·g, with ρ of either sign, plus the posterior uncertainty of g.
+The sections K(·, D) have analytic gradients where the base kernel is squared exponential; the anchors A are old
+settings.
 """
 
 from abc import abstractmethod
@@ -429,7 +428,7 @@ class AlignedBelief(KernelBelief):
         return 1 / size
 
     def is_informative(self, fit: Fit, sample: Float[Tensor, "n d"], size: float) -> bool:
-        """Whether ĝ² has a share in the kernel's mean variance `size`; without it the process is a plain one."""
+        """Whether ĝ² has a share in the kernel's mean variance `size`; without it the process uses no old data."""
         return float(fit(sample).square().mean()) > _LEAST_SAID * size
 
     def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:

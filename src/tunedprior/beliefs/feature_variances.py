@@ -1,10 +1,8 @@
-"""What kernels made from old data A share: anchors (old settings), tensors derived from them, explicit features.
+"""Kernels with a prior variance for each feature's coefficient: the base of reweighted, matched and uncertain.
 
-Throughout, w are the weights of the features φ = τ ⊙ ϑ, ŵ = Σ_j α_j φ(a_j) is their posterior mean given A,
-s_f² = αᵀ(K_A + λI)α/|A| their prior variance, M = (K_A + λI)⁻¹, and
-L₄(a, a', x, x') = Σ_i τ_i⁴ ϑ_i(a)ϑ_i(a')ϑ_i(x)ϑ_i(x').
-
-Kernels with a prior variance for each feature's coefficient: the base of reweighted, matched and uncertain.
+Throughout, w are the weights of the features φ = τ ⊙ ϑ, ŵ = Σ_j α_j φ(a_j) is their posterior mean given old data A,
+s_f² = αᵀ(K_A + λI)α/|A| their prior variance, M = (K_A + λI)⁻¹, and L₄(a, a', x, x') = Σ_i τ_i⁴
+ϑ_i(a)ϑ_i(a')ϑ_i(x)ϑ_i(x'). The anchors a_j are old settings.
 """
 
 from abc import abstractmethod

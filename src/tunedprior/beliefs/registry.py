@@ -1,4 +1,4 @@
-"""Base classes of beliefs, and their registry by name. A new belief is a file, here or anywhere, that registers it."""
+"""The base classes of beliefs and their registry: a new belief is one file, here or anywhere, that registers it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -52,8 +52,8 @@ class PriorCovariance:
 class Belief(ABC):
     """A relation between the objective and old data, as prior covariances of a Gaussian process.
 
-    Gradients are those of the kernels: by their method `section`, if they have one (`kernels.sections`), by autograd
-    otherwise.
+    Gradients are those of the kernels: by their method `make_section`, if they have one (`kernels.sections`), by
+    autograd otherwise.
     """
 
     #: The name that users select it by.

@@ -1,4 +1,4 @@
-"""The uninformed belief: the objective is independent of old data, and nobody knows which parameters matter."""
+"""The uninformed belief: the objective is independent of old data, and its relevant parameters are not known."""
 
 from collections.abc import Sequence
 from math import log
@@ -16,7 +16,7 @@ _DRAWS = 48
 
 
 def make_plain_prior(num_axes: int) -> HyperPrior:
-    """The prior of a plain process: length-scales from a small part of the box to without end, noise from 0 to all."""
+    """The prior of a process without old data: length-scales from short to infinite, noise from none to all."""
     return HyperPrior.from_axis_count(
         num_axes, median=1.0, shared=0.7, own=1.0, noise=(-3.0, 3.0), constant=CONSTANT, certainty=CERTAINTY
     )

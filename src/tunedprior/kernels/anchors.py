@@ -1,9 +1,4 @@
-"""A sample of the box [-1, 1]^d, and means over it.
-
-Anchors: the old settings a_j inside a kernel, with their coefficients α_j and tensors derived from both.
-
-Kernels without learnable parameters: made once from a free kernel and old data, then only evaluated.
-"""
+"""Kernels made from a free kernel and old data: anchors a_j, coefficients α_j, and means over the box."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -79,7 +74,7 @@ class AnchorAccess:
 def check_anchors(
     base: Kernel, anchors: Numbers, alpha: Numbers
 ) -> tuple[FreeKernel, Float[Tensor, "a d"], Float[Tensor, " a"]]:
-    """Its arguments, checked: a free kernel, anchors in its domain, one finite coefficient α_j for each."""
+    """Check a free kernel, anchors in its domain, and one finite coefficient α_j for each."""
     if not isinstance(base, FreeKernel):
         raise InputError(
             f"Only a free kernel can be re-weighted; got {type(base).__name__}. "

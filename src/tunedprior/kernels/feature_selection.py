@@ -1,7 +1,4 @@
-"""Enumeration of all multi-indices, those with the largest features first.
-
-Selection of explicit features, with an upper bound on the contribution of those left out (the certificate).
-"""
+"""Select explicit features, the largest first, with an upper bound on the contribution of those left out."""
 
 from collections.abc import Iterator
 from itertools import count

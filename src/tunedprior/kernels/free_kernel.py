@@ -1,8 +1,6 @@
-"""Multi-indices i ∈ ℕᵈ and the monomials xⁱ = x₁^{i₁}⋯x_d^{i_d}: the features all free kernels share.
+"""Free kernels (Definition 1 of the paper): one family K₂, K₄, K₆, … with one feature map of monomials xⁱ.
 
-Free kernels (Definition 1 of the paper): one family K₂, K₄, K₆, … with one feature map.
-
-The paper's footnote on the bias: φ → [φ; 1] and K → K + 1, so that a bias is one more weight.
+A bias is one more weight (the paper's footnote): φ → [φ; 1] and K → K + 1.
 """
 
 from abc import ABC, abstractmethod

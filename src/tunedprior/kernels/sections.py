@@ -1,9 +1,7 @@
-"""Several kernels evaluated together, for mixtures of Gaussian processes.
+"""Several kernels against fixed points, K_r(·, D), evaluated together with their gradients.
 
-Sections K(·, D): kernels against fixed points D, and their gradients with respect to the free argument.
-
-Gradients are by hand for Matérn kernels and for kernels that define their own (`HasSection`), by autograd
-for all others.
+Gradients are analytic for Matérn kernels and for kernels that define their own (`HasSection`), by autograd for all
+others.
 """
 
 from abc import ABC, abstractmethod

@@ -1,7 +1,4 @@
-"""The two ways to make a free kernel from a Taylor series k(χ) = Σ_q ξ_q χ^q with every ξ_q ≥ 0.
-
-Table 1 of the paper: the named free kernels.
-"""
+"""Table 1 of the paper: the named free kernels, made from Taylor series k(χ) = Σ_q ξ_q χ^q with every ξ_q ≥ 0."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

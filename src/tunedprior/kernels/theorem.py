@@ -1,6 +1,6 @@
-"""Σ_jk S_jk K(a_j, a_k, x, x'): sums over all pairs of anchors (old settings), in chunks, forward and backward.
+"""The paper's Theorem: old data re-weights the features of a free kernel, by sums over pairs of old settings.
 
-The paper's Theorem: old data re-weights the features of a free kernel.
+The sums Σ_jk S_jk K(a_j, a_k, x, x') run in chunks, forward and backward.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
-"""Ridge regression in explicit features: the primal problem, streamed over any number of rows, without α.
+"""Ridge regression in explicit features, streamed over any number of rows: the primal problem, without α.
 
-Algorithm 1's ridge problem for more rows than selection can hold, solved so that K^A₂ is right, or refused.
+`solve_exactly` solves Algorithm 1's problem for many rows so that K^A₂ is accurate, or refuses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,7 +63,7 @@ class FeatureMap:
     def from_complete_features(
         cls, kernel: FreeKernel, points: Float[Tensor, "n d"], most: int, negligible: float
     ) -> "FeatureMap":
-        """The map of the features that all but a negligible share of the trace needs, `most` at most; see `missing`."""
+        """The map of the features with all but a negligible share of the trace, `most` at most; see `missing`."""
         sample = kernel.make_product(_draw_rows(points, _LARGE_SAMPLE))
         return cls._from_indices(kernel, points, *select_complete_features(kernel, sample, most, negligible))
 
@@ -102,8 +102,8 @@ def _draw_rows(points: Float[Tensor, "n d"], most: int) -> Float[Tensor, "k d"]:
 class NormalEquations:
     """ΦᵀΦ, Φᵀy, yᵀy and n: the sufficient statistics of n rows for least squares in the features.
 
-    Their size depends on the number of features alone. They are sums over rows: those of parts of the rows, computed
-    in any place and in any order, `merge` into those of all.
+    Their size depends on the number of features alone. They are sums over rows, so those of separate parts of the rows
+    can be computed anywhere and in any order, and merged.
     """
 
     feature_map: FeatureMap
@@ -128,11 +128,11 @@ class NormalEquations:
         return cls(feature_map, gram, moment, float(y @ y), len(y))
 
     def add_rows(self, points: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> "NormalEquations":
-        """The same with some more rows."""
+        """The normal equations with more rows."""
         return self.merge(NormalEquations.from_rows(self.feature_map, points, y))
 
     def merge(self, other: "NormalEquations") -> "NormalEquations":
-        """Those of the rows of both, in the same features."""
+        """The normal equations of the rows of both, in the same features."""
         return replace(
             self,
             gram=self.gram + other.gram,
@@ -262,7 +262,7 @@ class FeatureFit:
 
     @classmethod
     def from_arrays(cls, kernel: FreeKernel, lam: float, arrays: Mapping[str, Tensor]) -> "FeatureFit":
-        """The fit that these tensors, of its method `arrays`, were saved from."""
+        """Restore the fit from the tensors of `to_arrays`."""
         features, (signal, missing) = Features(arrays["indices"]), arrays["signal_and_missing"].tolist()
         feature_map = FeatureMap(kernel, features, kernel.compute_weights_at(features.indices), missing)
         return cls(feature_map, arrays["weights"], arrays["factor"], lam, signal)
@@ -305,7 +305,7 @@ def solve_exactly(
 
 
 def make_accuracy_error(kernel: FreeKernel, rows: int, lam: float) -> InputError:
-    """What is said where the problem cannot be solved accurately enough."""
+    """The error for a problem that cannot be solved accurately enough."""
     fewer = f"{MOST_ROWS:,} rows or fewer" if rows > MOST_ROWS else "fewer rows (500 always have an α each)"
     return InputError(
         f"Algorithm 1 as printed takes the fit of all {rows:,} old rows, with λ = {lam:.2g} as leave-one-out chose it; "

@@ -1,10 +1,6 @@
-"""Fits of old data: a function g with a coefficient for each row (`AlphaFit`) or for each feature (`FeatureFit`).
+"""Machines that learn coefficients α from old data, ridge regression (LS-SVM) first, and their leave-one-out errors.
 
-The base class of machines, which learn coefficients α from old data and a kernel.
-
-Ridge regression in the kernel's feature space: the LS-SVM.
-
-Leave-one-out: the error of a machine at each row of old data, when trained on all others.
+A fit is a function g with a coefficient for each row (`AlphaFit`) or for each feature (`FeatureFit`).
 """
 
 from abc import ABC, abstractmethod

@@ -41,7 +41,7 @@ class Selection:
 
 
 def refuse_other_bounds(lam_bounds: Any) -> None:
-    """An `InputError` for anything but two numbers above 0, the lower one first."""
+    """Raise an `InputError` unless these are two positive numbers, the lower one first."""
     if not isinstance(lam_bounds, Sequence | np.ndarray) or isinstance(lam_bounds, str) or len(lam_bounds) != 2:
         raise InputError(f"lam_bounds must be (low, high), such as (0.01, 10.0); got {format_value(lam_bounds)}.")
     low, high = (check_positive(bound, "Each of lam_bounds") for bound in lam_bounds)

@@ -1,7 +1,4 @@
-"""Box-constrained quadratic programmes: the dual of every support vector machine without a bias.
-
-Support vector machines, with a bias (libsvm) and without (the paper's duals, a bounded quadratic solver).
-"""
+"""Support vector machines, with a bias (libsvm) and without (the paper's duals, by a box-constrained solver)."""
 
 import warnings
 from abc import abstractmethod

@@ -1,1 +1,1 @@
-"""The default prior: an average over beliefs about old data, weighed by the evidence of the observations."""
+"""Bayesian model averaging over beliefs about old data, weighted by the observations' evidence: the default prior."""

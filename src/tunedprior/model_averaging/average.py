@@ -1,4 +1,4 @@
-"""The average over beliefs as a `Surrogate`: the default prior."""
+"""`Average`: the average over beliefs as a `Surrogate`, the default prior."""
 
 from dataclasses import dataclass, field
 
@@ -58,7 +58,7 @@ class Average(CachingSurrogate):
         object.__setattr__(self, "hypotheses", made)
 
     def fit(self, observations: Observations, cache: Cache | None = None) -> tuple[MixtureOfProcesses, Cache]:
-        """The mixture as a BoTorch ensemble, weights rounded to whole members, and a cache for the next call."""
+        """Fit the mixture as a BoTorch ensemble, weights rounded to whole members; return it with a cache."""
         weighed, cache = self.weigh(observations, cache)
         with isolate_computation(len(observations.y) >= LARGE):
             members = assign_members(weighed.weights)
@@ -75,10 +75,10 @@ class Average(CachingSurrogate):
         return mixture, cache
 
     def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
-        """±ĝ at settings, a row for each old data set: where the response is best if nothing turned round.
+        """±ĝ at settings, a row for each old data set: largest where the response is best if the sign is as presumed.
 
-        The other end of what old data expects is left to the model: it would tell most about the sign, but where
-        nothing turned round it is a trial that is lost, and a result elsewhere tells nearly as much.
+        The setting with the smallest value is left to the model. It would tell most about the sign, but if the sign is
+        as presumed that trial is lost, and a result elsewhere tells nearly as much.
         """
         if not self.sources:
             return X.new_zeros(0, len(X))
@@ -88,7 +88,7 @@ class Average(CachingSurrogate):
         return (signs * expected)[: len(self.box.axes) + 1]
 
     def evaluate_opening_for_target(self, X: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
-        """The same for a response that is to be from `low` to `high`, on the scale of the old one."""
+        """Minus the distance of the old response to the target from `low` to `high`, a row for each old data set."""
         if not self.sources:
             return X.new_zeros(0, len(X))
         with isolate_computation():
@@ -97,9 +97,9 @@ class Average(CachingSurrogate):
         return -torch.maximum(low - expected, expected - high).clamp_min(0.0)[: len(self.box.axes) + 1]
 
     def compute_prior_variance(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """Σ_h p(h) var_h(f(x)), for amplitude 1: how much the response may vary at a setting, before observations.
+        """Σ_h p(h) var_h(f(x)), for amplitude 1: the prior variance of the response at a setting.
 
-        The constant mean, of which nothing is known yet, is left out.
+        The constant mean, which is not known yet, is left out.
         """
         weights, processes = (
             WeightedHypotheses.from_prior_probabilities(self.hypotheses).weights,

@@ -1,8 +1,7 @@
-"""What an average learnt from old data, as bytes: plain arrays and a JSON header. No pickle, and no table of old data.
+"""Save and load what an average learnt from old data, as bytes: plain arrays and a JSON header, no pickle.
 
-It is what a worker needs that has never seen the old files. Fits with an α for each row hold the settings of up to 500
-old rows, as their anchors, with the lines where they stand; their responses are not in it as such, but follow from
-α and λ.
+A worker needs nothing else, and no table of old data is in it. Fits with an α for each row hold the settings of up to
+500 old rows, as their anchors, with their places; the responses are not stored, but follow from α and λ.
 """
 
 from collections.abc import Mapping
@@ -40,7 +39,7 @@ _Sign = Annotated[int, Meta(ge=-1, le=1)]
 
 
 class _StrictSaved(Struct, frozen=True, forbid_unknown_fields=True):
-    """Exactly these fields."""
+    """A struct that refuses unknown fields."""
 
 
 class SavedFit(_StrictSaved, frozen=True):
@@ -77,7 +76,7 @@ class SavedAverage(_StrictSaved, frozen=True):
 
 
 def encode_average(average: Average) -> bytes:
-    """The average as bytes, for `decode_average`; an `InputError` if something in it cannot be stored."""
+    """Encode the average as bytes, for `decode_average`; an `InputError` if something in it cannot be stored."""
     axes = Axes.make_numeric(average.box.num_inputs) if average.axes is None else average.axes
     tensors = {"of_input": axes.of_input, "unit": axes.unit}
     for position, one in enumerate(average.sources):
@@ -109,7 +108,7 @@ def encode_average(average: Average) -> bytes:
 
 
 def decode_average(data: bytes) -> Average:
-    """The average that `encode_average` wrote; a `FileFormatError` if it is not that, or damaged."""
+    """Decode the bytes that `encode_average` wrote; a `FileFormatError` if they are damaged or something else."""
     arrays = unpack_arrays(data)
     text = arrays.pop("header", None)
     if text is None or text.dtype != np.uint8 or text.ndim != 1:
@@ -157,7 +156,7 @@ def _encode_fit(fit: Fit) -> SavedFit:
 
 
 def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
-    """Choices as a list of plain values, as JSON has them."""
+    """The fields of an axis, with choices as a list of plain JSON values."""
     choices = fields["choices"]
     return fields | {"choices": None if choices is None else list(choices)}
 
@@ -190,7 +189,7 @@ def _decode_source(saved: SavedSourceData, position: int, arrays: Mapping[str, n
 
 
 def _decode_places(text: np.ndarray | None, fits: tuple[Fit, ...]) -> tuple[str, ...]:
-    """Where old rows stand, one place for each anchor of the last fit; empty where none were stored."""
+    """The places of old rows, one for each anchor of the last fit; empty where none were stored."""
     if text is None:
         return ()
     try:

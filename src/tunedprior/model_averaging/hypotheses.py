@@ -1,7 +1,4 @@
-"""Many Gaussian processes that share their kernels, evaluated together.
-
-Hypotheses: the Gaussian processes that the average is over, with their prior probabilities.
-"""
+"""Hypotheses: the Gaussian processes that the average is over, with shared kernels and prior probabilities."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +68,7 @@ class Processes:
     ) -> Float[Tensor, "s n n"]:
         """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points.
 
-        The noise of an observation may be some multiple of η.
+        With `relative_noise`, the noise variance of each observation is that multiple of η.
         """
         covariance: Tensor = torch.tensordot(self.shares, gram, dims=1).add_(self.constant)
         noise = self.noise[:, None]
@@ -116,8 +113,8 @@ class Hypotheses:
         fit_indices: The number of the fit of old data that is ĝ, for each; -1 for none.
         certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.compute_log_evidence`).
         from_prior: Whether a hypothesis is a draw of the plain process from its prior.
-        near_top: Whether it is a draw near the most probable one, which only observations tell.
-        near_rows: The numbers of the kernels of these.
+        near_top: Whether its length-scales are drawn near the most probable ones, once there are observations.
+        near_rows: The numbers of the kernels with such length-scales.
         top_row: The number of the kernel with the most probable length-scales, one of the remainders.
         axes: The parameters, and the units of length-scales that do not come from old data.
     """
@@ -167,17 +164,18 @@ class Hypotheses:
         return replace(self, processes=replace(self.processes, noise=noise))
 
     def drop_noise_variants(self) -> "Hypotheses":
-        """The hypotheses once each, instead of at every noise variance: for one that is set afterwards."""
+        """Keep each hypothesis once, instead of at every noise variance; the noise is then set afterwards."""
         once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
         return self.select(once.nonzero().flatten())
 
     def fit_lengthscales(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None
     ) -> "Hypotheses":
-        """The hypotheses with draws of the plain process near its most probable length-scales and noise, given y at x.
+        """Add draws of the plain process near its most probable length-scales and noise, given y at x.
 
-        The prior probabilities of all its draws become importance weights (see `hyperparameters.draws`), so that their
-        evidence is that of a plain process with unknown length-scales: fitting is no advantage over other hypotheses.
+        The prior probabilities of all its draws become importance weights (see `hyperparameters.draw_hyperparameters`),
+        so that their evidence is that of a plain process with unknown length-scales: fitting is no advantage over other
+        hypotheses.
         """
         prior = make_plain_prior(len(self.axes))
         drawn = prior.sample(int(self.from_prior.sum()))
@@ -212,14 +210,14 @@ class _Row:
 
 
 class _Stack:
-    """A `KernelStack` in the making: Matérn kernels will come first, then all others."""
+    """A builder of a `KernelStack`: Matérn kernels first, then all others."""
 
     def __init__(self) -> None:
         self.lengthscales: list[Float[Tensor, " d"]] = []
         self.kernels: list[tuple[Kernel, float]] = []
 
     def add_version(self, version: PriorCovariance) -> Place:
-        """Add the covariance of this version to the stack; its place is returned."""
+        """Add the covariance of this version to the stack, and return its place."""
         if isinstance(version.covariance, Kernel):
             self.kernels.append((version.covariance, version.mean_variance))
             return True, len(self.kernels) - 1
@@ -240,7 +238,7 @@ class _Stack:
 def build_hypotheses(
     known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], alone: bool = False
 ) -> Hypotheses:
-    """Every version of every belief about every old data set, with and without a remainder, at every noise variance.
+    """Build all hypotheses: each belief's versions for each old data set, with and without remainders, at each noise.
 
     Args:
         known: The old data sets.
@@ -301,7 +299,7 @@ def _make_plain_row(place: Place, noise: float | None, log_prior: float, **kind:
 def _list_versions(
     known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
 ) -> Iterator[tuple[Belief, SourceData, PriorCovariance]]:
-    """All versions of the beliefs that depend on old data, for each old data set."""
+    """List all versions of the beliefs that depend on old data, for each old data set."""
     for old in known:
         for one in held:
             if one.uses_old_data:
@@ -323,7 +321,7 @@ def _mix_with_remainders(
 def _make_noise_variants(
     shares: dict[Place, float], log_prior: float, label: Label, certainty: float, **more: Any
 ) -> list[_Row]:
-    """One hypothesis at every noise variance, among which its prior probability is divided."""
+    """One hypothesis for each noise variance; they divide its prior probability."""
     return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
 
 

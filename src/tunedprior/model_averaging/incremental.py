@@ -1,10 +1,9 @@
-"""Covariance matrices and their Cholesky factors, extended row by row as observations arrive.
+"""Covariance matrices and Cholesky factors that are extended row by row as observations arrive.
 
-The result depends on the points alone, bit for bit, and not on when they arrived: whole blocks of rows are always added
-at once, and the rows after them one by one. A resumed run continues exactly as if never interrupted, and a cache (see
-`CachingSurrogate`) affects only the time.
-
-Length-scales that are fitted to observations, and stay for a while: their factors are extended row by row too.
+The result depends on the points alone, bit for bit, and not on when they arrived: whole blocks of rows are added at
+once, and the rows after them one by one. A resumed run continues exactly as if never interrupted, and a cache (see
+`CachingSurrogate`) affects only the time. Fitted length-scales stay for a while, so that their factors are extended
+too.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +40,7 @@ class Factors:
 
     @classmethod
     def from_covariance(cls, covariance: Float[Tensor, "s n n"], ends: Sequence[int] = ()) -> "Factors":
-        """The factors of whole matrices R, with jitter if need be; in one block, or in blocks with these ends."""
+        """The factors of whole matrices R, with jitter if necessary; in one block, or in blocks with these ends."""
         factor, count = cholesky(covariance), covariance.shape[-1]
         return cls(
             tuple((factor[:, a:b, :a], factor[:, a:b, a:b]) for a, b in pairwise([0, *(ends or [count])])), count
@@ -83,7 +82,7 @@ class Factors:
     def append_rows(
         self, columns: Float[Tensor, "s n m"], covariance: Callable[[], Float[Tensor, "s n n"]]
     ) -> "Factors":
-        """The factors with more rows, from the last columns of R; from all of R if rounding left no positive pivot."""
+        """The factors with more rows, from the last columns of R; all anew if rounding leaves no positive pivot."""
         count = len(self)
         above = self.solve(columns[:, :count])
         corner = compute_cholesky_corner(above, columns[:, count:], may_fail=True)
@@ -195,18 +194,19 @@ _DECIMALS = 6
 
 @dataclass(frozen=True, eq=False)
 class FixedLengthscales:
-    """Hypotheses with length-scales fitted to the first observations.
+    """Hypotheses with length-scales fitted to the first observations, and kept while later ones arrive.
 
-    Which ones these are depends on the number of observations alone, so that a cache affects only the time.
+    How many observations they are fitted to depends on the number of observations alone, so that a cache affects only
+    the time.
 
     Attributes:
         x: The points that they were fitted to.
         y: The responses there, with mean 0 and variance 1.
         noise_variance: The variance of the noise, where it is known.
-        of: The hypotheses before.
-        hypotheses: The hypotheses after.
-        seen: Gram matrices and factors of those that have a share in a fitted kernel; None while length-scales are
-            fitted anew with each observation, which leaves nothing to extend.
+        of: The hypotheses before fitting.
+        hypotheses: The hypotheses after fitting.
+        seen: Gram matrices and factors of those with a share in a fitted kernel; None while length-scales are fitted
+            anew with each observation.
     """
 
     x: Float[Tensor, "m d"]
@@ -225,7 +225,7 @@ class FixedLengthscales:
         noise_variance: float | None,
         before: "FixedLengthscales | None",
     ) -> "FixedLengthscales":
-        """Fitted to the observations up to the last block; what was fitted before, if it was to the same."""
+        """Fit length-scales to the observations up to the last block; reuse an earlier fit to the same ones."""
         count = len(x) if len(x) < _OFTEN else len(x) - len(x) % _REFIT_BLOCK
         x, y = x[:count], y[:count].squeeze(-1)
         if count >= _OFTEN:  # alike whatever the observations since did to mean and variance
@@ -242,7 +242,7 @@ class FixedLengthscales:
         )
 
     def extend_to(self, x: Float[Tensor, "n d"]) -> "FixedLengthscales":
-        """With the factors at the points x."""
+        """Extend the factors to the points x."""
         return self if self.seen is None else replace(self, seen=self.seen.extend_to(x))
 
     @property

@@ -357,7 +357,7 @@ _FLOOR = min_variance.value(torch.float64)
 
 
 class _MixtureMoments:
-    """m_s(x) and σ_s(x) of the distinct processes of a mixture, with what their gradients take."""
+    """m_s(x) and σ_s(x) of the distinct processes of a mixture, with their gradients."""
 
     def __init__(self, model: MixtureOfProcesses) -> None:
         self._box, self._processes = model.box, model.processes
@@ -368,7 +368,7 @@ class _MixtureMoments:
             self._inverse = torch.linalg.solve_triangular(model.factor, identity, upper=False)  # L⁻¹
 
     def evaluate(self, X: Float[Tensor, "b k"]) -> tuple[Moments, PullBack]:
-        """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the chain rule back to X."""
+        """With k = K(D, x) and e = L⁻¹k: m = eᵀL⁻¹y and σ² = a (K(x, x) - eᵀe); and the vector-Jacobian product."""
         kernels = self._section.evaluate(self._box.to_kernel_inputs(X))
         explained = self._processes.mix_kernels(kernels.cross, dims=2) @ self._inverse.mT
         mean = (explained @ self._whitened).squeeze(-1)

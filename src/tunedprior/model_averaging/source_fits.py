@@ -48,7 +48,7 @@ _WITHOUT_END = 1e3
 def fit_training_set(
     training: TrainingSet, seed: int = 0, axes: Axes | None = None, absent: Collection[int] = ()
 ) -> list[Fit]:
-    """The most probable fit with a length-scale for each parameter, and one at each of the fixed length-scales.
+    """Fit old data at the most probable length-scales, one for each parameter, and at each of the fixed length-scales.
 
     Length-scales chosen on old data alone are brittle: they may smooth everything away, or fit what the objective does
     not share. So there are several fits, and the evidence of the observations weighs them. The most probable
@@ -56,10 +56,10 @@ def fit_training_set(
 
     Args:
         training: Old data as points and standardised responses.
-        seed: Of the choice of rows.
+        seed: The seed of the choice of rows.
         axes: The parameters, and the units of fixed length-scales: of the search space, however far old data reaches
             beyond it. Each input is a parameter, when left out.
-        absent: The numbers of parameters that old data knows nothing of: the fits do not depend on them.
+        absent: The numbers of parameters that old data does not have: the fits do not depend on them.
     """
     points, y = training.points, training.response
     axes = Axes.make_numeric(points.shape[1]) if axes is None else axes
@@ -90,7 +90,7 @@ def fit_training_set(
 
 
 def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:
-    """A fit with an α for each row; with too many rows, in features; if these miss too much, with α for a subset."""
+    """Fit with an α for each row; of too many rows in features; if these miss too much, with α for a subset."""
     points, y = training.points, training.response
     if len(y) <= MOST_ROWS_WITH_ALPHA:
         return AlphaFit.fit_by_evidence(points, y, lengthscale)
@@ -175,14 +175,14 @@ def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
 def _apply_relation(
     one: SourceData, relations: Mapping[str, str], direction: Goal, labels: bool, was_reversed: bool
 ) -> SourceData:
-    """The set with the sign of its relation: the opposite sign for numbers that are minimised, and "pass" is good."""
+    """The set with the sign of its relation: negative for numbers to be minimised; "pass" is good."""
     rises = -1 if direction == "minimize" and not labels else 1
     sign = {SAME: rises, OPPOSITE: -rises}.get(relations.get(one.name, UNKNOWN), 0)
     return replace(one, sign=sign, presumed_sign=-rises if was_reversed else rises)
 
 
 def _drop_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
-    """The rows whose response is not doubtful, where some are, and the others have something to teach."""
+    """The rows without doubtful responses, if there are doubtful ones and the rest can be fitted; else none."""
     if not table.doubtful.any():
         return []
     try:

@@ -1,10 +1,8 @@
-"""The posterior probabilities of the hypotheses: p(h | D) ∝ p(h) p(D | h).
+"""Weigh the hypotheses: p(h | D) ∝ p(h) p(D | h), and the posterior of ρ where the objective is ρ·ĝ + ….
 
 All hypotheses are weighed as long as their covariance matrices fit into a budget. With more observations, hypotheses
 that are negligible after half of these are left out, and as many more as it takes for the rest to fit again: memory is
 bounded, and time does not grow with the cube of the observations times the number of hypotheses.
-
-ρ of the hypotheses that say the objective is ρ·ĝ + …: its posterior given observations, and a known sign.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,12 +32,11 @@ PartOfFactors = tuple[Int[Tensor, " _"], Factors]  # the numbers of hypotheses, 
 
 @dataclass(frozen=True, eq=False)
 class Cache:
-    """What makes weighing by more observations faster, and changes nothing else.
+    """Work on earlier observations that the next call reuses; it changes the time and nothing else.
 
     Attributes:
         seen: Gram matrices and factors at the first observations.
-        fixed_lengthscales: The hypotheses whose length-scales were fitted to observations, with theirs; None if none
-            were.
+        fixed_lengthscales: The hypotheses with length-scales fitted to observations; None if none were.
     """
 
     seen: GramMatrices
@@ -71,7 +68,7 @@ class WeightedHypotheses:
         return cls(hypotheses, hypotheses.log_prior.softmax(0), torch.ones_like(hypotheses.log_prior))
 
     def build_dense_factors(self, which: Int[Tensor, " k"]) -> Float[Tensor, "k n n"]:
-        """The Cholesky factors L of the subset `which` of the hypotheses, of which none was left out."""
+        """The Cholesky factors L of the subset `which` of the hypotheses, none of which may have been left out."""
         count = len(self.factors[0][1])
         found = self.weights.new_zeros(len(which), count, count)
         for rows, factors in self.factors:
@@ -134,7 +131,7 @@ def _list_stages(count: int, num_hypotheses: int) -> list[int]:
     """The numbers of observations to weigh by, stage by stage: about twice as many each time, in the end all.
 
     In the first stage the covariance matrices of all hypotheses fit into the budget; before each later one the least
-    probable hypotheses are left out, as many as it takes.
+    probable hypotheses are left out, as many as necessary.
     """
     stages = [count]
     while stages[0] ** 2 * num_hypotheses > _BUDGET and stages[0] > 1:
@@ -143,7 +140,7 @@ def _list_stages(count: int, num_hypotheses: int) -> list[int]:
 
 
 def _select_probable(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]:
-    """The numbers of the hypotheses with the largest log-probabilities: all but a negligible part, at most `most`."""
+    """The numbers of the most probable hypotheses: all but a negligible part, at most `most`."""
     order = score.argsort(descending=True, stable=True)
     enough = int((score.softmax(0)[order].cumsum(0) < 1 - _NEGLIGIBLE).sum()) + 1
     return order[: min(most, max(_FEWEST, enough))].sort().values
@@ -168,7 +165,7 @@ class _HypothesisSubset:
         certainty: c of each amplitude's prior inverse gamma(c, c).
         gram: K_r(D, D).
         known: The numbers of those that are factorised already, and their factors, part by part.
-        relative_noise: The noise of each observation, over that of the process; None if it is that.
+        relative_noise: The noise variance of each observation, over the process's own; None if they are the same.
     """
 
     processes: Processes
@@ -227,7 +224,7 @@ def _make_first_subset(
 
 
 def _apply_known_noise(part: _HypothesisSubset, y: Float[Tensor, "n 1"], variance: float | None) -> _HypothesisSubset:
-    """The part with a known noise variance, by iteration: it is relative to the amplitudes, which depend on it."""
+    """Set a known noise variance, by iteration: it is relative to the amplitudes, which depend on it."""
     if variance is None:
         return part
     amplitudes = torch.ones_like(part.certainty)
@@ -271,7 +268,7 @@ class Slopes:
 def compute_slopes(
     old: SourceData, weighed: WeightedHypotheses, x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
 ) -> Slopes:
-    """With ρ ~ N(0, a·s) a priori, and covariance a·R of the observations: ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ))."""
+    """ρ | D ~ N(s ĝᵀR⁻¹y, a (s - s² ĝᵀR⁻¹ĝ)) for ρ ~ N(0, a·s) a priori and observations of covariance a·R."""
     among = weighed.hypotheses
     of_it = torch.tensor([label.old == old.name for label in among.labels]) & (among.slopes > 0)
     rows = (of_it & (weighed.weights > _LEAST_SHARE * (weighed.weights * of_it).sum())).nonzero().flatten()
@@ -288,7 +285,7 @@ def compute_slopes(
 def apply_known_signs(
     weighed: WeightedHypotheses, known: tuple[SourceData, ...], x: Float[Tensor, "n d"], y: Float[Tensor, "n 1"]
 ) -> WeightedHypotheses:
-    """p(h | D) P(ρ has the sign that the user named | D, h), for old data sets of which a relation is known.
+    """p(h | D) P(ρ has the sign that the user named | D, h), for old data sets with a known relation.
 
     The user may be wrong: a share of the probability is kept for the other sign.
     """

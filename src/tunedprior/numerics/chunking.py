@@ -1,9 +1,4 @@
-"""Computations in chunks that fit into memory, forward and backward.
-
-Broadcasting of batch shapes.
-
-Sums of parts in a fixed order: a tree, whoever computes the parts and whoever is done first.
-"""
+"""Computations in chunks of bounded memory, broadcasting of batch shapes, and sums in a fixed order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
@@ -39,10 +34,10 @@ _OwnT = TypeVar("_OwnT")
 
 @runtime_checkable
 class Mergeable(Protocol):
-    """What is known of some of the rows; two of them make up what is known of all."""
+    """A partial result over some rows; two of them merge into that of all their rows."""
 
     def merge(self: _OwnT, other: _OwnT, /) -> _OwnT:
-        """What is known of the rows of both, this one's first."""
+        """The result over the rows of both, this one's first."""
         ...
 
 
@@ -54,8 +49,8 @@ PartT = TypeVar("PartT")
 def sum_as_tree(parts: Iterable[SumT]) -> SumT:
     """((s₀ + s₁) + (s₂ + s₃)) + …: parts merge with their neighbours, then pairs with theirs, and so on.
 
-    Parts are asked for one after the other, and merged as soon as that order allows it: of n parts, log₂ n are held.
-    Rounding errors grow with log n too, instead of n.
+    Parts are requested one after the other, and merged as soon as that order allows it: of n parts, log₂ n are in
+    memory. Rounding errors grow with log n, instead of n.
     """
     waiting: list[tuple[int, SumT]] = []  # how many parts each holds, in powers of two, the largest first
     for part in parts:
@@ -69,7 +64,7 @@ def sum_as_tree(parts: Iterable[SumT]) -> SumT:
 
 
 def sum_promises_as_tree(parts: Sequence[PartT], merge: Callable[[PartT, PartT], PartT]) -> PartT:
-    """The same tree as `sum_as_tree`, of parts that are only promised yet: `merge` promises the sum of two.
+    """The tree of `sum_as_tree` for parts that are computed later: `merge` promises the sum of two.
 
     >>> sum_promises_as_tree("abcde", lambda left, right: f"({left}{right})")
     '(((ab)(cd))e)'

@@ -63,12 +63,12 @@ class HyperPrior:
         Args:
             num_axes: g; length-scales grow with √g, as distances in the box do.
             median: The median length-scale of a single parameter.
-            shared: The standard deviation of what all log ℓ have in common.
-            own: The standard deviation of what each has of its own.
+            shared: The standard deviation of the part that all log ℓ share.
+            own: The standard deviation of each log ℓ's own part.
             noise: The mean and standard deviation of log η.
-            constant: As above.
-            certainty: As above.
-            smooth: As above.
+            constant: The prior variance of the constant mean, relative to the amplitude.
+            certainty: c.
+            smooth: Whether the kernel is squared exponential, and not Matérn-5/2.
         """
         middle = torch.full((num_axes + 1,), log(median) + log(max(num_axes, 1)) / 2, dtype=torch.float64)
         covariance = shared**2 * torch.ones_like(middle).outer(torch.ones_like(middle))
@@ -152,9 +152,9 @@ class HyperPrior:
     def compute_proposal_root(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"], widened: float
     ) -> Float[Tensor, "k k"]:
-        """A root of the covariance of Laplace's approximation at the most probable θ, made wider by a factor.
+        """A root of the covariance of Laplace's approximation at the most probable θ, widened by a factor.
 
-        In no direction is it wider than the prior's widest.
+        In no direction is it wider than the prior.
         """
         _, here = self.compute_log_posterior(theta, squares, y)
         steps = _STEP * torch.eye(len(theta)).to(theta)
@@ -192,7 +192,7 @@ def draw_hyperparameters(
 ) -> Draws:
     """The prior's draws and `count` more from Laplace's approximation to the posterior, weighted as one sample.
 
-    A density that is off in its tails would give few draws all the weight; with those of the prior in the mixture, no
+    An approximation with wrong tails would give few draws all the weight. With the prior's draws in the mixture, no
     weight exceeds that of a prior draw by more than the number of draws.
     """
     top = prior.find_most_probable(squares, y)

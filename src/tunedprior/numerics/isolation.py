@@ -1,8 +1,7 @@
-"""Isolation of a call from the rest of the process: its own random generator and thread count.
+"""Isolate a computation from the rest of the process: its own random generator and thread count.
 
-PyTorch's default generator, its thread count and Python's warning filters are process-wide. What is set here is set for
-the calling thread alone; `silence_warnings` and `one_blas_thread`, which have to change process-wide state, hold a
-lock.
+PyTorch's default generator, its thread count and Python's warning filters are process-wide. The settings here hold for
+the calling thread alone; `silence_warnings` and `one_blas_thread`, which must change process-wide state, hold a lock.
 """
 
 import ctypes

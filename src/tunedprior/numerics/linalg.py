@@ -1,11 +1,8 @@
-"""Cholesky factors and what is solved with them: the one place where matrices are factorised.
+"""Cholesky factors and linear systems (the only place that factorises matrices), and the marginal likelihood.
 
-The marginal likelihood (evidence) of observations under a Gaussian process.
-
-In two forms: with the amplitude integrated out (`compute_log_evidence`, which weighs hypotheses), and maximised over
-the
-amplitude (`compute_profile_log_evidence`, which selects λ). The first, with its gradient by length-scales, is in
-`hyperparameters`.
+The evidence comes in two forms: with the amplitude integrated out (`compute_log_evidence`, which weighs hypotheses),
+and maximised over the amplitude (`compute_profile_log_evidence`, which selects λ). The gradient of the first by
+length-scales is in `hyperparameters`.
 """
 
 from math import log
@@ -44,7 +41,7 @@ def cholesky(
 
 
 def compute_jitter(matrix: Float[Tensor, "n n"]) -> float:
-    """What `cholesky` adds to the diagonal, with a `JitterWarning`; 0 if nothing."""
+    """The jitter that `cholesky` adds to the diagonal, with a `JitterWarning`; 0 if none."""
     return float(_factorise_with_jitter(matrix, None)[1])
 
 

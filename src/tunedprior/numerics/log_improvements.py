@@ -1,4 +1,4 @@
-"""Expected improvement of normal variables, as logarithms that hold far into the tails, with their derivatives."""
+"""Expected improvement of normal variables on a logarithmic scale, accurate far into the tails, with derivatives."""
 
 from math import log, pi, sqrt
 from typing import Any

@@ -1,4 +1,4 @@
-"""Points that satisfy linear equalities and inequalities: drawn at random, in the middle, or next to a given one."""
+"""Points that satisfy linear equalities and inequalities: random ones, a centre, and the nearest to a given point."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +35,7 @@ class Polytope:
     def sample_hit_and_run(
         self, starts: Float64[ndarray, "s n"], b: Float64[ndarray, "s m"], steps: int, random: np.random.Generator
     ) -> Float64[ndarray, "s n"]:
-        """Where hit and run from each start leads: uniform over the polytope after enough steps."""
+        """Run hit and run from each start: the ends are uniform over the polytope after enough steps."""
         points = starts.copy()
         if self.directions.shape[1] == 0:
             return points
@@ -71,10 +71,10 @@ class Polytope:
     def find_nearby_point(
         self, point: Float64[ndarray, " n"], e: Float64[ndarray, " p"], b: Float64[ndarray, " m"]
     ) -> Float64[ndarray, " n"] | None:
-        """A point of the polytope next to the given one; None if it is not found.
+        """A point of the polytope near the given one; None if none is found.
 
-        Bounds that are violated are taken for equalities one after another, which is the projection wherever no bound
-        has to be let go again.
+        Violated bounds become equalities one after another; this is the projection wherever no bound has to be released
+        again.
         """
         active: list[int] = []
         found = point

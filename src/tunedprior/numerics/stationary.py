@@ -1,9 +1,4 @@
-"""exp(-½ Σ_d ν_d (x_d - x'_d)²): the one place where squared exponential matrices are computed.
-
-Matérn-5/2 covariances: the one place where they are computed.
-
-How parameters and kernel inputs belong together: one length-scale for each parameter.
-"""
+"""Squared exponential and Matérn-5/2 covariances, and the grouping of kernel inputs by parameter."""
 
 from dataclasses import dataclass, replace
 
@@ -62,8 +57,8 @@ def compute_matern_and_slope(
 class Axes:
     """Parameters as groups of kernel inputs, with units of length.
 
-    A number is one input. A category is as many as it has choices, which share one length-scale: no choice is nearer to
-    another than to a third.
+    A number is one input. A category has as many inputs as choices, which share one length-scale: all choices are
+    equally far from each other.
 
     Attributes:
         of_input: The number of the parameter that each kernel input belongs to, ascending from 0.
@@ -75,7 +70,7 @@ class Axes:
 
     @classmethod
     def make_numeric(cls, count: int) -> "Axes":
-        """Numbers alone, in the kernel inputs' own units."""
+        """Axes of numbers alone, in the kernel inputs' own units."""
         return cls(torch.arange(count), torch.ones(count, dtype=torch.float64))
 
     def __len__(self) -> int:
@@ -83,7 +78,7 @@ class Axes:
 
     @property
     def is_number(self) -> Bool[Tensor, " d"]:
-        """Whether each kernel input is that of a number, and not one of a category's."""
+        """Whether each kernel input belongs to a number, and not to a category."""
         return torch.bincount(self.of_input)[self.of_input] == 1
 
     def clamp_units(self, unit: float) -> "Axes":
@@ -91,7 +86,7 @@ class Axes:
         return replace(self, unit=self.unit.clamp_min(unit))
 
     def to_kernel_inputs(self, positions: Float[Tensor, "n g"]) -> Float[Tensor, "n d"]:
-        """Kernel inputs from one position in [-1, 1] for each parameter; a category's choices divide it evenly."""
+        """Kernel inputs from a position in [-1, 1] for each parameter; a category's choices divide it equally."""
         columns = []
         for axis in range(len(self)):
             width, position = int((self.of_input == axis).sum()), positions[:, axis, None]

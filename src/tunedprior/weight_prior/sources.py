@@ -128,10 +128,10 @@ def _are_records(data: Any) -> bool:
 
 
 def read_sources(old_data: Mapping[str, OldData], space: Space, goals: Goals) -> dict[str, dict[str, LoadedSource]]:
-    """For each response, every old data set that has it, matched to the space.
+    """Read old data for each response: every old data set that has the response, matched to the space.
 
-    What was found in one of them is said in one warning. An old data set may have any of the responses, and must have
-    one; of a single response, each must have that.
+    All findings of one set are in one warning. With several responses, an old data set must have at least one of them;
+    with a single response, it must have that.
     """
     found: dict[str, dict[str, LoadedSource]] = {one.name: {} for one in goals.responses}
     for name, data in old_data.items():
@@ -142,7 +142,7 @@ def read_sources(old_data: Mapping[str, OldData], space: Space, goals: Goals) ->
 
 
 def _find_responses(data: OldData, space: Space, goals: Goals, name: str) -> list[Objective]:
-    """Those that an old data set has; the only one, if there is only one."""
+    """The responses that an old data set has; with a single response, that one."""
     if len(goals.responses) == 1:
         return [goals.main]
     names = [one.name for one in goals.responses]
@@ -167,13 +167,13 @@ def _read_source(one: OldData, space: Space, response: Objective, name: str, oth
 
 
 def make_common_box(old_data: Iterable[Mapping[str, LoadedSource]], space: Space) -> Box:
-    """The box around the space and the settings of all old data, whichever response it is of."""
+    """The box around the space and the settings of all old data, of whichever response."""
     tables = [one for sets in old_data for one in sets.values() if isinstance(one, OldTable) and len(one)]
     return Box.enclose(space, pd.concat([one.settings for one in tables], ignore_index=True) if tables else None)
 
 
 def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport:
-    """What was found when they were read, for each response."""
+    """The findings of reading, for each response."""
     return OldDataReport(
         tuple(
             one.report
@@ -186,7 +186,7 @@ def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport
 
 
 def parse_relations(relation: Any, names: Collection[str]) -> dict[str, str]:
-    """What the user knows of each old data set, from one word for all of them or a dict by name."""
+    """The user's knowledge of each old data set, from one word for all of them or a dict by name."""
     by_name = dict(relation) if isinstance(relation, Mapping) else dict.fromkeys(names, relation)
     unknown = [name for name in by_name if name not in names]
     if unknown:
@@ -214,7 +214,7 @@ def parse_relations(relation: Any, names: Collection[str]) -> dict[str, str]:
 
 
 def find_reversed_sources(old_data: Mapping[str, LoadedSource], direction: Goal) -> tuple[str, ...]:
-    """The sets of which less was better where more is wanted now, or the other way round; labels say which is good."""
+    """The sets in which less was better where more is wanted now, or the reverse; labels say which is good."""
     tables = {name: one for name, one in old_data.items() if isinstance(one, OldTable) and not one.labels}
     if isinstance(direction, Target):
         return ()
