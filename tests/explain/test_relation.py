@@ -20,9 +20,9 @@ from support.builders import (
     weighed_after,
 )
 from tunedprior import Optimizer, beliefs
-from tunedprior.explain.trust import draw_space_sample
 from tunedprior.machines import AlphaFit
 from tunedprior.model_averaging import weighing
+from tunedprior.model_averaging.relations import draw_space_sample
 
 ROWS = 40
 RESULTS = 8
@@ -56,7 +56,7 @@ def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypat
     opt = told(Optimizer(SPACE, {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}, "minimize"), 4)
     observations, average = observations_of(opt), opt.surrogate
     weighed, x = weighed_after(average, observations), average.box.to_kernel_inputs(observations.X)
-    among, sample = weighed.hypotheses, draw_space_sample(average, x)
+    among, sample = weighed.hypotheses, draw_space_sample(average.hypotheses.axes, x)
     inverse = torch.linalg.inv(among.processes.add_noise(among.processes.compute_covariance(x, x)))
     cross, variance = among.processes.compute_covariance(sample, x), among.processes.compute_variance(sample)
     expected = dict.fromkeys(((label.old, label.belief) for label in among.labels), 0.0)
@@ -137,14 +137,14 @@ def test_variances_are_those_over_the_search_space_however_far_old_data_reaches(
     wide = {"a": (-1.0, 7.0), "b": (0.0, 5.0)}
     opt = told(Optimizer(SPACE, old_data(rows=ROWS, space=wide)), 6)
     box = opt.surrogate.box
-    sample = draw_space_sample(opt.surrogate, box.to_kernel_inputs(observations_of(opt).X))
+    sample = draw_space_sample(opt.surrogate.hypotheses.axes, box.to_kernel_inputs(observations_of(opt).X))
     low, high = box.encode([{"a": -1.0, "b": 0.0}, {"a": 1.0, "b": 5.0}])
     assert ((low - 0.1 <= sample) & (sample <= high + 0.1)).all()
     assert ((sample.amax(0) - sample.amin(0)) / (high - low)).tolist() == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 def test_without_a_scale_the_search_space_is_the_box() -> None:
-    sample = draw_space_sample(average_over(), torch.tensor([[0.9, 0.2]], dtype=torch.float64))
+    sample = draw_space_sample(average_over().hypotheses.axes, torch.tensor([[0.9, 0.2]], dtype=torch.float64))
     assert sample.abs().amax(0).tolist() == pytest.approx([1.0, 1.0], abs=0.05)
 
 

@@ -34,7 +34,6 @@ from tunedprior.history.parsing import Suggestion, get_pending_trial
 from tunedprior.history.table import HistoryColumns
 from tunedprior.history.trials import History, collect_settings, format_setting
 from tunedprior.kernels import FreeKernel
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.rows import OldDataReport
 from tunedprior.space.parameters import Description
@@ -60,7 +59,15 @@ from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_bas
 from tunedprior.suggestion.response_models import Cost, FittedModels
 from tunedprior.suggestion.suggester import LEARNT, Suggester
 from tunedprior.tables import lock_for_writing, write_atomically
-from tunedprior.weight_prior.sources import UNKNOWN, OldData, make_report, name_sources, parse_relations, read_sources
+from tunedprior.weight_prior.sources import (
+    UNKNOWN,
+    OldData,
+    SourceSurrogate,
+    make_report,
+    name_sources,
+    parse_relations,
+    read_sources,
+)
 
 _MOST_NAMED, _MOST_COUNTED = 12, 1_000_000  # parameters that are described, and settings that are counted
 
@@ -129,7 +136,7 @@ def _describe_prior(suggester: Suggester, made: Provenance) -> str:
         return f"{made.prior}, without old data"
     names = format_list(one.name for one in made.old_sources)
     surrogate = suggester.surrogate
-    unused = ", which is not used" if isinstance(surrogate, Average) and not surrogate.sources else ""
+    unused = ", which is not used" if isinstance(surrogate, SourceSurrogate) and not surrogate.sources else ""
     return f"{made.prior}, with {names}{unused}"
 
 
@@ -274,7 +281,7 @@ class Optimizer(Viewer):
             self._record = open_record(storage, name, suggester, seed, made_with, replace_surrogates=bool(sets))
         self._report = make_report(old.values())
         if prior != UNINFORMED:  # which leaves all aside, whatever there is to learn
-            models = [one for one in (model, *others.values()) if isinstance(one, Average)]
+            models = [one for one in (model, *others.values()) if isinstance(one, SourceSurrogate)]
             used = {known.name for one in models for known in one.sources}
             self._report = self._report.mark_unused(set(sets) - used if models else set())
 

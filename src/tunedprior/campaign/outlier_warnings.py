@@ -13,10 +13,10 @@ from tunedprior.goals.goal import MINIMIZE, Requirement
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import LEAST, MOST, Objective
 from tunedprior.history.trials import Trial
-from tunedprior.model_averaging.average import Average
 from tunedprior.source_data.number_checks import find_isolated, find_sentinels
 from tunedprior.space.encoding import Box
 from tunedprior.suggestion.suggester import Suggester
+from tunedprior.weight_prior.sources import SourceSurrogate
 
 #: From the least to the largest response of each old data set, on the model's scale, by the name of the response.
 Spans = Mapping[str, Sequence[tuple[float, float]]]
@@ -40,7 +40,7 @@ def collect_old_spans(suggester: Suggester) -> dict[str, list[tuple[float, float
     return {
         name: [one.span for one in model.sources if one.span is not None and one.sign != -one.presumed_sign]
         for name, model in models.items()
-        if isinstance(model, Average)
+        if isinstance(model, SourceSurrogate)
     }
 
 

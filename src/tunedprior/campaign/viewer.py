@@ -18,7 +18,6 @@ from tunedprior.goals.goal import Goal
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.parsing import Suggestion, check_number, find_trial
 from tunedprior.history.trials import Trial, collect_settings, recognise_setting
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.rows import OldDataReport
 from tunedprior.space.encoding import to_settings_table
@@ -29,6 +28,7 @@ from tunedprior.suggestion.recommendation import Recommendation, estimate_noise,
 from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.stopping import RemainingGain, Replication, estimate_remaining, evaluate_replication
 from tunedprior.suggestion.suggester import Suggester
+from tunedprior.weight_prior.sources import BeliefWeighingSurrogate, SourceSurrogate
 
 # A setting, a suggestion, a row of a table, a trial or its number.
 _Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
@@ -185,18 +185,18 @@ class Viewer(TrialRecorder):
         if not others:
             return self._update_trust(goals.main, self.surrogate)
         each = {one.name: others.get(one.name, self.surrogate) for one in goals.responses}
-        known = {name: one for name, one in each.items() if isinstance(one, Average) and one.sources}
+        known = {name: one for name, one in each.items() if isinstance(one, SourceSurrogate) and one.sources}
         return {name: self._update_trust(goals.get_response(name), one) for name, one in known.items()}
 
-    def _update_trust(self, response: Objective, average: Surrogate) -> Trust:
-        if not isinstance(average, Average) or average.alone or not average.sources:
-            no_old_data = isinstance(average, Average) and not average.sources
-            has = "no old data that is used" if no_old_data else f"the one model {type(average).__name__}"
+    def _update_trust(self, response: Objective, surrogate: Surrogate) -> Trust:
+        if not isinstance(surrogate, BeliefWeighingSurrogate) or not surrogate.weighs_beliefs:
+            no_old_data = isinstance(surrogate, SourceSurrogate) and not surrogate.sources
+            has = "no old data that is used" if no_old_data else f"the one model {type(surrogate).__name__}"
             raise InputError(
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"{has}."
             )
-        so_far = self._trust.get(response.name) or TrustHistory(average, response, self._suggester.goals)
+        so_far = self._trust.get(response.name) or TrustHistory(surrogate, response, self._suggester.goals)
         self._trust[response.name] = so_far.extend_to(tuple(response.select_measured(self._history.told)))
         return self._fill_origins(response, self._trust[response.name].trust)
 
@@ -228,10 +228,10 @@ class Viewer(TrialRecorder):
 
     def _compute_current_trust(self, response: Objective) -> Trust | None:
         """The present trust in old data for a response, without its development; None without old data."""
-        average = get_surrogate(self._suggester, response)
-        if not isinstance(average, Average) or average.alone or not average.sources:
+        surrogate = get_surrogate(self._suggester, response)
+        if not isinstance(surrogate, BeliefWeighingSurrogate) or not surrogate.weighs_beliefs:
             return None
-        so_far = self._trust.get(response.name) or TrustHistory(average, response, self._suggester.goals)
+        so_far = self._trust.get(response.name) or TrustHistory(surrogate, response, self._suggester.goals)
         return self._fill_origins(
             response, so_far.compute_trust_after(tuple(response.select_measured(self._history.told)))
         )

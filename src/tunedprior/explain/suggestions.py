@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, nan, sqrt
+from math import exp, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,7 @@ from tunedprior.explain.trust import Trust
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings, format_setting
 from tunedprior.machines.machine import get_lengthscales
-from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.mixture import MixtureOfProcesses
-from tunedprior.models.posterior import assign_members, predict_moments
+from tunedprior.models.posterior import predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.space.encoding import Box
@@ -45,7 +43,7 @@ from tunedprior.suggestion.prediction import (
 from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_baseline
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
 from tunedprior.suggestion.suggester import Suggester
-from tunedprior.weight_prior.sources import SourceData
+from tunedprior.weight_prior.sources import BeliefWeighingSurrogate, SourceData, SourceSurrogate
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 # A length-scale, in half-widths of the box, along which nothing changes: old data lacks that column.
@@ -56,7 +54,7 @@ def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list
     """Summarise the function of each old data set of a surrogate; none for one without old data."""
     if isinstance(surrogate, TunedPrior):
         return [summarise_weight_prior(surrogate.prior, domain, target=target)]
-    if not isinstance(surrogate, Average):
+    if not isinstance(surrogate, SourceSurrogate):
         return []
     return [_summarise_source(one, surrogate.box, domain, target) for one in surrogate.sources]
 
@@ -266,7 +264,7 @@ class SettingExplainer:
     def has_old_data(self) -> bool:
         """Whether any of the surrogates has old data."""
         each = [get_surrogate(self.suggester, one) for one in self.suggester.goals.responses]
-        return any(not isinstance(one, Average) or one.sources for one in each)
+        return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
 
     @cached_property
     def sample(self) -> Float[Tensor, "n k"]:
@@ -311,7 +309,7 @@ class SettingExplainer:
             if self.fitted is not None:
                 response_model = self.fitted.models.get(one.name)
             surrogate = get_surrogate(self.suggester, one)
-            if trust is None or not isinstance(surrogate, Average):
+            if trust is None or not isinstance(surrogate, BeliefWeighingSurrogate):
                 continue
             by_belief = (
                 {}
@@ -327,7 +325,7 @@ class SettingExplainer:
         rows = []
         for one in self.suggester.goals.responses:
             surrogate = get_surrogate(self.suggester, one)
-            if not isinstance(surrogate, Average):
+            if not isinstance(surrogate, SourceSurrogate):
                 continue
             for old in surrogate.sources:
                 at = surrogate.box.to_kernel_inputs(torch.cat([self.encoded_setting, self.sample]))
@@ -367,23 +365,10 @@ class SettingExplainer:
 
 
 def _predict_by_belief(
-    average: Average, response_model: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
+    surrogate: BeliefWeighingSurrogate, response_model: ResponseModel, response: Objective, X: Float[Tensor, "1 k"]
 ) -> dict[tuple[str, str], float]:
-    """The prediction of each belief at a setting, by old data set and name, without improbable ones."""
-    if not isinstance(response_model.model, MixtureOfProcesses):
-        return {}
-    weighed, _ = average.weigh(response_model.observations, response_model.cache)
-    used = assign_members(weighed.weights)
-    with torch.no_grad():
-        means = response_model.model.predict_means(X)[:, 0].flatten()
-    found: dict[tuple[str, str], list[float]] = {}
-    for row, mean in zip(used.tolist(), means.tolist(), strict=True):
-        label = weighed.hypotheses.labels[row]
-        value = response.sign * (response_model.observations.shift + response_model.observations.scale * mean)
-        found.setdefault((label.old, label.belief), []).append(value)
-    means_of = {key: sum(values) / len(values) for key, values in found.items()}
-    return {
-        key: float(torch.tensor(value).exp()) if response.log else value
-        for key, value in means_of.items()
-        if not isnan(value)
-    }
+    """The prediction of each belief at a setting, by old data set and name, in units of the response."""
+    told = response_model.observations
+    found = surrogate.predict_by_belief(response_model.model, told, X, response_model.cache)
+    values = {key: response.sign * (told.shift + told.scale * mean) for key, mean in found.items()}
+    return {key: exp(value) if response.log else value for key, value in values.items() if not isnan(value)}

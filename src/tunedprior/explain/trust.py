@@ -5,170 +5,25 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from math import isnan
 from operator import is_
-from typing import Any, TypeGuard
+from typing import Any
 
 import pandas as pd
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
-from tunedprior.goals.observations import Observations
 from tunedprior.history.trials import Trial
-from tunedprior.kernels.anchors import draw_box_sample
-from tunedprior.kernels.sections import StackSection
-from tunedprior.model_averaging.average import Average
-from tunedprior.model_averaging.hypotheses import Hypotheses, Label
-from tunedprior.model_averaging.weighing import Slopes, WeightedHypotheses, compute_slopes
-from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.source_data.matching import UNNAMED
-from tunedprior.weight_prior.sources import SourceData
+from tunedprior.weight_prior.sources import (
+    BEYOND,
+    DOUBT,
+    NOISE,
+    OPEN,
+    BeliefProbabilities,
+    BeliefWeighingSurrogate,
+    Relation,
+)
 
 _NOTHING = float("nan")
-#: What makes up the rest of the variance of a response, where a relation to old data is held.
-BEYOND, OPEN, NOISE, DOUBT = ("beyond", "open", "noise", "doubt")
-_BOUND = 1e-6  # of the largest singular value of settings; a smaller one is that of an equation between them
-_SETTINGS = 64  # of the search space, over which variances are taken; twice as many change trust by 0.003
-
-
-@dataclass(frozen=True)
-class Relation:
-    """The posterior of the relation ρ·ĝ(x) + … of the objective to one old data set with the function ĝ.
-
-    Attributes:
-        explained: By belief, the share of the variance of a response that ρ·ĝ makes up, as far as old data determines
-            ĝ; times the belief's probability. 0 for beliefs that are not there.
-        slope: E[ρ | D], in the units of the objective over those of the old response; nan where no hypothesis has a ρ.
-        positive: P(ρ > 0 | D); nan likewise.
-        rest: The other shares of a response's variance if one of these beliefs holds: variation that the old response
-            does not have (`BEYOND`), what is still `OPEN`, `NOISE`, and what old data itself leaves open (`DOUBT`).
-    """
-
-    explained: Mapping[str, float] = field(default_factory=dict)
-    slope: float = _NOTHING
-    positive: float = _NOTHING
-    rest: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def trust(self) -> float:
-        """The share of the variance of a response that old data explains."""
-        return sum(self.explained.values())
-
-
-def estimate_relation(
-    old: SourceData, average: Average, weighed: WeightedHypotheses, observations: Observations, sign: float
-) -> Relation:
-    """Estimate the relation of the objective to an old data set, over the hypotheses that have a ρ.
-
-    Args:
-        old: The old data set, one of those of the average.
-        average: The model.
-        weighed: Its hypotheses with their posterior probabilities.
-        observations: The observations D.
-        sign: The sign by which the model's response is turned back into the objective.
-    """
-    among, y = weighed.hypotheses, observations.y
-    if not bool((y != y[0]).any()):  # equal responses bear nothing out
-        return Relation(slope=0.0, positive=0.5)
-    x = average.box.to_kernel_inputs(observations.X)
-    slopes = compute_slopes(old, weighed, x, y)
-    rows = slopes.rows
-    if len(rows) == 0:
-        return Relation()
-    sample = old.some if _are_bound(old.some, average) else draw_space_sample(average, x)
-    which = torch.tensor(among.fit_indices)[rows]
-    elsewhere = torch.stack([fit(sample) for fit in old.fits])[which]
-    weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive
-    # Readings of doubtful data have units of their own.
-    unit = sign * observations.scale / torch.tensor(old.units, dtype=torch.float64)[which]
-    parts = _compute_variance_shares(weighed, slopes, slopes.mean[:, None] * elsewhere, x, sample)
-    reliable = _compute_reliability(among, rows, elsewhere, sample)
-    shares = parts[0] * reliable
-    average_of = weight / weight.sum()
-    rest = dict(zip((BEYOND, OPEN, NOISE), (parts[1:] @ average_of).tolist(), strict=True))
-    rest[DOUBT] = float(average_of @ (parts[0] * (1 - reliable)))
-    explained: dict[str, float] = {}
-    for row, part in zip(rows.tolist(), (weight * shares).tolist(), strict=True):
-        belief = among.labels[row].belief
-        explained[belief] = explained.get(belief, 0.0) + part
-    return Relation(
-        explained, float(weight @ (unit * slopes.mean) / weight.sum()), float(weight @ positive / weight.sum()), rest
-    )
-
-
-def draw_space_sample(average: Average, x: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
-    """Draw points over the search space, as kernel inputs: the box, or a part of it that holds the observed points x.
-
-    Old data may reach far beyond the space. The average knows the width of the space, and infers its place from x:
-    exactly if it is the whole box, and the better the further x are apart.
-    """
-    axes = average.hypotheses.axes
-    sample = axes.to_kernel_inputs(draw_box_sample(len(axes), count=_SETTINGS))
-    width = axes.unit.clamp_max(1.0).where(axes.is_number, 1.0)
-    centre = ((x.amin(0) + x.amax(0)) / 2).clamp(width - 1, 1 - width)
-    return centre + width * sample
-
-
-def _are_bound(some: Float[Tensor, "m d"] | None, average: Average) -> TypeGuard[Float[Tensor, "m d"]]:
-    """Whether settings satisfy a linear equation, such as parts that add up to 1, and so fill little of the box."""
-    if some is None:
-        return False
-    numbers = some[:, average.hypotheses.axes.is_number]
-    varying = numbers[:, numbers.std(0, correction=0) > 0]
-    if varying.shape[1] < 2 or len(varying) <= varying.shape[1]:
-        return False
-    sizes = torch.linalg.svdvals(varying - varying.mean(0))
-    return bool(sizes[-1] < _BOUND * sizes[0])
-
-
-def _compute_variance_shares(
-    weighed: WeightedHypotheses,
-    slopes: Slopes,
-    by_old: Float[Tensor, "k m"],
-    x: Float[Tensor, "n d"],
-    sample: Float[Tensor, "m d"],
-) -> Float[Tensor, "4 k"]:
-    """var b, var(m - b), v and noise over their sum, for each h: the first is the share of b = E[ρ | D]·ĝ.
-
-    b and m - b, the rest of the posterior mean, vary over the sample. The posterior variance v, on average over the
-    sample, and noise add to the variance of a response. Without v, two observations would count as explained by any
-    curve through them.
-    """
-    processes = weighed.hypotheses.processes.take(slopes.rows)
-    kernels = StackSection.from_stack(processes.kernels, x).evaluate(sample)
-    cross = processes.mix_kernels(kernels.cross, dims=2)
-    known = torch.linalg.solve_triangular(slopes.factor, cross.mT, upper=False).square().sum(-2)
-    left = (processes.mix_kernels(kernels.variance, dims=1) - known).clamp_min(0.0).mean(-1)
-    rest = ((cross @ slopes.solved).squeeze(-1) - by_old).var(-1, correction=0)
-    part, amplitude = by_old.var(-1, correction=0), weighed.amplitude[slopes.rows]
-    parts = torch.stack([part, rest, amplitude * left, amplitude * processes.noise])
-    shares: Tensor = parts / (part + rest + amplitude * (left + processes.noise))
-    return shares
-
-
-def _compute_reliability(
-    among: Hypotheses, rows: Int[Tensor, " k"], learnt: Float[Tensor, "k m"], sample: Float[Tensor, "m d"]
-) -> Float[Tensor, " k"]:
-    """var ĝ / (var ĝ + u) over the sample, for each h: the share of g that old data determines; u is its uncertainty.
-
-    With a large u, ĝ may be chance, and smooth functions easily correlate by chance. The prior variance of the
-    hypothesis that has the least beside ρ·g is constant + s (ĝ² + u), which gives u.
-    """
-    kinds = list(zip(among.labels, among.fit_indices, strict=True))
-    slopes, purest = among.slopes.tolist(), dict[tuple[Label, int], int]()
-    for row, kind in enumerate(kinds):
-        if slopes[row] > slopes[purest.setdefault(kind, row)]:
-            purest[kind] = row
-    distinct, place = torch.tensor([purest[kinds[row]] for row in rows.tolist()]).unique(return_inverse=True)
-    processes = among.processes.take(distinct)
-    total = (processes.compute_variance(sample) - processes.constant) / among.slopes[distinct, None]
-    left = (total[place] - learnt.square()).mean(-1).clamp_min(0.0)
-    varies = learnt.var(-1, correction=0)
-    found: Tensor = varies / (varies + left).clamp_min(1e-300)
-    return found
-
-
 # Trust that is shown as more than 0 %; below which the old response says next to nothing; and above which most.
 _SHOWN, _LITTLE, _HALF = 0.005, 0.1, 0.5
 #: The probability of a sign from which on it is told; below it counts as open.
@@ -287,15 +142,15 @@ class TrustHistory:
     """Trust after each result so far; another result adds one step, and no step is computed twice.
 
     Attributes:
-        average: The model.
+        surrogate: The model.
         objective: The response.
         goals: The goals of the campaign.
         trials: The results so far.
         steps: The state after the first 0, 1, 2, … of them.
-        cache: The cache of the average (see `CachingSurrogate`).
+        cache: The cache of the surrogate (see `CachingSurrogate`).
     """
 
-    average: Average
+    surrogate: BeliefWeighingSurrogate
     objective: Objective
     goals: Goals
     trials: tuple[Trial, ...] = ()
@@ -319,20 +174,9 @@ class TrustHistory:
         return _build_trust(self, {len(trials): step})
 
     def _compute_step(self, trials: tuple[Trial, ...], cache: Any) -> "tuple[_Step, Any]":
-        average = self.average
-        if not trials:
-            nothing = {old.name: Relation() for old in average.sources}
-            return _Step(
-                _sum_probabilities(WeightedHypotheses.from_prior_probabilities(average.hypotheses)), nothing
-            ), cache
-        observations = self.goals.make_observations(self.objective, trials, average.box)
-        weighed, cache = average.weigh(observations, cache)
-        with isolate_computation(), torch.no_grad():
-            relations = {
-                old.name: estimate_relation(old, average, weighed, observations, self.objective.sign)
-                for old in average.sources
-            }
-        return _Step(_sum_probabilities(weighed), relations), cache
+        observations = self.goals.make_observations(self.objective, trials, self.surrogate.box) if trials else None
+        probabilities, relations, cache = self.surrogate.estimate_relations(observations, self.objective.sign, cache)
+        return _Step(probabilities, relations), cache
 
     @property
     def trust(self) -> Trust:
@@ -349,7 +193,7 @@ def _build_trust(so_far: TrustHistory, steps: "Mapping[int, _Step]") -> Trust:
     )
     rows = [{"observations": float(count)} | step.make_row() for count, step in steps.items()]
     history = pd.DataFrame(rows).astype({"observations": int}).set_index("observations")
-    expected = {old.name: int(so_far.objective.sign * old.sign) for old in so_far.average.sources if old.sign}
+    expected = {old.name: int(so_far.objective.sign * old.sign) for old in so_far.surrogate.sources if old.sign}
     gaps = {name: _describe_gap(one, last.compute_probability(name)) for name, one in last.relations.items()}
     return Trust(last.beliefs, relations, history, expected, {name: said for name, said in gaps.items() if said})
 
@@ -372,7 +216,7 @@ def _describe_gap(relation: Relation, probability: float) -> str:
 class _Step:
     """The state after some results: the probability of each belief, and the relation to each old data set."""
 
-    probabilities: dict[tuple[str, str], float]
+    probabilities: BeliefProbabilities
     relations: dict[str, Relation]
 
     @property
@@ -403,11 +247,3 @@ class _Step:
                 f"{before}positive": one.positive,
             }
         return found
-
-
-def _sum_probabilities(weighed: WeightedHypotheses) -> dict[tuple[str, str], float]:
-    """The probability of each belief, by old data set and belief."""
-    found: dict[tuple[str, str], float] = {}
-    for label, weight in zip(weighed.hypotheses.labels, weighed.weights.tolist(), strict=True):
-        found[label.old, label.belief] = found.get((label.old, label.belief), 0.0) + weight
-    return found

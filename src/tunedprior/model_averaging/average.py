@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import torch
+from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
@@ -10,6 +11,7 @@ from tunedprior.beliefs import get_belief, list_beliefs
 from tunedprior.goals.observations import Observations
 from tunedprior.model_averaging.hypotheses import Hypotheses, build_hypotheses
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.model_averaging.relations import estimate_relation, sum_probabilities
 from tunedprior.model_averaging.weighing import Cache, WeightedHypotheses, apply_known_signs, weigh_hypotheses
 from tunedprior.models.gaussian_process import LEAST_NOISE, warn_of_little_noise
 from tunedprior.models.posterior import assign_members
@@ -18,7 +20,7 @@ from tunedprior.numerics.isolation import LARGE, isolate_computation
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
-from tunedprior.weight_prior.sources import SourceData
+from tunedprior.weight_prior.sources import BeliefProbabilities, Relation, SourceData
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,38 +76,91 @@ class Average(CachingSurrogate):
             )
         return mixture, cache
 
-    def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
-        """±ĝ at settings, a row for each old data set: largest where the response is best if the sign is as presumed.
+    def evaluate_opening(
+        self, X: Float[Tensor, "n k"], target: tuple[float, float] | None = None
+    ) -> Float[Tensor, "m n"]:
+        """Score settings by ±ĝ, a row for each old data set: where the response is best if the relation has that sign.
 
-        The setting with the smallest value is left to the model. It would tell most about the sign, but if the sign is
-        as presumed that trial is lost, and a result elsewhere tells nearly as much.
+        The other end of what old data predicts is left to the model: it would say most about the sign, but where the
+        sign is as presumed it is a lost trial, and a result elsewhere says nearly as much. With a target, settings are
+        scored by how near to it the old response is.
         """
-        if not self.sources:
-            return X.new_zeros(0, len(X))
-        with isolate_computation():
-            expected = torch.stack([one.predict(self.box.to_kernel_inputs(X)) for one in self.sources])
-        signs = torch.tensor([[one.sign or one.presumed_sign] for one in self.sources])
-        return (signs * expected)[: len(self.box.axes) + 1]
-
-    def evaluate_opening_for_target(self, X: Float[Tensor, "n k"], low: float, high: float) -> Float[Tensor, "m n"]:
-        """Minus the distance of the old response to the target from `low` to `high`, a row for each old data set."""
         if not self.sources:
             return X.new_zeros(0, len(X))
         with isolate_computation():
             x = self.box.to_kernel_inputs(X)
-            expected = torch.stack([one.middle + one.units[0] * one.predict(x) for one in self.sources])
-        return -torch.maximum(low - expected, expected - high).clamp_min(0.0)[: len(self.box.axes) + 1]
+            if target is None:
+                signs = torch.tensor([[one.sign or one.presumed_sign] for one in self.sources])
+                scores = signs * torch.stack([one.predict(x) for one in self.sources])
+            else:
+                low, high = target
+                expected = torch.stack([one.middle + one.units[0] * one.predict(x) for one in self.sources])
+                scores = -torch.maximum(low - expected, expected - high).clamp_min(0.0)
+        return scores[: len(self.box.axes) + 1]
 
-    def compute_prior_variance(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """Σ_h p(h) var_h(f(x)), for amplitude 1: the prior variance of the response at a setting.
+    def predict_prior(self, X: Float[Tensor, "n k"]) -> tuple[float, Float[Tensor, " n"]] | None:
+        """Mean and standard deviation of the response before the first result, in the units of the (first) old one.
 
-        The constant mean, which is not known yet, is left out.
+        The mean is the same everywhere, as the sign of the relation is not known yet. The variance is Σ_h p(h)
+        var_h(f(x)) for amplitude 1, without the constant mean. None without old data.
         """
-        weights, processes = (
-            WeightedHypotheses.from_prior_probabilities(self.hypotheses).weights,
-            self.hypotheses.processes,
-        )
-        return weights @ (processes.compute_variance(self.box.to_kernel_inputs(X)) - processes.constant)
+        if not self.sources:
+            return None
+        with isolate_computation(), torch.no_grad():
+            weights = WeightedHypotheses.from_prior_probabilities(self.hypotheses).weights
+            processes, x = self.hypotheses.processes, self.box.to_kernel_inputs(X)
+            variance = weights @ (processes.compute_variance(x) - processes.constant)
+        return self.sources[0].middle, self.sources[0].units[0] * variance.sqrt()
+
+    @property
+    def weighs_beliefs(self) -> bool:
+        """Whether there are several beliefs to weigh: there is old data, and no belief is held alone."""
+        return bool(self.sources) and not self.alone
+
+    def estimate_relations(
+        self, observations: Observations | None, sign: float, cache: Cache | None = None
+    ) -> tuple[BeliefProbabilities, dict[str, Relation], Cache | None]:
+        """The posterior probability of each belief, the relation to each old data set, and a cache for the next call.
+
+        Args:
+            observations: The observations D; None before the first result.
+            sign: The sign by which the model's response is turned back into the objective.
+            cache: The cache of a call with fewer of the observations.
+        """
+        if observations is None:
+            weighed = WeightedHypotheses.from_prior_probabilities(self.hypotheses)
+            return sum_probabilities(weighed), {old.name: Relation() for old in self.sources}, cache
+        weighed, cache = self.weigh(observations, cache)
+        with isolate_computation(), torch.no_grad():
+            relations = {
+                old.name: estimate_relation(old, self.box, weighed, observations, sign) for old in self.sources
+            }
+        return sum_probabilities(weighed), relations, cache
+
+    def predict_by_belief(
+        self, model: Model, observations: Observations, X: Float[Tensor, "1 k"], cache: Cache | None = None
+    ) -> dict[tuple[str, str], float]:
+        """The prediction of each belief at a setting, by old data set and name, in units of the observations.
+
+        Beliefs that are too improbable for a member of the mixture are absent.
+
+        Args:
+            model: The mixture that `fit` gave for the observations.
+            observations: The observations D.
+            X: The setting, encoded.
+            cache: The cache that `fit` gave with it.
+        """
+        if not isinstance(model, MixtureOfProcesses):
+            return {}
+        weighed, _ = self.weigh(observations, cache)
+        used = assign_members(weighed.weights)
+        with torch.no_grad():
+            means = model.predict_means(X)[:, 0].flatten()
+        found: dict[tuple[str, str], list[float]] = {}
+        for row, mean in zip(used.tolist(), means.tolist(), strict=True):
+            label = weighed.hypotheses.labels[row]
+            found.setdefault((label.old, label.belief), []).append(mean)
+        return {key: sum(values) / len(values) for key, values in found.items()}
 
     def weigh(self, observations: Observations, cache: Cache | None = None) -> tuple[WeightedHypotheses, Cache]:
         """The posterior probability of each hypothesis given these observations, and a cache for the next call."""

@@ -29,8 +29,25 @@ class Surrogate(Protocol):
 class OpeningSurrogate(Protocol):
     """A surrogate that proposes first settings, before the first result."""
 
-    def evaluate_opening(self, X: Float[Tensor, "n k"]) -> Float[Tensor, "m n"]:
-        """Score settings, a row for each proposed first setting; possibly no rows."""
+    def evaluate_opening(
+        self, X: Float[Tensor, "n k"], target: tuple[float, float] | None = None
+    ) -> Float[Tensor, "m n"]:
+        """Score settings, a row for each proposed first setting; possibly no rows.
+
+        Args:
+            X: Settings, encoded.
+            target: The ends of the range that the response is to be in, on the scale of the old one; None where as much
+                as possible is wanted.
+        """
+        ...
+
+
+@runtime_checkable
+class PriorPredictingSurrogate(Protocol):
+    """A surrogate that can predict before the first result, from old data alone."""
+
+    def predict_prior(self, X: Float[Tensor, "n k"]) -> tuple[float, Float[Tensor, " n"]] | None:
+        """The mean of the response, and its standard deviation at encoded settings; None if nothing is known of it."""
         ...
 
 

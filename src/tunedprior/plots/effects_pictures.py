@@ -13,7 +13,6 @@ from torch import Tensor
 from tunedprior.errors import InputError
 from tunedprior.explain.sensitivity import Domain, compute_sensitivity
 from tunedprior.goals.objective import Objective, encode_run_settings
-from tunedprior.model_averaging.average import Average
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.plots.pictures import (
     BLACK,
@@ -47,7 +46,7 @@ from tunedprior.space.parameters import Categorical, Parameter
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.suggester import Suggester
 from tunedprior.weight_prior.prior import WeightPrior
-from tunedprior.weight_prior.sources import SourceData
+from tunedprior.weight_prior.sources import SourceData, SourceSurrogate
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 _FINE = 61  # values along a continuous input
@@ -316,7 +315,7 @@ def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
         model = suggester.other_surrogates.get(response.name, suggester.surrogate)
         if response.is_main:
             model = suggester.surrogate
-        if isinstance(model, Average):
+        if isinstance(model, SourceSurrogate):
             found += [_make_from_set(one, response, model.box) for one in model.sources]
         elif isinstance(model, TunedPrior):
             found.append(_make_from_prior(model.prior, response))

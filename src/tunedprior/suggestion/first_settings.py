@@ -15,7 +15,6 @@ from tunedprior.checks import format_list, format_value
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import Target
 from tunedprior.goals.objective import Objective
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
 from tunedprior.numerics.isolation import derive_seed
 from tunedprior.space.encoding import Box
@@ -78,10 +77,10 @@ def evaluate_opening(
     """Score settings by old data, a row for each first setting that it proposes; no rows for a Sobol design."""
     if design != OLD_DATA or not isinstance(surrogate, OpeningSurrogate):
         return X.new_zeros(0, len(X))
-    if objective is not None and isinstance(objective.direction, Target) and isinstance(surrogate, Average):
-        ends = objective.direction.low, objective.direction.upper
-        return surrogate.evaluate_opening_for_target(X, *map(objective.scale_value, ends))
-    return surrogate.evaluate_opening(X)
+    if objective is None or not isinstance(objective.direction, Target):
+        return surrogate.evaluate_opening(X)
+    low, high = map(objective.scale_value, (objective.direction.low, objective.direction.upper))
+    return surrogate.evaluate_opening(X, (low, high))
 
 
 def mask_near_known(

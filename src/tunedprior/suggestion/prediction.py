@@ -15,9 +15,8 @@ from tunedprior.goals.goal import Target
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.posterior import MEMBERS, assign_members, compute_miscalibration, predict_moments
-from tunedprior.models.surrogate import Surrogate
+from tunedprior.models.surrogate import PriorPredictingSurrogate, Surrogate
 from tunedprior.numerics.isolation import LARGE, isolate_computation
 from tunedprior.suggestion.composing import compute_feasibility_probability
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
@@ -104,12 +103,11 @@ def predict_from_old_data(surrogate: Surrogate, X: Float[Tensor, "n k"]) -> pd.D
     The sign of the relation to old data is not known yet, so the mean is the same everywhere. The units are those of
     the (first) old response.
     """
-    if not isinstance(surrogate, Average) or not surrogate.sources:
+    found = surrogate.predict_prior(X) if isinstance(surrogate, PriorPredictingSurrogate) else None
+    if found is None:
         raise InputError("There is nothing to predict from yet. Tell at least one result first.")
-    old = surrogate.sources[0]
-    with isolate_computation(), torch.no_grad():
-        std = old.units[0] * surrogate.compute_prior_variance(X).sqrt().numpy()
-    return pd.DataFrame({"mean": old.middle, "std": std, "measured_std": std})
+    mean, std = found[0], found[1].numpy()
+    return pd.DataFrame({"mean": mean, "std": std, "measured_std": std})
 
 
 # Equally likely values of each member of a mixture.

@@ -1,13 +1,14 @@
 """Old data sets (source tasks): by name, read for each response, and what was learnt from each."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import torch
+from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from tunedprior.errors import InputError
 from tunedprior.goals.goal import Goal, Target
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
+from tunedprior.goals.observations import Observations
 from tunedprior.machines.machine import Fit
 from tunedprior.source_data.matching import UNNAMED, OldTable, read_old_data
 from tunedprior.source_data.rows import OldDataReport, OldSetReport
@@ -31,6 +33,9 @@ OldData = Any
 LoadedSource = OldTable | WeightPrior
 #: What the user may know of an old response: nothing, that it rises with the new one, or that it falls.
 UNKNOWN, SAME, OPPOSITE = RELATIONS = ("unknown", "same", "opposite")
+_NOTHING = float("nan")
+#: What makes up the rest of the variance of a response, where a relation to old data is held.
+BEYOND, OPEN, NOISE, DOUBT = ("beyond", "open", "noise", "doubt")
 _COLUMNS = (list, tuple, range, np.ndarray, pd.Series, Tensor)
 
 
@@ -72,6 +77,84 @@ class SourceData:
         """ĝ at kernel inputs, in standard deviations of the old response: the average of all fits."""
         weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
         return weights @ torch.stack([fit(x) for fit in self.fits]) / weights.sum()
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The posterior of the relation ρ·ĝ(x) + … of the objective to one old data set with the function ĝ.
+
+    Attributes:
+        explained: By belief, the share of the variance of a response that ρ·ĝ makes up, as far as old data determines
+            ĝ; times the belief's probability. 0 for beliefs that are not there.
+        slope: E[ρ | D], in the units of the objective over those of the old response; nan where no hypothesis has a ρ.
+        positive: P(ρ > 0 | D); nan likewise.
+        rest: The other shares of a response's variance if one of these beliefs holds: variation that the old response
+            does not have (`BEYOND`), what is still `OPEN`, `NOISE`, and what old data itself leaves open (`DOUBT`).
+    """
+
+    explained: Mapping[str, float] = field(default_factory=dict)
+    slope: float = _NOTHING
+    positive: float = _NOTHING
+    rest: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def trust(self) -> float:
+        """The share of the variance of a response that old data explains."""
+        return sum(self.explained.values())
+
+
+#: The probability of each belief, by the names of the old data set (empty for none) and of the belief.
+BeliefProbabilities = Mapping[tuple[str, str], float]
+
+
+@runtime_checkable
+class SourceSurrogate(Protocol):
+    """A surrogate that learnt functions from old data sets."""
+
+    @property
+    def sources(self) -> tuple[SourceData, ...]:
+        """The old data sets, with the functions that were fitted to each; none, where nothing was learnt."""
+        ...
+
+
+@runtime_checkable
+class BeliefWeighingSurrogate(SourceSurrogate, Protocol):
+    """A surrogate that weighs several beliefs about each old data set by the observations."""
+
+    @property
+    def box(self) -> Box:
+        """How settings are encoded."""
+        ...
+
+    @property
+    def weighs_beliefs(self) -> bool:
+        """Whether there are several beliefs to weigh: there is old data, and no belief is held alone."""
+        ...
+
+    def estimate_relations(
+        self, observations: Observations | None, sign: float, cache: Any = None
+    ) -> tuple[BeliefProbabilities, dict[str, Relation], Any]:
+        """The posterior probability of each belief, the relation to each old data set, and a cache for the next call.
+
+        Args:
+            observations: D; None before the first result.
+            sign: The objective's, by which slopes on old responses are turned back.
+            cache: From a call with fewer of the observations; it affects the time, and nothing else.
+        """
+        ...
+
+    def predict_by_belief(
+        self, model: Model, observations: Observations, X: Float[Tensor, "1 k"], cache: Any = None
+    ) -> dict[tuple[str, str], float]:
+        """What each belief expects at a setting, in units of the observations; too improbable beliefs are absent.
+
+        Args:
+            model: The surrogate's own model of the observations.
+            observations: D.
+            X: The setting, encoded.
+            cache: As the surrogate gave it with the model.
+        """
+        ...
 
 
 def name_sources(old_data: Any) -> dict[str, OldData]:
