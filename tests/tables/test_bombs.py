@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.studies.hostile.bombs import BOMBS, ods, xls, xlsx
+from support.errors import raises
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.tables import packed, read_table
 
@@ -66,6 +67,15 @@ def test_limits_are_of_cells_columns_and_bytes(tmp_path: Path, monkeypatch: pyte
         read_table(path, ["x", "y"], "Old data")
     monkeypatch.setattr(packed, "MOST_COLUMNS", 1)
     with pytest.raises(InputError, match="more than 1 columns"):
+        read_table(path, ["x", "y"], "Old data")
+
+
+@pytest.mark.parametrize("cell", ["<c/>", '<c r="A1"><v>1</v></c>'])
+def test_cells_count_wherever_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(xlsx(f'<row r="1">{cell * 200}</row>'))
+    monkeypatch.setattr(packed, "MOST_CELLS", 150)
+    with raises(InputError, "a.xlsx", "150 cells"):
         read_table(path, ["x", "y"], "Old data")
 
 

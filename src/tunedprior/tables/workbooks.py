@@ -225,6 +225,7 @@ def _measure_zip(data: bytes, origin: str) -> list[_Extent]:
                 found.append(_measure_xlsb(_read_bounded_part(packed, name, origin)))
             elif not name.endswith((".bin", "/", ".png", ".jpeg", ".jpg", ".emf", ".vml")):
                 part = _read_bounded_part(packed, name, origin)
+                refuse_many_cells(part.count(b"<c"), 1, origin)  # a quick upper bound: cells without content too
                 extent = _measure_xlsx(part)
                 found.append(extent)
                 refuse_many_cells(sum(one.rows * one.columns for one in found), extent.columns, origin)
