@@ -9,8 +9,9 @@ import pytest
 from benchmarks import figures
 from benchmarks.__main__ import main
 from benchmarks.methods.by_name import AVERAGE, BASELINE, METHODS
-from benchmarks.studies import ideas, trust
+from benchmarks.studies import ideas, libraries, trust
 from tunedprior.beliefs import list_beliefs
+from tunedprior.space.search_space import Space
 
 ALGORITHM1 = Path(__file__).parents[2] / "docs" / "algorithm1.md"
 
@@ -82,3 +83,21 @@ def test_names_at_the_ends_of_lines_stay_clear_of_each_other() -> None:
 def test_at_most_seven_methods_are_told_apart_and_the_default_is_one() -> None:
     assert len(figures.COLOURS) <= 7
     assert {AVERAGE, BASELINE} <= set(figures.COLOURS) <= set(METHODS)
+
+
+@pytest.mark.parametrize("kind", ["plain", "per cent", "merged", "formulas", "hidden"])
+def test_our_reader_finds_the_cells_that_openpyxl_finds(kind: str) -> None:
+    pytest.importorskip("openpyxl")
+    data = libraries.make_sheets(120)[kind]
+    assert libraries.find_by_expressions(data) == libraries.find_by_openpyxl(data)
+
+
+def test_samplers_are_compared_in_the_same_space() -> None:
+    space = Space.parse({"a": (0.0, 1.0), "b": (0.0, 1.0)}).add_constraints("a + b <= 1")
+    exact = libraries.draw_by_rejection(space.feasible.rows, 4000)
+    assert exact.mean(0) == pytest.approx([1 / 3, 1 / 3], abs=0.02)
+    for draw in (libraries.draw_by_us, libraries.draw_by_botorch):
+        drawn = draw(space, 256, 0)
+        assert drawn.shape == (256, 2)
+        assert (drawn.sum(1) <= 1 + 1e-9).all()
+        assert max(libraries.compare_moments(drawn, exact)) < 0.3

@@ -1,8 +1,11 @@
-"""Settings as rows of numbers: those that satisfy constraints, listed where there are not too many, or drawn.
+"""List or draw rows of numbers that satisfy linear constraints and conditions.
 
-A row has a number's value, and a category's position among its choices.
+A row holds a number's value, and a category's position among its choices.
 
-Rows that satisfy constraints, drawn at random all over what they leave.
+`RowSampler` draws 1,024 rows of a continuous space in 0.02 to 0.08 s, and BoTorch's `get_polytope_samples` in 4.6 to
+6.4 s, without categories, steps or conditions. Its means are off by up to 0.08 standard deviations and ours by up to
+0.05, as those of independent draws are; but in the thin corner Σ_i x_i ≥ 5 of [0, 1]⁶ our standard deviations are 49%
+too large, and BoTorch's 8% off (`python -m benchmarks libraries --only polytopes`).
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,13 @@
-"""What the reader of workbooks does not say of cells, looked up in the file itself.
+"""Find what a reader of workbooks does not return, and refuse workbooks that are too large to be expanded.
 
-Cells that hold no value and are not blank either: errors, and formulas that nobody computed. Numbers that are
-shown as something else: 0.1 as 10%. And cells that are merged, of which all but the first are read as blank.
+Values are read by calamine, which returns merged cells, errors and formulas without a cached value as blanks, and no
+number formats. This module finds those in the XML of .xlsx files. It counts the cells of .xlsx, .xlsb, .xls and .ods
+files before they are expanded: a reader holds a sheet as a rectangle from its first cell to its last, so that one cell
+in the last column of the last row is a sheet of 17 billion.
 
-Cells of a workbook, counted in the file itself before its reader makes room for them.
-
-A reader of workbooks holds a sheet as a rectangle from its first cell to its last: one cell in the last column of the
-last row is a sheet of 17 billion. A repeated cell, and a text that many cells share, count as often as they are used.
+openpyxl finds the same cells of .xlsx files in 1.4 to 1.6 s and 51 to 53 MiB for 10,000 rows of six columns, and this
+module in 0.2 to 0.3 s and 17 to 20 MiB. Of a sheet with one cell far away, or with 20 million blank cells, openpyxl
+returns nothing within 60 s and 8 GiB (`python -m benchmarks libraries --only workbooks`).
 """
 
 import re
