@@ -1,1 +1,1 @@
-"""Trials and their history: as values, as tables, and parsed from what people give."""
+"""Trials and their history: as values, as tables, and parsed from user input."""

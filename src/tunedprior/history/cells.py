@@ -1,4 +1,4 @@
-"""What people write into the cells of a table: numbers, flags, and nothing."""
+"""Parse the cells of tables that people write: numbers, flags, labels, results, and empty cells."""
 
 import numbers
 import re
@@ -25,14 +25,14 @@ _PERCENT = re.compile(r"\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+))\s*%\s*", re.ASCII)
 
 
 def is_empty_cell(cell: Any) -> bool:
-    """Whether there is nothing in it, or what programs write for nothing."""
+    """Whether a cell is empty, or holds what programs write for an empty one."""
     if is_spreadsheet_error(cell):  # something should be there, even if it is #N/A
         return False
     return is_missing(cell) or (isinstance(cell, str) and cell.strip().casefold() in BLANKS)
 
 
 def parse_number(cell: Any) -> float:
-    """The finite number in a cell that is not blank; an `InputError` if it holds none."""
+    """Parse the finite number in a cell that is not blank; an `InputError` if there is none."""
     reason = describe_non_number(cell)
     if reason:
         raise InputError(f"is {reason}")
@@ -54,7 +54,7 @@ def parse_number(cell: Any) -> float:
 
 
 def _guess_reading(text: str) -> str:
-    """What text that is no number may be, and what to do where that is known."""
+    """Say what a text that is no number may mean, and what to do where that is known."""
     percent = _PERCENT.fullmatch(text)
     if percent:
         number = float(percent[1].replace(",", "."))
@@ -68,7 +68,7 @@ def _guess_reading(text: str) -> str:
 
 
 def parse_result(cell: Any, choices: str = "a number, failed, or leave it blank") -> float:
-    """The finite number in a cell for what came of a run; an `InputError` that says what can stand there."""
+    """Parse the finite number of a result; an `InputError` says what the cell may hold."""
     try:
         return parse_number(cell)
     except InputError as error:
@@ -77,7 +77,7 @@ def parse_result(cell: Any, choices: str = "a number, failed, or leave it blank"
 
 
 def parse_flag(cell: Any) -> bool | None:
-    """True, false, or None for a blank cell; an `InputError` for anything else."""
+    """Parse true, false, or None for a blank cell; an `InputError` for anything else."""
     word = str(cell).strip().casefold()
     if not is_empty_cell(cell) and word not in FLAGS:
         raise InputError(f"is {cell!r}; write true or false")
@@ -85,7 +85,7 @@ def parse_flag(cell: Any) -> bool | None:
 
 
 def parse_label(cell: Any) -> float:
-    """+1 for pass and -1 for fail, in any spelling, or as true and false, 1 and 0, or ±1; else an `InputError`."""
+    """Parse +1 for pass, -1 for fail, in any spelling, or as true and false, 1 and 0, or ±1; else an `InputError`."""
     word = str(cell).strip().casefold()
     if word in PASSED or word in ("1", "1.0", "+1"):
         return 1.0
@@ -95,7 +95,7 @@ def parse_label(cell: Any) -> float:
 
 
 def parse_trial_number(cell: Any) -> int | None:
-    """A whole number, 1 or more; None for a blank cell; an `InputError` for anything else."""
+    """Parse a whole number, 1 or more; None for a blank cell; an `InputError` for anything else."""
     if is_empty_cell(cell):
         return None
     number = parse_number(cell)
@@ -105,9 +105,9 @@ def parse_trial_number(cell: Any) -> int | None:
 
 
 def parse_value(parameter: Parameter, cell: Any) -> Any:
-    """The parameter's value that a cell stands for; an `InputError` if there is none.
+    """Parse the parameter's value in a cell; an `InputError` if there is none.
 
-    Categories are taken as they are: whether the model knows them is for its box to say.
+    Categories are returned as they are: the model's box checks whether it knows them.
     """
     if isinstance(parameter, Categorical):
         if parameter.allows(cell):
@@ -123,7 +123,7 @@ def parse_value(parameter: Parameter, cell: Any) -> Any:
 
 
 def convert_numeric_text(cells: list[Any]) -> list[Any]:
-    """A column's cells, with text as numbers where every filled cell is one as a program would write it."""
+    """Convert a column's text to numbers if each filled cell is a number as a program would write it."""
     filled = [cell for cell in cells if not is_missing(cell) and cell != ""]
     if not filled or not all(isinstance(cell, str) and _is_plain_number(cell) for cell in filled):
         return cells
@@ -132,7 +132,7 @@ def convert_numeric_text(cells: list[Any]) -> list[Any]:
 
 
 def _is_plain_number(text: str) -> bool:
-    """Not 007, which is a label, nor nan."""
+    """Whether a text is a number; not 007, which is a label, nor nan."""
     digits = text.lstrip("-")
     if digits.startswith("0") and digits[1:2].isdigit():
         return False

@@ -1,9 +1,4 @@
-"""The arguments of `tell` in whatever form they come: settings, values and flags, or an `InputError`.
-
-What was measured in a run: a number, or several responses by name, with their noise and the run's cost.
-
-What was run and what came of it, and which of the pending trials it was.
-"""
+"""Parse the arguments of `tell`: settings, results, noise and cost of runs, and the trials that they belong to."""
 
 import datetime
 import numbers
@@ -40,7 +35,7 @@ from tunedprior.tables.cells import is_infinite
 
 
 def parse_settings(given: Any) -> pd.DataFrame | list[Setting]:
-    """A table, or a list of settings; a single setting becomes a list of one, a row a table of one."""
+    """Parse a table or a list of settings; a single setting becomes a list of one, a row a table of one."""
     if isinstance(given, pd.DataFrame):
         return given
     if isinstance(given, pd.Series):
@@ -73,9 +68,9 @@ def parse_outcomes(value: Any, failed: Any, count: int) -> list[float]:
 
 
 def parse_outcome(cell: Any) -> float:
-    """What came of a run: as `parse_finite_or_nan`, and an infinity as NaN, which is a failed run, with a warning.
+    """Parse the result of a run as `parse_finite_or_nan`; an infinity is a failed run (NaN), with a warning.
 
-    A loss that diverged is told so. To refuse it would lose the run.
+    Diverged losses are told as infinity. An error would lose the run.
     """
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0 and cell is not np.ma.masked:
         cell = cell.item()
@@ -86,7 +81,7 @@ def parse_outcome(cell: Any) -> float:
 
 
 def parse_finite_or_nan(cell: Any) -> float:
-    """A finite number as it is, NaN and None as NaN; an `InputError` for all else, text and dates among it."""
+    """Parse a finite number, or NaN from NaN and None; an `InputError` for all else, such as text and dates."""
     if is_missing(cell) or cell is np.ma.masked or (isinstance(cell, Decimal) and cell.is_nan()):
         return nan
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0:
@@ -148,14 +143,14 @@ def parse_failed_flags(failed: Any, count: int) -> list[bool]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What came of one run; nothing, if it failed (fields as those of `Trial`)."""
+    """The measured values of one run, with the fields of `Trial`; empty for a failed run."""
 
     value: float = nan
     more: Mapping[str, float] = field(default_factory=dict)
 
 
 def parse_measurements(value: Any, failed: Any, count: int, goals: Goals) -> list[Measurement]:
-    """For each of `count` settings; an `InputError` for what is no response."""
+    """Parse the measurements of each of `count` settings; an `InputError` for anything that is no response."""
     if len(goals.responses) == 1 and not _is_by_name(value):
         found = [Measurement(one) for one in parse_outcomes(value, failed, count)]
     else:
@@ -178,7 +173,7 @@ def parse_measurements(value: Any, failed: Any, count: int, goals: Goals) -> lis
 
 
 def list_boolean_responses(value: Any, goals: Goals) -> list[Objective]:
-    """The responses that are numbers and of which True or False is told."""
+    """The numeric responses that are told as True or False."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return []
     if len(goals.responses) == 1 and not _is_by_name(value):
@@ -195,12 +190,12 @@ def parse_noises(noise_std: Any, count: int, goals: Goals) -> list[dict[str, flo
 
 
 def parse_costs(cost: Any, count: int) -> list[float]:
-    """What each of `count` runs cost; NaN where that was not told."""
+    """The cost of each of `count` runs; NaN where it was not told."""
     return [_parse_cost(one) for one in _broadcast_to_runs(cost, count, "cost")]
 
 
 def _broadcast_to_runs(given: Any, count: int, what: str) -> list[Any]:
-    """One for each of `count` settings, from that or from one for all."""
+    """One value for each of `count` settings, from as many or from one for all."""
     if not isinstance(given, list | tuple | np.ndarray | pd.Series):
         return [given] * count
     if len(given) != count:
@@ -235,7 +230,7 @@ def _parse_cost(cost: Any) -> float:
 
 
 def check_number(given: Any, what: str, least: float) -> float:
-    """A finite number of at least this, or an `InputError`."""
+    """Check a finite number of at least this; an `InputError` otherwise."""
     if not is_number(given) or not np.isfinite(given) or given < least:
         raise InputError(f"{what} must be a finite number, {least:g} or more; got {format_value(given)}.")
     return float(given)
@@ -300,7 +295,7 @@ _DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 class Suggestion(dict[str, Any]):
-    """A setting to try that knows the number of its trial, so that what is told of it is not mistaken for another's."""
+    """A suggested setting with the number of its trial, so that its result is assigned to that trial."""
 
     def __init__(self, setting: Setting, trial: int, suggested: Setting | None = None) -> None:
         super().__init__(setting)
@@ -311,7 +306,7 @@ class Suggestion(dict[str, Any]):
         return Suggestion, (dict(self), self.trial, self.suggested)
 
     def find_own_trial(self, trials: Sequence[Trial]) -> Trial | None:
-        """The one of these trials that this was suggested for, whatever was changed in it since."""
+        """Find the trial that it was suggested for, even if the setting was changed since."""
         return next(
             (one for one in trials if one.id == self.trial and is_same_setting(one.suggested, self.suggested)), None
         )
@@ -323,14 +318,14 @@ class Run:
 
     Attributes:
         settings: A table with the parameters' columns, and possibly more.
-        measured: What came of each.
-        suggestions: What `ask` returned, for settings that are that; None for others.
-        numbers: The numbers of suggestions that the settings are said to be; None where nothing is said.
-        must_be_pending: Whether a number that is not that of a pending or cancelled trial is an error.
+        measured: The measurements of each.
+        suggestions: The suggestion that `ask` returned, for each setting that is one; None for others.
+        numbers: The numbers of the suggestions that the user names for the settings; None where there is none.
+        must_be_pending: Whether a number is an error if its trial is neither pending nor cancelled.
         extras: The user's own columns.
-        notes: What was noted of each.
+        notes: The note of each.
         noise: The noise of each response in each run, by name, where it was told.
-        costs: What each run cost; NaN if that was not told.
+        costs: The cost of each run; NaN if it was not told.
     """
 
     settings: pd.DataFrame
@@ -356,7 +351,7 @@ class Run:
         noise_std: Any = None,
         cost: Any = None,
     ) -> "Run":
-        """From the arguments of `Optimizer.tell`."""
+        """Parse the arguments of `Optimizer.tell`."""
         if isinstance(value, Mapping) and not isinstance(setting, Mapping | pd.Series):
             raise InputError("tell takes the setting first and then its value; they seem to be swapped.")
         given = parse_settings(setting)
@@ -397,13 +392,13 @@ class Run:
         )
 
     def find_repeats(self, history: History) -> list[Trial]:
-        """Results that there are already of the suggestions that these are said to be runs of."""
+        """Find results that the named suggestions have already."""
         told = {trial.id: trial for trial in history.told}
         found = [None if one is None else (told.get(one.trial), one) for one in self.suggestions]
         return [one[0] for one in found if one and one[0] and is_same_setting(one[0].suggested, one[1].suggested)]
 
     def refuse_told_before(self, history: History) -> None:
-        """An `InputError` for a suggestion that has a result already: somebody else may have been faster."""
+        """Raise an `InputError` for a suggestion that has a result already: somebody else may have been faster."""
         numbers = [number for number in self.numbers if number is not None and self.must_be_pending]
         named = [trial for trial in history.told if trial.id in numbers]
         for trial in (*self.find_repeats(history), *named):
@@ -413,7 +408,7 @@ class Run:
             )
 
     def append_to(self, history: History, space: Space, box: Box) -> History:
-        """The history with these results, or an `InputError`."""
+        """Append these results to the history, or raise an `InputError`."""
         refuse_dates(self.settings, space)
         X = encode_run_settings(self.settings, box)  # refuses what lies outside
         for row, told in enumerate(self.settings.to_dict("records")):
@@ -432,7 +427,7 @@ class Run:
         return history
 
     def _find_named_trial(self, row: int, history: History) -> Trial | None:
-        """The trial that the row names, or whose suggestion it is: a pending one, or one that was cancelled."""
+        """Find the pending or cancelled trial that the row names, or whose suggestion it is."""
         number, suggestion = self.numbers[row], self.suggestions[row]
         if number is None:
             return None if suggestion is None else suggestion.find_own_trial(history.awaited)
@@ -447,7 +442,7 @@ class Run:
     def _find_similar_trial(
         self, row: int, setting: Setting, X: torch.Tensor, history: History, box: Box
     ) -> Trial | None:
-        """The pending trial with the same setting; for settings that `ask` did not return also one within 5 %."""
+        """Find the pending trial with the same setting; for settings that `ask` did not return, also one within 5 %."""
         same = next((trial for trial in history.pending if is_same_setting(trial.setting, setting)), None)
         if same is not None or self.suggestions[row] is not None or not history.pending:
             return same
@@ -481,9 +476,9 @@ def get_pending_trial(setting: Any, history: History, space: Space, what: str) -
 
 
 def find_trial(setting: Any, history: History, space: Space) -> Trial | None:
-    """The trial that is meant: pending or told, by number or by its setting; None for a setting that is neither.
+    """Find a pending or told trial by its number or setting; None for a setting without a trial.
 
-    An `InputError` for what is neither the number of a trial nor a setting.
+    An `InputError` for anything that is neither the number of a trial nor a setting.
     """
     if isinstance(setting, Trial | int | np.integer) and not isinstance(setting, bool):
         number = get_trial_number(setting)
@@ -498,7 +493,7 @@ def find_trial(setting: Any, history: History, space: Space) -> Trial | None:
 
 
 def get_trial_number(trial: Any) -> int:
-    """The number of a trial: of a `Trial`, a suggestion, or the number itself."""
+    """The number of a trial, given as a `Trial`, a suggestion, or a number."""
     if isinstance(trial, Trial):
         return trial.id
     if isinstance(trial, Suggestion):
@@ -519,7 +514,7 @@ def _parse_trial_number(cell: Any) -> int | None:
 
 
 def _refuse_other_rows(settings: Any, values: Any) -> None:
-    """Refuse a table and values that belong to other rows of one, by their index."""
+    """Refuse a table and values whose indices differ: they belong to different rows."""
     tables = isinstance(settings, pd.DataFrame) and isinstance(values, pd.DataFrame | pd.Series)
     if tables and len(settings) == len(values) and not settings.index.equals(values.index):
         raise InputError(
@@ -529,7 +524,7 @@ def _refuse_other_rows(settings: Any, values: Any) -> None:
 
 
 def refuse_dates(settings: pd.DataFrame, space: Space) -> None:
-    """An `InputError` for a date or a duration where a number should be: NumPy would make one of it."""
+    """Raise an `InputError` for a date or a duration in place of a number, as NumPy would convert it."""
     for parameter in space.parameters:
         cells = settings[parameter.name] if isinstance(parameter, Numeric) else ()
         wrong = next((cell for cell in cells if isinstance(cell, _DATES)), None)
@@ -538,14 +533,14 @@ def refuse_dates(settings: pd.DataFrame, space: Space) -> None:
 
 
 def check_note(note: str) -> str:
-    """The note, if it is text."""
+    """Check that a note is text."""
     if not isinstance(note, str):
         raise InputError(f"note must be text; got {type(note).__name__} {format_value(note)}.")
     return note
 
 
 def _refuse_misnamed(table: pd.DataFrame, columns: HistoryColumns) -> None:
-    """A column of the user's own with a name that the history has for something else would get lost."""
+    """Refuse a user's column with a name that the history uses for something else, as it would be lost."""
     known: dict[str, Mapping[str, object]] = {
         columns.state: STATES,
         columns.asked: FLAGS,

@@ -1,8 +1,7 @@
-"""A history as a table: the names of its columns, and one row for each trial.
+"""Write a history as a table, a row for each trial, and read it back after people have edited it.
 
-Reading a history back: a table that people may have filled in, corrected and added to.
-
-Whatever is filled in is taken; whatever contradicts is refused, with its line and the reason, and nothing is taken.
+Added results and settings are accepted. If a row contradicts others, it is refused with its line and the reason, and
+nothing is changed.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -49,7 +48,7 @@ _WORDS = {1.0: "pass", -1.0: "fail"}
 class HistoryColumns:
     """The names of a history's columns: those of the parameters, and free ones for everything else.
 
-    No name is reserved: where a parameter has a column's usual name, the column's gets a `_` more.
+    No name is reserved: where a parameter has a column's usual name, the column's gets a `_` at its end.
     """
 
     parameters: tuple[str, ...]
@@ -90,22 +89,21 @@ class HistoryColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, the responses last; not that of the campaign's id, which sheets have and histories have not."""
+        """All names, the responses last; without that of the campaign's id, which only sheets have."""
         own = (self.state, self.asked, self.trial, self.direction, self.note, *self.noise.values(), self.cost)
         return (*self.parameters, *own, *self.suggested.values(), *self.others.values(), self.response)
 
     def select_extra(self, names: Iterable[Any]) -> list[Any]:
-        """The names among these that are neither parameters nor bookkeeping: columns of the user's own."""
+        """The names among these that are the user's own columns: neither parameters nor bookkeeping."""
         ours = set(self.names)
         return [name for name in names if name not in ours]
 
 
 def make_history_table(history: History, columns: HistoryColumns, direction: str | None = None) -> pd.DataFrame:
-    """One row for each trial: those told, in order, then those pending, then those set aside.
+    """Make a table with a row for each trial: told ones in order, then pending ones, then those set aside.
 
-    The settings, the responses (NaN for a failed run), the state, whether it was a suggestion, the trial's number and
-    the direction; then notes, noise and cost, the user's own columns, and the settings that were asked for, where there
-    are any to tell.
+    The settings, the responses (NaN for a failed run), the state, whether it was suggested, the trial's number and the
+    direction; then, where there are any, notes, noise and cost, the user's own columns, and the suggested settings.
     """
     trials = history.trials
     table = pd.DataFrame([trial.setting for trial in trials], columns=list(columns.parameters))
@@ -158,13 +156,13 @@ def parse_history(
     direction: str | None = None,
     check: Callable[[Sequence[Setting]], object] | None = None,
 ) -> History:
-    """The history that `make_history_table` wrote, and what people wrote into it since.
+    """Parse the history that `make_history_table` wrote, as people have edited it since.
 
     Args:
         table: The history; cells may be text. Trial numbers, notes and the like may be missing.
         columns: The names of its columns.
-        space: What may be set.
-        where: What to call a row, counted from 0, in messages, such as "line 7".
+        space: The search space.
+        where: Names a row, counted from 0, in messages, such as "line 7".
         direction: The direction that the history must be for; None: any.
         check: Raises an `InputError` for settings that cannot be used; None: all can.
     """
@@ -189,15 +187,15 @@ def parse_trials(
     wrong: Callable[[Mapping[int, Trial]], Mapping[int, str]],
     what: str = "The history",
 ) -> dict[int, Trial]:
-    """The trial in each row (from 0) that is not blank; one that has no number yet has 0.
+    """Parse the trial in each row (from 0) that is not blank; a trial without a number has 0.
 
     Args:
         table: As for `parse_history`, as are the next four.
         columns: The names of its columns.
-        space: What may be set.
-        where: What to call a row in messages.
+        space: The search space.
+        where: Names a row in messages.
         direction: The direction that the table must be for; None: any.
-        wrong: What is wrong with trials that can be read, by row.
+        wrong: Finds problems of trials that can be read, by row.
         what: What the table is, for messages.
     """
     rows = _list_rows(table, columns)
@@ -245,14 +243,14 @@ def _list_rows(table: Any, columns: HistoryColumns) -> list[dict[Hashable, Any]]
 
 @dataclass(frozen=True)
 class _Reader:
-    """One row after the other."""
+    """Parses one row after the other."""
 
     columns: HistoryColumns
     space: Space
     direction: str | None
 
     def parse_trial(self, row: Row) -> Trial:
-        """The trial in a row, its number 0 if the row has none; an `InputError` that says what is wrong with it."""
+        """Parse the trial in a row, with number 0 if the row has none; an `InputError` says what is wrong with it."""
         columns = self.columns
         self._check_direction(row.get(columns.direction))
         number = _parse_cell(
@@ -320,7 +318,7 @@ class _Reader:
         }
 
     def _parse_suggested(self, row: Row) -> Setting | None:
-        """The setting that was asked for; None if the table does not say, or it was the one that was run."""
+        """The suggested setting; None if the table does not say, or if it is the one that was run."""
         names = self.columns.suggested
         if not all(column in row for column in names.values()) or all(is_missing(row[c]) for c in names.values()):
             return None
@@ -332,7 +330,7 @@ class _Reader:
         return self._parse_setting(row, names)
 
     def _infer_state(self, written: str, value: float | None, asked: bool | None) -> str:
-        """The state that the row's cells come to; an `InputError` where they contradict each other."""
+        """The state that the row's cells imply; an `InputError` where they contradict each other."""
         response = self.columns.response
         if value is not None:
             if written in (FAILED, CANCELLED):
@@ -348,7 +346,7 @@ class _Reader:
 
 
 def _parse_cell(column: str, read: Callable[[Any], Any], cell: Any) -> Any:
-    """What `read` makes of the cell; its complaint with the column's name before it."""
+    """Parse a cell by `read`; an error's message begins with the column's name."""
     try:
         return read(cell)
     except InputError as error:
@@ -374,7 +372,7 @@ def _parse_state(cell: Any) -> str:
 
 
 def _find_repeated_numbers(found: Mapping[int, Trial], where: Callable[[int], str]) -> dict[int, str]:
-    """Rows whose trial number another row before them has."""
+    """Rows whose trial number an earlier row has."""
     first: dict[int, int] = {}
     return {
         row: f"has trial number {trial.id}, and so has {where(first[trial.id])}. Clear the one that is new"
@@ -384,7 +382,7 @@ def _find_repeated_numbers(found: Mapping[int, Trial], where: Callable[[int], st
 
 
 def _find_unusable(found: Mapping[int, Trial], check: Callable[[Sequence[Setting]], object]) -> dict[int, str]:
-    """Rows with a setting that cannot be used: all at once, and one by one only if there are any."""
+    """Rows with a setting that cannot be used; checked all at once, and one by one only if there are any."""
 
     def get_complaint(trials: Sequence[Trial]) -> str:
         try:
@@ -399,6 +397,6 @@ def _find_unusable(found: Mapping[int, Trial], check: Callable[[Sequence[Setting
 
 
 def _assign_numbers(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials with the next free numbers for those that have none."""
+    """Give the next free numbers to trials without one."""
     free = count(1 + max((trial.id for trial in trials), default=0))
     return [trial if trial.id else replace(trial, id=next(free)) for trial in trials]

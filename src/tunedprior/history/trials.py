@@ -1,4 +1,4 @@
-"""Trials and the history of them, as frozen values."""
+"""`Trial` and `History`: immutable values of what was suggested, run and measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,22 +19,22 @@ _RECORD = "tunedprior record CAMPAIGN --trial {} name=value"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """A setting and what came of it.
+    """A setting and its result.
 
     Attributes:
-        setting: What was run, or is to be run.
-        value: The response; NaN for a failed run and while it is pending. Of several, the first.
-        suggested: The setting that was asked for, which need not be quite the one that was run; None if none was.
-        id: Its number in the history; it is given when a setting is asked for, and stays.
-        is_pending: Whether it was asked for and nothing told of it yet.
-        note: Whatever was noted.
-        extra: Whatever else was told of it, by the user's column names.
+        setting: The setting that was run, or is to be run.
+        value: The response; NaN for a failed run and while it is pending. Of several responses, the first.
+        suggested: The suggested setting, which may differ a little from the one that was run; None if none was.
+        id: Its number in the history; given when the setting is suggested, and never changed.
+        is_pending: Whether it was suggested and has no result yet.
+        note: The user's note.
+        extra: The user's own columns, by name.
         set_aside: `"cancelled"` or `"withdrawn"` for one that no longer counts; empty for all others.
-        more: All other responses that were measured, by name; +1 and -1 for pass and fail.
+        more: All other measured responses, by name; +1 and -1 for pass and fail.
         noise: The standard deviation of a response's noise in this trial, by name, where it was told.
-        cost: What the run cost; NaN if it was not told.
-        substitute: Whether its setting came from elsewhere, in place of a suggestion that was asked for: at random, as
-            nobody knew yet what there is to set, or from somebody who fixed it.
+        cost: The cost of the run; NaN if it was not told.
+        substitute: Whether its setting took the place of a suggestion: drawn at random, as the parameters were not yet
+            known, or fixed by somebody.
     """
 
     setting: Setting
@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a result may come of it: it is pending, or was cancelled and may be run after all."""
+        """Whether it may still get a result: it is pending, or was cancelled and may be run after all."""
         return self.is_pending or self.set_aside == CANCELLED
 
     @property
@@ -88,12 +88,12 @@ class Trial:
 
 @dataclass(frozen=True, repr=False)
 class History:
-    """Trials in the order they were told, those that were asked for and not told yet, and those that do not count.
+    """The trials of a campaign: those with results, pending ones, and those that were set aside.
 
     Attributes:
-        told: The first.
-        pending: The second, in the order they were asked for.
-        set_aside: The third: cancelled suggestions, and results that were withdrawn. No model sees them.
+        told: Trials with results, in the order of recording.
+        pending: Suggested trials without results, in the order of suggestion.
+        set_aside: Cancelled suggestions and withdrawn results. No model uses them.
     """
 
     told: tuple[Trial, ...] = ()
@@ -113,22 +113,22 @@ class History:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All of them: told, pending, set aside."""
+        """All trials: told, pending, set aside."""
         return (*self.told, *self.pending, *self.set_aside)
 
     @property
     def cancelled_trials(self) -> tuple[Trial, ...]:
-        """Suggestions that were cancelled; those who cancel one do not want to see it again."""
+        """Suggestions that were cancelled; they are not suggested again."""
         return tuple(trial for trial in self.set_aside if trial.set_aside == CANCELLED)
 
     @property
     def awaited(self) -> tuple[Trial, ...]:
-        """Suggestions of which a result may come: pending ones, and cancelled ones, which may be run after all."""
+        """Trials that may still get a result: pending ones, and cancelled ones, which may be run after all."""
         return tuple(trial for trial in self.trials if trial.is_awaited)
 
     @property
     def next_id(self) -> int:
-        """The number of the next trial; no number is given twice, not even that of a trial that was set aside."""
+        """The number of the next trial; no number is used twice, not even that of a trial that was set aside."""
         return 1 + max((trial.id for trial in self.trials), default=0)
 
     def keep_first(self, count: int) -> "History":
@@ -136,7 +136,7 @@ class History:
         return History(self.told[:count])
 
     def append_pending(self, setting: Setting, substitute: bool = False) -> "History":
-        """This history with one more pending setting, which may be a `substitute`."""
+        """This history with one more pending setting; see `Trial.substitute`."""
         trial = Trial(dict(setting), suggested=dict(setting), id=self.next_id, is_pending=True, substitute=substitute)
         return replace(self, pending=(*self.pending, trial))
 
@@ -149,9 +149,9 @@ class History:
         extra: Mapping[str, Any] | None = None,
         **measured: Any,
     ) -> "History":
-        """This history with one more result; `of` is the suggestion it belongs to (`awaited`), None if it was of none.
+        """This history with one more result; `of` is its suggestion (one of `awaited`), or None.
 
-        What else was measured is given as fields of `Trial`: `more`, `noise`, `cost`.
+        Further measurements are given as fields of `Trial`: `more`, `noise`, `cost`.
         """
         number, suggested = (self.next_id, None) if of is None else (of.id, of.suggested)
         measured["substitute"] = of is not None and of.substitute
@@ -175,16 +175,16 @@ class History:
         return replace(self, told=told, set_aside=(*self.set_aside, aside))
 
     def reopen_trial(self, trial: Trial) -> "History":
-        """This history with a suggestion pending again, under the number that it had, as if nothing was told of it."""
+        """This history with a suggestion pending again, under its number, as if it had no result."""
         asked = dict(trial.suggested or trial.setting)
         again = Trial(asked, suggested=dict(asked), id=trial.id, is_pending=True, substitute=trial.substitute)
         pending = tuple(sorted((*self.pending, again), key=lambda one: one.id))
         return replace(self, told=tuple(other for other in self.told if other is not trial), pending=pending)
 
     def restore_trial(self, before: Trial) -> "History":
-        """This history with a trial that is pending or told as it was before it was cancelled, corrected or withdrawn.
+        """This history with a trial as it was before it was cancelled, corrected or withdrawn.
 
-        A correction is taken back in its place; other results come last.
+        A corrected result keeps its place; all others come last.
         """
         aside = tuple(one for one in self.set_aside if one.id != before.id)
         if before.is_pending:
@@ -194,12 +194,12 @@ class History:
         return replace(self, told=tuple(before if one.id == before.id else one for one in self.told))
 
     def amend_result(self, trial: Trial, **changes: Any) -> "History":
-        """This history with a result corrected, in its old place; `changes` are fields of `Trial`."""
+        """This history with a result corrected, in its place; `changes` are fields of `Trial`."""
         corrected = replace(trial, **changes)
         return replace(self, told=tuple(corrected if other is trial else other for other in self.told))
 
     def get_result(self, number: int) -> Trial:
-        """The result with this number, or an `InputError` that says what is known of it."""
+        """The result with this number; an `InputError` says what is known of it otherwise."""
         found = {trial.id: trial for trial in self.told}
         if number in found:
             return found[number]
@@ -227,7 +227,7 @@ class History:
 
 
 def recognise_setting(row: Mapping[Any, Any], space: Space) -> Setting:
-    """A table's row as a setting, with the space's own objects for categories and grid values."""
+    """Convert a table's row to a setting, with the space's own objects for categories and grid values."""
     return {parameter.name: parameter.recognise(row[parameter.name]) for parameter in space.parameters}
 
 
@@ -242,7 +242,7 @@ def is_same_setting(one: Mapping[str, Any] | None, other: Mapping[str, Any] | No
 
 
 def format_setting(setting: Mapping[str, Any]) -> str:
-    """A setting as people write it."""
+    """Format a setting in words."""
     return ", ".join(f"{name}={_format_short(value)}" for name, value in setting.items())
 
 

@@ -1,8 +1,7 @@
-"""What passes over partitioned old data add up: a sample of the rows, their ranges, and normal equations.
+"""Learn a weight prior from old data that does not fit into memory: many Parquet files, read in three passes.
 
-Each sum has a method `merge`; each pass is a value that can be sent to a worker, and called there with some pieces.
-
-Algorithm 1's first half for old data that does not fit into memory: many Parquet files, read in pieces.
+The passes add up a sample of the rows, their ranges, and normal equations. Each sum has a method `merge`; each pass is
+a value that can be sent to a worker and called there with some pieces.
 """
 
 import os
@@ -40,7 +39,7 @@ Pieces = Sequence[RowGroup]
 
 
 def _read_good_rows(rules: RowRules, pieces: Pieces) -> Iterator[tuple[int, UsableRows]]:
-    """The good rows of some pieces, a table at a time, each after the number of its first row among all."""
+    """Read the usable rows of some pieces, table by table, each with the number of its first row among all rows."""
     for piece in pieces:
         for begun, table in piece.read_batches(rules.columns):
             yield (
@@ -51,11 +50,11 @@ def _read_good_rows(rules: RowRules, pieces: Pieces) -> Iterator[tuple[int, Usab
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """The `most` rows whose numbers have the least keys: a random choice that does not depend on who reads which rows.
+    """A random sample: the `most` rows with the least keys, whoever reads which rows.
 
     Attributes:
-        most: How many there may be.
-        keys: Of these rows.
+        most: The largest number of rows.
+        keys: The keys of these rows.
         rows: The rows; the index has their numbers among all.
     """
 
@@ -64,7 +63,7 @@ class SampledRows:
     rows: pd.DataFrame
 
     def merge(self, other: "SampledRows") -> "SampledRows":
-        """Those of both that have the least keys."""
+        """The rows of both with the least keys."""
         keys, rows = np.concatenate([self.keys, other.keys]), pd.concat([self.rows, other.rows])
         least = np.argsort(keys, kind="stable")[: self.most]
         return replace(self, keys=keys[least], rows=rows.iloc[least])
@@ -72,7 +71,7 @@ class SampledRows:
 
 @dataclass(frozen=True)
 class SamplePass:
-    """The first pass: a sample of the rows in which every cell says something."""
+    """The first pass: a sample of the complete rows."""
 
     rules: RowRules
     most: int
@@ -96,7 +95,7 @@ class SamplePass:
 
 
 def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
-    """A key for each row number, as good as drawn at random: the mixing function of SplitMix64."""
+    """A pseudo-random key for each row number: the mixing function of SplitMix64."""
     x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -107,7 +106,7 @@ def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarra
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """The least and the largest value of each number, how often there is each category, and what was left out."""
+    """The least and the largest value of each number, the counts of each category, and the rows that were left out."""
 
     low: Float64[ndarray, " k"]
     high: Float64[ndarray, " k"]
@@ -116,7 +115,7 @@ class Ranges:
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def merge(self, other: "Ranges") -> "Ranges":
-        """Those of the rows of both."""
+        """The ranges of the rows of both."""
         return Ranges(
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
@@ -139,7 +138,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class RangePass:
-    """The second pass: ranges, under the rules that the sample taught."""
+    """The second pass: ranges, under the rules inferred from the sample."""
 
     rules: RowRules
 
@@ -204,7 +203,7 @@ _TASK = 250_000
 
 @runtime_checkable
 class TaskSummer(Protocol):
-    """Who computes the sums of all tasks, and merges them as `sum_as_tree` would."""
+    """A function that computes the sums of all tasks and merges them as `sum_as_tree` does."""
 
     def __call__(self, measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
         """The sum of measure(task) over all tasks."""
@@ -212,7 +211,7 @@ class TaskSummer(Protocol):
 
 
 def sum_in_process(measure: Callable[[Pieces], SumT], tasks: Sequence[Pieces]) -> SumT:
-    """One task after the other."""
+    """Compute the tasks one after the other."""
     return sum_as_tree(map(measure, tasks))
 
 
@@ -294,7 +293,7 @@ def pretrain_partitions(
 
 
 def _learn_row_rules(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:
-    """The rules for all rows that the sample teaches, and those of its rows that keep them, in their order."""
+    """Infer the rules for all rows from the sample; return them with the sample's usable rows, in their order."""
     sample = sampled.rows.sort_index()
     if sample.empty:
         raise NothingToLearnError(f"Old data has no row that can be used: in each, a setting or {target!r} is blank.")

@@ -1,4 +1,4 @@
-"""The first half of Algorithm 1: learn from old data which features matter."""
+"""The first half of Algorithm 1: learn a weight prior over features from old data."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -56,7 +56,7 @@ FitOfAll = Callable[[FeatureMap, float, TrainingSet], tuple[FeatureFit, float]]
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """How to learn; attributes as for `pretrain`, and the upper bound on features."""
+    """The options of `pretrain`, and the upper bound on features."""
 
     kernel: FreeKernel | None = None
     ard: bool = False
@@ -100,7 +100,7 @@ class LearningOptions:
         return _LAMBDAS_AS_PRINTED if isinstance(machine, LeastSquares) else SUPPORT_VECTOR_LAMBDAS
 
     def choose_machine(self, labels: bool) -> Machine:
-        """The machine, where the user names none."""
+        """The default machine."""
         return SupportVectorClassifier(1.0, bias=not self.as_printed) if labels else LeastSquares(1.0)
 
 
@@ -169,7 +169,7 @@ def pretrain(
 
 
 def choose_kernel(how: LearningOptions) -> tuple[FreeKernel, float]:
-    """The kernel that learns, and the part of [-1, 1] that it is defined on."""
+    """Choose the kernel that learns, and the part of [-1, 1] that it is defined on."""
     kernel = SquaredExponential() if how.kernel is None else how.kernel
     return kernel, OPEN_REACH if kernel.open_domain else 1.0
 
@@ -177,15 +177,15 @@ def choose_kernel(how: LearningOptions) -> tuple[FreeKernel, float]:
 def learn_weight_prior(
     data: OldTable, space: Space, how: LearningOptions, fit_all: FitOfAll, box: Box | None = None, device: str = "cpu"
 ) -> WeightPrior:
-    """The `WeightPrior` of `pretrain`.
+    """Learn the `WeightPrior` of `pretrain`.
 
     Args:
-        data: All old rows, or those of them that everything but the last fit is chosen on.
+        data: All old rows, or a sample of them on which everything but the last fit is chosen.
         space: The search space.
-        how: All that can be set.
-        fit_all: Fits all rows in explicit features; it is asked for if these are too many for α.
+        how: The options.
+        fit_all: Fits all rows in explicit features; it is called if there are too many rows for α.
         box: The box of all rows; the one around these, when left out.
-        device: Where the kernel's parameter and λ are confirmed.
+        device: The device on which the kernel's parameter and λ are confirmed.
     """
     if data.absent:
         raise InputError(
@@ -226,7 +226,7 @@ def learn_weight_prior(
 
 
 def _fit_all_as_printed(kernel: FreeKernel, lam: float, every: TrainingSet, about: dict[str, Any]) -> WeightPrior:
-    """The prior of the exact fit of all rows, whose kernel is right to a share of its mean variance, or refused."""
+    """Fit all rows exactly; an `InputError` if the kernel is not accurate to a share of its mean variance."""
     fit, error = solve_exactly(kernel, every.points, every.response, lam)
     if isinstance(fit, AlphaFit):
         about = about | {"anchors": fit.anchors, "places": every.places}
@@ -252,7 +252,7 @@ def _refuse_other_devices(device: Any) -> None:
 def confirm_kernel(
     chosen: Selection, points: Float[Tensor, "n d"], y: Float[Tensor, " n"], lam_bounds: tuple[float, float], seed: int
 ) -> tuple[FreeKernel, float]:
-    """The kernel and λ that were selected on a small sample, or multiples with a smaller error on held-out rows."""
+    """Compare the kernel and λ selected on a small sample with multiples of them, by the error on held-out rows."""
     order = torch.as_tensor(np.random.default_rng(seed).permutation(len(points))).to(points.device)
     held_out, training = order[: min(_HELD_OUT, len(points) // 5)], order[-min(_TRAINING, len(points) * 4 // 5) :]
     best = (float("inf"), chosen.kernel, chosen.machine.lam)
@@ -267,7 +267,7 @@ def confirm_kernel(
 
 
 def _make_nearby_kernels(kernel: FreeKernel) -> list[FreeKernel]:
-    """The kernel itself, then copies with a somewhat smaller or larger tuned parameter, where its constraint has it."""
+    """The kernel itself, then copies with a somewhat smaller or larger tuned parameter, within its constraint."""
     found, name = [], kernel.tuned_parameter
     for factor in _PARAMETER_FACTORS if name else (1.0,):
         near = deepcopy(kernel).double().requires_grad_(False)
@@ -281,7 +281,7 @@ def _make_nearby_kernels(kernel: FreeKernel) -> list[FreeKernel]:
 
 
 def _warn_of_scale(rows: TrainingSet) -> None:
-    """Warn of numeric responses that are far from order 1, as these are trained on as they are."""
+    """Warn of numeric responses far from order 1, as they are not scaled."""
     largest, (low, high) = float(rows.response.abs().max()), _ORDER_ONE
     if not rows.labels and largest > 0 and not low <= largest <= high:
         warn(
@@ -292,10 +292,10 @@ def _warn_of_scale(rows: TrainingSet) -> None:
 
 
 def pretrain_or_warn(old_data: OldTable, space: Space, **options: Any) -> WeightPrior | None:
-    """The `WeightPrior` learnt by `pretrain`; None, with a warning that gives the reason, if nothing can be learnt.
+    """Learn a `WeightPrior` by `pretrain`; None, with a warning that gives the reason, if nothing can be learnt.
 
     Args:
-        old_data: What was read.
+        old_data: The old data, as it was read.
         space: The search space.
         **options: As for `pretrain`.
     """
@@ -308,7 +308,7 @@ def pretrain_or_warn(old_data: OldTable, space: Space, **options: Any) -> Weight
 
 
 def check_weight_prior(prior: WeightPrior, space: Space) -> WeightPrior | None:
-    """The prior itself; None, with a warning, if its kernel vanishes; an `InputError` if it is for another space."""
+    """Check a prior: None, with a warning, if its kernel vanishes; an `InputError` if it is for another space."""
     if not prior.box.covers(space):
         raise InputError(
             f"The weight prior was learnt for {prior.box.names} and does not cover this search space ({space.names}, "

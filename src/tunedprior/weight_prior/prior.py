@@ -1,11 +1,10 @@
-"""A weight prior without the rows it was learnt from: g, distilled at points that anybody could list.
+"""`WeightPrior`: what Algorithm 1 learns from old data, as a value to inspect, save, and turn into a kernel.
 
-α and the anchors of a fit are the old rows, and for least squares their responses follow from them: y = (K_A + λI)α. So
-are explicit weights, in disguise: ŵ_i/τ_i = Σ_j α_j ϑ_i(a_j) are the moments of a measure at the rows, which determine
-it. What remains here is g alone, at no more precision than is of use, with half as many degrees of freedom as there
-were rows: many data sets have the same file.
-
-What Algorithm 1 learns from old data, as a value that can be inspected, saved, and turned into a kernel.
+It can be saved without the rows that it was learnt from. α and the anchors of a fit are the old rows, and for least
+squares their responses follow from them: y = (K_A + λI)α. Explicit weights reveal the rows as well: ŵ_i/τ_i = Σ_j α_j
+ϑ_i(a_j) are the moments of a measure at the rows, which determine it. So without rows only g is kept, rounded, with
+half as many degrees of freedom as there were rows, at points that do not depend on the old data: many data sets have
+the same file.
 """
 
 from copy import deepcopy
@@ -52,7 +51,7 @@ _LAMBDAS = [float(f"{mantissa}e{power}") for power in range(-6, 2) for mantissa 
 
 
 def distil_prior(prior: "WeightPrior") -> dict[str, Any]:
-    """The fields of the prior without rows."""
+    """The fields of the prior without its rows."""
     count = len(prior.anchors)
     if count < _FEWEST:
         raise InputError(
@@ -96,9 +95,10 @@ def _fit_values(
     sample: Float[Tensor, "n d"],
     left_open: float,
 ) -> AlphaFit:
-    """The fit of values at points in the span of the kernel's largest eigenvectors there, `degrees` of them.
+    """Fit values at points in the span of the kernel's `degrees` largest eigenvectors there.
 
-    Its λ is the one for which as much is left open by it, on average over the sample, as by the fit of the old rows.
+    λ is chosen so that the fit leaves the same posterior variance, on average over the sample, as the fit of the old
+    rows.
     """
     size, vectors = torch.linalg.eigh(kernel(points).to_dense().double())
     size = size.clamp_min(0.0)
@@ -116,10 +116,9 @@ def _fit_values(
 
 
 def _evaluate_fit(prior: "WeightPrior", inputs: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-    """g, a little beyond the edge of its box too: a kink there would tell where the edge was.
+    """Evaluate g also a little beyond the edge of its box, as a kink there would reveal the edge.
 
-    The squared exponential kernel is the same on another scale; of other fits, values at the edge stand for those
-    beyond.
+    The squared exponential kernel is the same on another scale. Other fits have the values at the edge beyond it.
     """
     fit, far = prior.fit, max(1.0, float(inputs.abs().max()))
     if far > 1 and isinstance(fit, AlphaFit) and isinstance(prior.base, SquaredExponential):
@@ -130,14 +129,14 @@ def _evaluate_fit(prior: "WeightPrior", inputs: Float[Tensor, "n d"]) -> Float[T
 
 
 def _compute_posterior_variance(prior: "WeightPrior", sample: Float[Tensor, "n d"]) -> float:
-    """The mean over a sample of g's posterior variance, given the old rows, in units of the response."""
+    """The mean over a sample of g's posterior variance given the old rows, in units of the response."""
     kernel = AlignedBelief().make_kernel(prior.fit)
     variance = kernel(sample, diag=True).mean() - prior.fit(sample).square().mean()
     return max(float(variance), 1e-6) * prior.response_scale**2
 
 
 def _draw_inputs(box: Box, count: int, first: int = 0) -> Float[Tensor, "m d"]:
-    """Kernel inputs of different settings all over the box, the same for all that learn in such a box."""
+    """Draw kernel inputs of different settings all over the box, the same for all data in such a box."""
     varying = [axis for axis in box.axes if axis.width]
     columns = iter((draw_box_sample(len(varying), count=first + count)[first:].T + 1) / 2)
     X = []
@@ -150,7 +149,7 @@ def _draw_inputs(box: Box, count: int, first: int = 0) -> Float[Tensor, "m d"]:
 
 
 def _convert_between_boxes(inputs: Float[Tensor, "m d"], box: Box, before: Box) -> Float[Tensor, "m d"]:
-    """The same settings as kernel inputs of the box before it was rounded; some lie beyond its edge."""
+    """Convert settings to kernel inputs of the box before it was rounded; some lie beyond its edge."""
     moved, column = inputs.clone(), 0
     for now, then in zip(box.axes, before.axes, strict=True):
         if then.width and then.choices is None:
@@ -161,7 +160,7 @@ def _convert_between_boxes(inputs: Float[Tensor, "m d"], box: Box, before: Box) 
 
 
 def _round_kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
-    """The kernel with rounded parameters, and length-scales in units of the rounded box."""
+    """Round the kernel's parameters, with length-scales in units of the rounded box."""
     if isinstance(base, WithBias):
         return WithBias(_round_kernel(base.base, before, box))
     name, arguments = type(base).__name__, get_kernel_arguments(base)
@@ -185,7 +184,7 @@ def _round_kernel(base: FreeKernel, before: Box, box: Box) -> FreeKernel:
 
 
 def _round_axis(axis: Axis) -> Axis:
-    """The axis with ends that are round numbers, no nearer than before: old rows may be what lies at the ends."""
+    """Round the ends of an axis outwards, as the ends may be values of old rows."""
     if axis.choices is not None or axis.width == 0:
         return axis
     if axis.log:
@@ -196,7 +195,7 @@ def _round_axis(axis: Axis) -> Axis:
 
 
 def _choose_grid_step(least: float) -> float:
-    """The least of 1, 2, 5, 10, … that is no less."""
+    """The least of 1, 2, 5, 10, … that is at least this."""
     power = 10.0 ** floor(log10(least))
     return next(float(f"{step * power:.1g}") for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
 
@@ -206,7 +205,7 @@ def _round_outward(value: float, towards: Any) -> float:
 
 
 def _round_to_grid(value: float, step: float, towards: Any) -> float:
-    """The next multiple of a step in one direction, or the value itself if it is one but for rounding."""
+    """The next multiple of a step in one direction; the value itself if it is a multiple up to rounding."""
     steps = value / step
     if abs(steps - round(steps)) < 1e-9 * max(1.0, abs(steps)):
         return value
@@ -223,7 +222,7 @@ _VANISHING = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightPrior:
-    """K^A₂(x, x') = Σ_jk α_j α_k K₄(a_j, a_k, x, x'), and all that is needed to use it on new settings.
+    """K^A₂(x, x') = Σ_jk α_j α_k K₄(a_j, a_k, x, x'), with all that is needed to use it on new settings.
 
     Attributes:
         fit: g, with a coefficient for each old setting or for each feature.
@@ -232,9 +231,9 @@ class WeightPrior:
         error: Its leave-one-out error on the old data, in the units of the scaled response.
         box: The map from settings to kernel inputs.
         reach: The box is scaled onto [-reach, reach]; below 1 for kernels undefined at ±1.
-        response_shift: Subtracted from the old responses before training.
+        response_shift: The number subtracted from the old responses before training.
         response_scale: The divisor of the old responses, after the shift.
-        places: Where the rows of each anchor stand in their source; empty if that is not known, as after `load`.
+        places: The places of the rows of each anchor in their source; empty if that is not known, as after `load`.
     """
 
     fit: Fit
@@ -288,29 +287,29 @@ class WeightPrior:
 
     @cached_property
     def vanishes(self) -> bool:
-        """Whether the kernel is numerically zero at the old settings, as it is if g is flat."""
+        """Whether the kernel is numerically zero at the old settings, as it is if g is constant."""
         with torch.no_grad():
             return float(self.make_kernel()(self.anchors, diag=True).mean()) < _VANISHING
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the rows that it was learnt from were left out: its anchors are points that anybody could list."""
+        """Whether it is without the rows that it was learnt from: its anchors do not depend on the old data."""
         return self.machine == ANONYMOUS
 
     @property
     def row_places(self) -> tuple[str, ...]:
-        """`places`; of an anonymous prior, whose anchors are no rows, `WITHHELD` for each."""
+        """`places`; for a prior without its rows, whose anchors are no rows, `WITHHELD` for each."""
         return (WITHHELD,) * len(self.alpha) if self.is_anonymous else self.places
 
     def explain(self) -> PriorExplanation:
-        """What the old data taught: inputs and their directions, interactions, features, and the rows that carry it.
+        """Explain what was learnt: the effects of inputs, interactions, features, and the most influential rows.
 
-        Shares are over the whole box, evenly on the scale of each parameter. See docs/explaining.md.
+        Shares are over the whole box, uniform on the scale of each parameter. See docs/explaining.md.
         """
         return PriorExplanation.from_summaries([summarise_weight_prior(self, Domain.from_box(self.box))])
 
     def drop_rows(self) -> "WeightPrior":
-        """What was learnt, without the rows it was learnt from; docs/sharing.md says what it still reveals.
+        """The prior without the rows it was learnt from; docs/sharing.md says what it still reveals.
 
         g is learnt again from its own rounded values at points that do not depend on the old data, with fewer degrees
         of freedom than there were rows, and all other numbers are rounded.
@@ -318,17 +317,17 @@ class WeightPrior:
         return self if self.is_anonymous else WeightPrior(**distil_prior(self))
 
     def save(self, path: str | PathLike[str], anonymous: bool = False) -> None:
-        """Write everything into one file: a zip archive of plain arrays and a JSON header.
+        """Write the prior into one file: a zip archive of plain arrays and a JSON header.
 
         Args:
-            path: Of the file.
-            anonymous: Whether to save it `drop_rows`, to be shared with people who may not see the old data.
+            path: The path of the file.
+            anonymous: Whether to save it without its rows (`drop_rows`), for people who may not see the old data.
         """
         prior_archive.write(self.drop_rows() if check_flag(anonymous, "anonymous") else self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "WeightPrior":
-        """The prior that `save` wrote into this file; a `FileFormatError` if it holds none that can be used."""
+        """Load the prior that `save` wrote; a `FileFormatError` if the file holds none that can be used."""
         prior = cls(**prior_archive.read(path))
         prior_archive.refuse_unusable(prior, path)
         return prior

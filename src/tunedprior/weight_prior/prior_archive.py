@@ -1,9 +1,4 @@
-"""Plain arrays in a zip archive, as `numpy.savez` writes them, read without trusting anything that it says.
-
-What the header of a weight prior's file may say; anything else is refused before a kernel is built from it.
-
-Weight priors on disk: one file, a zip archive of plain arrays and a JSON header. No pickle.
-"""
+"""Save and load weight priors: one zip archive of plain arrays and a JSON header, fully checked, no pickle."""
 
 import json
 import os
@@ -36,7 +31,7 @@ _LONGEST_PREAMBLE = 1024  # of an array: its type, order and shape
 
 
 def pack_arrays(arrays: dict[str, np.ndarray]) -> bytes:
-    """The arrays as the bytes of an uncompressed archive."""
+    """Pack arrays into the bytes of an uncompressed archive."""
     buffer = BytesIO()
     content: dict[str, Any] = dict(arrays)
     np.savez(buffer, **content)
@@ -44,9 +39,9 @@ def pack_arrays(arrays: dict[str, np.ndarray]) -> bytes:
 
 
 def unpack_arrays(data: bytes) -> dict[str, np.ndarray]:
-    """All arrays of the archive, or a `FileFormatError` with the reason.
+    """Unpack all arrays of an archive; a `FileFormatError` gives the reason if it is damaged.
 
-    Members must be stored as they are, so that no array is larger than the file.
+    Members must be uncompressed, so that no array is larger than the file.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -91,7 +86,7 @@ _Positive = Annotated[float, Meta(gt=0, le=1e300)]
 
 
 class _StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
-    """Exactly these fields."""
+    """A struct that refuses unknown fields."""
 
 
 class AxisEntry(_StrictHeader, frozen=True):
@@ -105,7 +100,7 @@ class AxisEntry(_StrictHeader, frozen=True):
 
 
 class WeightPriorHeader(_StrictHeader, frozen=True):
-    """Everything but the arrays."""
+    """All fields but the arrays."""
 
     format: str
     version: Annotated[int, Meta(ge=1)]
@@ -121,7 +116,7 @@ class WeightPriorHeader(_StrictHeader, frozen=True):
 
 
 class _VersionHeader(Struct, frozen=True):
-    """What every version of the format has."""
+    """The fields that every version of the format has."""
 
     format: str
     version: int
@@ -148,7 +143,7 @@ def parse_header(data: bytes) -> tuple[WeightPriorHeader, dict[str, Any]]:
 
 
 def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
-    """What the types alone do not exclude."""
+    """Describe contradictions that the types alone do not exclude."""
     names = [axis.name for axis in header.axes]
     if len(set(names)) < len(names):
         yield "two parameters have one name"
@@ -175,7 +170,7 @@ def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
 
 
 def encode_prior(prior: "WeightPrior") -> bytes:
-    """The content of the file."""
+    """Encode a prior as the content of a file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -224,7 +219,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def is_weight_prior(path: str | PathLike[str]) -> bool:
-    """Whether the file is, by its content, one that `write` made; False for whatever cannot be read."""
+    """Whether the file is one that `write` made, by its content; False if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()
@@ -233,7 +228,7 @@ def is_weight_prior(path: str | PathLike[str]) -> bool:
 
 
 def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
-    """A `FileFormatError` if g or the kernel is not finite at the old settings and at two corners of the box."""
+    """Raise a `FileFormatError` if g or the kernel is not finite at the old settings or at two corners of the box."""
     corner = torch.full_like(prior.anchors[:1], prior.reach)
     points = torch.cat([prior.anchors, corner, -corner])
     try:
@@ -250,7 +245,7 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
 
 
 def decode_prior(data: bytes) -> dict[str, Any]:
-    """The same from the bytes of the file; messages of errors go on from the file's name."""
+    """Decode the fields of a `WeightPrior` from the bytes of a file; an error's message continues the file's name."""
     try:
         arrays = unpack_arrays(data)
     except FileFormatError as error:
@@ -276,13 +271,13 @@ def decode_prior(data: bytes) -> dict[str, Any]:
 
 
 def make_axis(entry: AxisEntry) -> Axis:
-    """The side of the box that an entry of a header describes."""
+    """Make the side of the box that an entry of a header describes."""
     choices = None if entry.choices is None else tuple(entry.choices)
     return Axis(entry.name, entry.low, entry.high, entry.log, choices)
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
-    """The arrays of one kind of fit, of the right types and shapes, finite, and small enough to be used."""
+    """Check the arrays of a fit: types, shapes, finite numbers, and a size that can be used."""
     wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
     missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
     if missing or surplus:
@@ -320,7 +315,7 @@ def _refuse(name: str, reason: str) -> None:
 
 
 def _describe_file_kind(data: bytes) -> str:
-    """A sentence on what the file is instead, if that can be seen."""
+    """A sentence on what other kind of file it is, if that can be seen."""
     if not data:
         return "It is empty. "
     if data.startswith(b"PK"):
