@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from botorch.acquisition import qUpperConfidenceBound
 from typer.testing import CliRunner
 
 import tunedprior.beliefs
 from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior.acquisition.functions import forget_acquisition, register_acquisition
 from tunedprior.audit import run_audit
 from tunedprior.beliefs import forget
 from tunedprior.cli import commands
@@ -23,6 +26,8 @@ from tunedprior.discovery import import_modules
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
 from tunedprior.source_data.findings import Fault, Sheet, forget_check, register_check
+from tunedprior.space.encoding import Box
+from tunedprior.space.search_space import Space
 from tunedprior.tables import read_table
 from tunedprior.tables.formats import TableFormat, forget_format
 
@@ -100,6 +105,40 @@ def test_a_campaign_with_a_kernel_of_ones_own_goes_on(add: Callable[[str], Any],
         assert Optimizer.load(tmp_path / "campaign.json").ask() == opt.ask()
     finally:
         forget_kernel("Cosh")
+
+
+def test_an_acquisition_function_is_chosen_by_its_name(add: Callable[[str], Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="acquisition must be 'ei', 'ucb' or a BoTorch"):
+        Optimizer(SPACE, acquisition="cautious")
+    kind = add("cautious").Cautious
+    try:
+        by_name, by_class = (Optimizer(SPACE, OLD, acquisition=one, seed=0) for one in ("cautious", kind))
+        for opt in (by_name, by_class):
+            opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.6}, {"x": 0.9}], [1.0, 2.0, 1.5, 1.2])
+        setting = by_name.ask()
+        assert setting == by_class.ask()
+        assert "(cautious)" in str(by_name.explain(setting))
+        by_name.save(tmp_path / "campaign.json")
+        assert Optimizer.load(tmp_path / "campaign.json", old_data=OLD).ask() == by_name.ask()
+        with pytest.raises(InputError, match="There is an acquisition function 'ei' already"):
+            register_acquisition("ei")(kind)
+    finally:
+        forget_acquisition("cautious")
+
+
+def test_an_acquisition_class_with_fixed_arguments_has_a_name_in_explanations() -> None:
+    opt = Optimizer(SPACE, acquisition=partial(qUpperConfidenceBound, beta=0.5), design="sobol", initial=2, seed=0)
+    opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.9}], [1.0, 2.0, 1.5])
+    assert "qUpperConfidenceBound" in str(opt.explain(opt.ask()))
+
+
+def test_a_model_makes_suggestions(add: Callable[[str], Any]) -> None:
+    kind = add("linear_model").LinearModel
+    opt = Optimizer(SPACE, model=kind(Box.enclose(Space.parse(SPACE))), seed=0)
+    opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.9}], [1.1, 1.9, 3.0])
+    assert opt.ask()["x"] > 0.9  # straight on
+    low, middle, high = opt.predict([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}])["mean"]
+    assert middle == pytest.approx((low + high) / 2)
 
 
 def test_a_reader_reads_a_file(add: Callable[[str], Any], tmp_path: Path) -> None:

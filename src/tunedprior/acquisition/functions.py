@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import log, pi
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from botorch.acquisition import (
@@ -73,6 +73,7 @@ class AcquisitionContext:
 
 
 AcquisitionChoice = str | Callable[..., AcquisitionFunction]
+AcquisitionT = TypeVar("AcquisitionT", bound=Callable[..., AcquisitionFunction])
 
 
 def compute_beta(schedule: str | float, context: AcquisitionContext) -> float:
@@ -120,12 +121,40 @@ _KNOWN: dict[str, Callable[[Model, AcquisitionContext, str | float], Any]] = {
 }
 
 
+_NAMES = ("ei", "ucb")
+_REGISTERED: dict[str, Callable[..., AcquisitionFunction]] = {}
+
+
+def register_acquisition(name: str) -> Callable[[AcquisitionT], AcquisitionT]:
+    """Let a class of acquisition functions be chosen by a name; a decorator."""
+
+    def register(kind: AcquisitionT) -> AcquisitionT:
+        if name in _NAMES or (name in _REGISTERED and _REGISTERED[name].__module__ != kind.__module__):
+            raise InputError(f"There is an acquisition function {name!r} already. Choose another name.")
+        _REGISTERED[name] = kind
+        return kind
+
+    return register
+
+
+def forget_acquisition(name: str) -> None:
+    """Remove an acquisition function from the registry."""
+    _REGISTERED.pop(name, None)
+
+
+def _find_registered(choice: AcquisitionChoice) -> AcquisitionChoice:
+    """The class that was registered by this name; anything else as it is."""
+    return _REGISTERED.get(choice, choice) if isinstance(choice, str) else choice
+
+
 def check_choice(choice: AcquisitionChoice, beta: str | float) -> None:
     """Raise an `InputError` for an acquisition function that `make_acquisition` cannot make."""
+    choice = _find_registered(choice)
     if callable(choice):
         _refuse_if_lacking(choice)
-    elif choice not in ("ei", "ucb"):
-        raise InputError(f"acquisition must be 'ei', 'ucb' or a BoTorch acquisition class; got {choice!r}.")
+    elif choice not in _NAMES:
+        names = ", ".join(map(repr, (*_NAMES, *_REGISTERED)))
+        raise InputError(f"acquisition must be {names} or a BoTorch acquisition class; got {choice!r}.")
     if not isinstance(beta, str):
         check_positive(beta, "beta")
     elif beta not in ("brochu", "srinivas", "fixed"):
@@ -136,6 +165,7 @@ def make_acquisition(
     choice: AcquisitionChoice, model: Model, context: AcquisitionContext, beta: str | float
 ) -> AcquisitionFunction:
     """Make the acquisition function on a fitted model; a class gets those arguments that its signature names."""
+    choice = _find_registered(choice)
     if choice in ("ei", LogExpectedImprovement):
         if isinstance(model, ComponentModel):
             best = context.best[:, None] if context.best.ndim else context.best
@@ -191,6 +221,7 @@ def check_acquisition(
 
     Expected improvement and confidence bounds by name are known to work.
     """
+    choice = _find_registered(choice)
     if not callable(choice):
         return
     X = _make_dummy_settings(encoded_space)

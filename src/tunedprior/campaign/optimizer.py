@@ -160,8 +160,8 @@ class Optimizer(Viewer):
             `WeightPrior` learnt before or its file; several such as a list or by name; None: none.
         direction: The goal of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
             `Target(500.0)` or `Target(480.0, 520.0)`.
-        acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), or any BoTorch acquisition class that
-            docs/asking.md lists.
+        acquisition: `"ei"` (expected improvement), `"ucb"` (GP-UCB), any BoTorch acquisition class that
+            docs/asking.md lists, or the name of one that was registered.
         seed: Makes suggestions repeatable.
         target: The name of the response, in the old data and in the history.
         beta: GP-UCB's schedule: `"brochu"`, `"srinivas"` (finite spaces), `"fixed"` (4), or a number.

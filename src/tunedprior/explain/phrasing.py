@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from tunedprior.acquisition.functions import get_acquisition_name
 from tunedprior.explain.source_explanation import Explanation, format_percent, format_value, to_json_value
 from tunedprior.goals.goal import Target
 from tunedprior.goals.goals import Goals
@@ -176,7 +177,7 @@ def _describe_origin(explainer: "SettingExplainer") -> list[str]:
         return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
     if explainer.origin == MODEL:
         criterion = explainer.suggester.acquisition
-        name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else criterion.__name__
+        name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else get_acquisition_name(criterion)
         return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
     return [f"{said} was not suggested."]
 
