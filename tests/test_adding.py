@@ -192,7 +192,7 @@ def test_a_command_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         run.invoke(program, ["new", place, "--space", str(tmp_path / "space.yaml")])
         for x in ("x=0.1", "x=0.6"):
             run.invoke(program, ["record", place, x, "y=1"])
-        assert run.invoke(program, ["count", place]).output == "2 results.\n"
+        assert run.invoke(program, ["count", place], catch_exceptions=False).output == "2 results.\n"
         assert run.invoke(program, ["count", place, "--json"]).output.split() == ["{", '"results":', "2", "}"]
         assert "Say how many results there are." in run.invoke(program, ["--help"]).output
         with pytest.raises(InputError, match="There is a command 'status' already"):
