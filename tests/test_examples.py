@@ -1,6 +1,5 @@
 """Every example runs as a user would run it, and says what it should."""
 
-import inspect
 import os
 import re
 import runpy
@@ -71,12 +70,8 @@ def test_the_baybe_campaign_comes_near_the_best(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of Ax
-def test_the_ax_client_comes_near_the_best(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ax_client_comes_near_the_best(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ax")
-    from tunedprior.integrations.botorch import TunedPriorGP
-
-    # Ax reads the names of arguments, which the run-time type checker of these tests hides.
-    monkeypatch.setattr(TunedPriorGP, "__init__", inspect.unwrap(TunedPriorGP.__init__))
     (found,) = numbers_after("runs:", said_by("ax_client.py", capsys))
     assert found < -0.28
 

@@ -1,6 +1,5 @@
 """The process inside Ax, which is an extra."""
 
-import inspect
 import json
 from pathlib import Path
 
@@ -76,12 +75,6 @@ def test_a_client_goes_on_from_its_file(tmp_path: Path) -> None:
     assert isinstance(after, TunedPriorGP)
     best = min(loss(**setting) for setting in run(resumed, 2))
     assert best < -0.28  # the least there is: -0.3
-
-
-@pytest.fixture(autouse=True)
-def _plain_signature(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ax reads the names of arguments, which the run-time type checker of these tests hides."""
-    monkeypatch.setattr(TunedPriorGP, "__init__", inspect.unwrap(TunedPriorGP.__init__))
 
 
 def _model_of(of: Client):
