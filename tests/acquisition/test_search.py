@@ -29,6 +29,7 @@ def test_the_maximum_is_as_good_as_that_of_botorch(kind: str, num_inputs: int) -
         assert acquisition(found[None, None]).item() >= expected.item() - 1e-6
 
 
+@pytest.mark.slow
 def test_a_campaign_goes_the_way_it_would_go_with_botorch() -> None:
     average, suggestions = average_over(flipped), []
     for acquisition in ("ei", partial(LogExpectedImprovement, maximize=True)):

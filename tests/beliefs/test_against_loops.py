@@ -118,6 +118,7 @@ def test_uncertain_where_nothing_was_learnt_is_the_prior() -> None:
     torch.testing.assert_close(kernel(x).to_dense() / variance, base(x).to_dense().detach(), rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengthscale", [0.5, 1.0, 2.5])
 def test_all_are_positive_semi_definite_on_six_inputs(lengthscale: float) -> None:
     base = SquaredExponential(number(lengthscale))

@@ -50,6 +50,7 @@ def reliability(fit: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
     return learnt.var(correction=0) / (learnt.var(correction=0) + left.mean())
 
 
+@pytest.mark.slow
 def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each hypothesis by hand, with an inverse instead of factors."""
     monkeypatch.setattr(weighing, "_LEAST_SHARE", 0.0)
@@ -85,12 +86,14 @@ def test_faithful_old_data_explains_nearly_all(response: Response) -> None:
     assert 0.8 < trust_after(old_data(response, ROWS)) <= 1
 
 
+@pytest.mark.slow
 def test_old_data_of_pure_noise_explains_little() -> None:
     found = [trust_after(noise(seed)) for seed in range(4)]
     assert np.mean(found) < 0.15
     assert max(found) < 0.4  # a few numbers go with the response by chance
 
 
+@pytest.mark.slow
 def test_results_of_pure_noise_are_hardly_explained() -> None:
     found = [trust_after(old_data(rows=ROWS), random_numbers(seed)) for seed in range(3)]
     assert max(found) < 0.3
@@ -148,6 +151,7 @@ def test_without_a_scale_the_search_space_is_the_box() -> None:
     assert sample.abs().amax(0).tolist() == pytest.approx([1.0, 1.0], abs=0.05)
 
 
+@pytest.mark.slow
 def test_where_parts_add_up_to_one_variances_are_those_over_such_settings() -> None:
     """Most of the box is like none of them: what old data does not know there says nothing of what it explains."""
     generator = np.random.default_rng(0)

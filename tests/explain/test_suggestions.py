@@ -291,6 +291,7 @@ def test_what_cannot_be_explained() -> None:
     assert "does not satisfy a + b <= 5" in words(opt.explain({"a": 1.0, "b": 5.0}))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 def test_explaining_changes_nothing() -> None:
     one, other = (told(Optimizer(SPACE, old_data(rows=20), seed=0), smooth, 4) for _ in range(2))
@@ -313,6 +314,7 @@ def test_chances_before_anything_is_of_use() -> None:
     assert math.isnan(improvement.gain)
 
 
+@pytest.mark.slow
 def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() -> None:
     opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 6)
     by_origin: dict[str, list[Trial]] = {}

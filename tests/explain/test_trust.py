@@ -245,6 +245,7 @@ def test_a_sign_against_what_was_given_is_told(trust: float) -> None:
     assert "against" not in in_words(trust, -2.0, 0.15, expected=1)
 
 
+@pytest.mark.slow
 def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_explains() -> None:
     noise = np.random.default_rng(0)
     opt = Optimizer(SPACE, old_data(rows=30), seed=1)

@@ -114,6 +114,7 @@ def test_support_vector_machines_beat_their_coarse_grid(machine) -> None:
     assert chosen.machine == replace(machine, lam=chosen.machine.lam)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [LeastSquares(1.0), SupportVectorClassifier(1.0, bias=True)], ids=["LS", "SVC"])
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Sinh(1.0), Exponential(1.0), LogRatio()])
 def test_every_kernel_can_be_selected(machine, kernel) -> None:

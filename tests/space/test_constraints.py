@@ -238,6 +238,7 @@ def test_mixtures_are_equally_probable() -> None:
     assert (parts > 0.5).mean(0) == pytest.approx(1 / 4, abs=0.05)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     weights=st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 0.1), min_size=4, max_size=4),

@@ -276,6 +276,7 @@ def test_a_campaign_that_was_deleted_meanwhile(url: str) -> None:
             act()
 
 
+@pytest.mark.slow
 def test_many_make_one_database_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
     with ThreadPoolExecutor(6) as pool:

@@ -60,6 +60,7 @@ def assert_the_same(one: WeightPrior, other: WeightPrior, within: float = 1e-9) 
     assert other.error == pytest.approx(one.error, rel=within)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
 def test_it_is_what_one_table_teaches(cuts: tuple[tuple[int, ...], int], tmp_path: Path) -> None:
     old = plant_data(ROWS, noise=0.1)
@@ -157,6 +158,7 @@ def test_a_file_in_which_no_row_is_good_changes_nothing(tmp_path: Path) -> None:
     assert_the_same(pretrain(old, PLANT, rows_with_alpha=FEW), prior)
 
 
+@pytest.mark.slow
 def test_categories_logarithms_and_labels(tmp_path: Path) -> None:
     space = {"a": (1.0, 10.0, "log"), "kind": ["x", "y"]}
     old = plant_data(ROWS, noise=0.1)
