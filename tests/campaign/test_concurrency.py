@@ -138,7 +138,7 @@ def test_suggestions_do_not_depend_on_a_cache_or_on_what_was_asked_before() -> N
     fresh = shared.suggest(told, seed=3)
     grown = None
     for count in (7, 33, 40):
-        grown = shared.fit(told.keep_first(count), seed=3, before=grown)
+        grown = shared.fit(told.keep_first(count), seed=3, previous=grown)
     assert shared.suggest(told, seed=3, fitted=grown) == fresh
     shared.suggest(history(shared, 8, results=12), seed=1)
     assert shared.suggest(told, seed=3) == fresh

@@ -33,7 +33,7 @@ def test_influence_is_the_change_without_the_row() -> None:
     fit = LeastSquares(0.3).fit(Polynomial(2, 1.0), points, y)
     at = [[0.0, 0.0], [0.5, -0.5], [-0.3, 0.8]]
     box = Box.enclose(Space.parse({"a": (-1.0, 1.0), "b": (-1.0, 1.0)}))
-    found = rank_influential_rows([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, middle=10.0, unit=2.0)
+    found = rank_influential_rows([(fit, 1.0)], torch.tensor(at, dtype=torch.float64), box, shift=10.0, unit=2.0)
 
     def g(rows: list[int], x: list[float]) -> float:
         kernel = [[reference.polynomial([points[i], points[j]], 2, 1.0) for j in rows] for i in rows]

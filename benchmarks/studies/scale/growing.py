@@ -135,7 +135,7 @@ def _with_trials(job: TrialsJob) -> list[float]:
     telling = seconds_of(lambda: longer.append(history.append_result(history.told[0].setting, 0.5)))
 
     def following() -> None:
-        fitted = suggester.fit(longer[0], before=fits[0])
+        fitted = suggester.fit(longer[0], previous=fits[0])
         suggester.suggest(longer[0], fitted=fitted)
 
     return [first, seconds_of(following), telling, float(len(fits[0].observations.X)), peak_memory()]

@@ -26,13 +26,13 @@ class ConstrainedSpace:
         space: The search space.
         feasible: The settings that satisfy the constraints.
         box: How its settings are encoded.
-        every: All encoded settings that satisfy the constraints, if there are not too many.
+        all_settings: All encoded settings that satisfy the constraints, if there are not too many.
     """
 
     space: Space
     feasible: FeasibleSettings
     box: Box
-    every: Float[Tensor, "n k"] | None
+    all_settings: Float[Tensor, "n k"] | None
 
     @classmethod
     def from_space(cls, space: Space, box: Box) -> "ConstrainedSpace | None":
@@ -82,7 +82,7 @@ class EncodedSpace:
     def list_settings(self) -> Float[Tensor, "n k"] | None:
         """All settings, if there are not too many."""
         if self.constrained is not None:
-            return self.constrained.every
+            return self.constrained.all_settings
         lists = self.list_values()
         if lists is None or torch.tensor([len(X) for X in lists], dtype=torch.float64).prod() > _ENUMERATED:
             return None

@@ -139,7 +139,7 @@ def rank_influential_rows(
     sample: Float[Tensor, "n d"],
     box: Box,
     *,
-    middle: float,
+    shift: float,
     unit: float,
     reach: float = 1.0,
     by_ridge: bool = True,
@@ -154,7 +154,7 @@ def rank_influential_rows(
         fits: Fits with their weights; those with the same anchors as the last one count.
         sample: Kernel inputs over which changes are averaged.
         box: The map from settings to kernel inputs.
-        middle: The number that was subtracted from the responses.
+        shift: The number that was subtracted from the responses.
         unit: The number by which they were then divided.
         reach: The box is scaled onto [-reach, reach].
         by_ridge: Whether they are least-squares fits.
@@ -182,7 +182,7 @@ def rank_influential_rows(
     order = influence.argsort(descending=True, stable=True).tolist()
     settings = decode_settings(last.anchors / reach, box)
     return [
-        InfluentialRow(row, settings[row], middle + unit * float(response[row]), unit * float(influence[row]))
+        InfluentialRow(row, settings[row], shift + unit * float(response[row]), unit * float(influence[row]))
         for row in order
     ]
 

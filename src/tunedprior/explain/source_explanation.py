@@ -472,10 +472,10 @@ def summarise_weight_prior(
     prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: str = "response"
 ) -> FunctionSummary:
     """Summarise the function of a weight prior for the response `target` over a domain."""
-    middle, unit, reach = prior.response_shift, prior.response_scale, prior.reach
+    shift, unit, reach = prior.response_shift, prior.response_scale, prior.reach
 
     def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return middle + unit * prior.fit(prior.to_kernel_inputs(X)).double()
+        return shift + unit * prior.fit(prior.to_kernel_inputs(X)).double()
 
     by_ridge = prior.machine == LeastSquares.__name__
     with isolate_computation():
@@ -484,7 +484,7 @@ def summarise_weight_prior(
             [(prior.fit, 1.0)],
             prior.to_kernel_inputs(domain.sample),
             prior.box,
-            middle=middle,
+            shift=shift,
             unit=unit,
             reach=reach,
             by_ridge=by_ridge,

@@ -64,12 +64,12 @@ def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) ->
     unit, inputs = old.units[0], box.to_kernel_inputs(domain.sample)
 
     def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.middle + unit * old.predict(box.to_kernel_inputs(X))
+        return old.shift + unit * old.predict(box.to_kernel_inputs(X))
 
     with isolate_computation():
         found = compute_sensitivity(predict_old_response, domain)
         fits = [(fit, old.get_fit_weight(number)) for number, fit in enumerate(old.fits)]
-        rows = rank_influential_rows(fits, inputs, box, middle=old.middle, unit=old.units[-1])
+        rows = rank_influential_rows(fits, inputs, box, shift=old.shift, unit=old.units[-1])
         return FunctionSummary(
             old.name,
             f"the old {target}",
@@ -329,7 +329,7 @@ class SettingExplainer:
                 continue
             for old in surrogate.sources:
                 at = surrogate.box.to_kernel_inputs(torch.cat([self.encoded_setting, self.sample]))
-                values = old.middle + old.units[0] * old.predict(at)
+                values = old.shift + old.units[0] * old.predict(at)
                 values = values.exp() if one.log else values
                 expected = nan if old.span is None else float(values[0])  # labels have no units
                 rows.append([one.name, old.name, expected, float((values[1:] < values[0]).double().mean())])

@@ -52,10 +52,10 @@ class Average(CachingSurrogate):
 
     def __post_init__(self) -> None:
         names = self.beliefs or tuple(one.name for one in list_beliefs() if one.in_default_average)
-        held = [get_belief(name) for name in names]
+        beliefs = [get_belief(name) for name in names]
         axes = Axes.make_numeric(self.box.num_inputs) if self.axes is None else self.axes
         with isolate_computation():
-            made = build_hypotheses(self.sources, axes, held, self.alone)
+            made = build_hypotheses(self.sources, axes, beliefs, self.alone)
         object.__setattr__(self, "beliefs", names)
         object.__setattr__(self, "hypotheses", made)
 
@@ -94,7 +94,7 @@ class Average(CachingSurrogate):
                 scores = signs * torch.stack([one.predict(x) for one in self.sources])
             else:
                 low, high = target
-                expected = torch.stack([one.middle + one.units[0] * one.predict(x) for one in self.sources])
+                expected = torch.stack([one.shift + one.units[0] * one.predict(x) for one in self.sources])
                 scores = -torch.maximum(low - expected, expected - high).clamp_min(0.0)
         return scores[: len(self.box.axes) + 1]
 
@@ -110,7 +110,7 @@ class Average(CachingSurrogate):
             weights = WeightedHypotheses.from_prior_probabilities(self.hypotheses).weights
             processes, x = self.hypotheses.processes, self.box.to_kernel_inputs(X)
             variance = weights @ (processes.compute_variance(x) - processes.constant)
-        return self.sources[0].middle, self.sources[0].units[0] * variance.sqrt()
+        return self.sources[0].shift, self.sources[0].units[0] * variance.sqrt()
 
     @property
     def weighs_beliefs(self) -> bool:

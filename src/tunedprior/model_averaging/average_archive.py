@@ -80,8 +80,8 @@ def encode_average(average: Average) -> bytes:
     axes = Axes.make_numeric(average.box.num_inputs) if average.axes is None else average.axes
     tensors = {"of_input": axes.of_input, "unit": axes.unit}
     for position, one in enumerate(average.sources):
-        if one.some is not None:
-            tensors[f"{position} some"] = one.some
+        if one.sample is not None:
+            tensors[f"{position} some"] = one.sample
         if one.places:  # as bytes: what reads no places finds the same header as before
             tensors[f"{position} places"] = torch.tensor(list(msgspec.json.encode(one.places)), dtype=torch.uint8)
         for number, fit in enumerate(one.fits):
@@ -139,7 +139,7 @@ def _encode_source(one: SourceData) -> SavedSourceData:
         one.name,
         fits,
         list(one.units),
-        one.middle,
+        one.shift,
         list(one.fit_probabilities),
         one.sign,
         one.presumed_sign,

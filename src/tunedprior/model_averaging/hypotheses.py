@@ -236,14 +236,14 @@ class _Stack:
 
 
 def build_hypotheses(
-    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], alone: bool = False
+    sources: Sequence[SourceData], axes: Axes, beliefs: Sequence[Belief], alone: bool = False
 ) -> Hypotheses:
     """Build all hypotheses: each belief's versions for each old data set, with and without remainders, at each noise.
 
     Args:
-        known: The old data sets.
+        sources: The old data sets.
         axes: The parameters, and the units of length-scales that do not come from old data.
-        held: The beliefs to average over, besides uninformed.
+        beliefs: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
     """
     stack, plain, believed = _Stack(), [], []
@@ -254,7 +254,7 @@ def build_hypotheses(
     unknown = PriorCovariance(axes.expand_lengthscales(lengths), -inf)  # until there are observations
     near = [stack.add_version(unknown) for _ in range(_DRAWS_NEAR)]
     plain += [_make_plain_row(place, 1.0, -inf, near_top=True) for place in near]
-    for one in held:
+    for one in beliefs:
         if not one.uses_old_data and one.name != uninformed.name:
             for version in one.make_prior_covariances((), axes):
                 plain += _make_noise_variants(
@@ -266,19 +266,19 @@ def build_hypotheses(
         stack.add_version(PriorCovariance(axes.expand_lengthscales(spread * length * lengths), 0.0))
         for length in _REMAINDERS
     ]
-    remainders = {old.name: [*common, top] for old in known}
-    for one, old, version in _list_versions(known, axes, [one for one in held if not one.has_remainder], alone):
+    remainders = {old.name: [*common, top] for old in sources}
+    for one, old, version in _list_versions(sources, axes, [one for one in beliefs if not one.has_remainder], alone):
         place = stack.add_version(version)
         if version.is_remainder:
             remainders[old.name].append(place)
-        prior = version.log_prior - log(len(known))
+        prior = version.log_prior - log(len(sources))
         believed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
-    with_remainder = [one for one in held if one.has_remainder and one.uses_old_data]
-    every = list(_list_versions(known, axes, with_remainder, alone))
+    with_remainder = [one for one in beliefs if one.has_remainder and one.uses_old_data]
+    every = list(_list_versions(sources, axes, with_remainder, alone))
     for one, old, version in every:
         among = [other for belief, set_, other in every if belief is one and set_ is old]
         likely = old.get_fit_weight(version.fit_index) / sum(old.get_fit_weight(other.fit_index) for other in among)
-        prior = version.log_prior + log(likely / (len(known) * len(with_remainder)))
+        prior = version.log_prior + log(likely / (len(sources) * len(with_remainder)))
         label = Label(one.name, old.name) if version.is_informative else Label(uninformed.name)
         rest = [] if alone else remainders[old.name]
         for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
@@ -297,11 +297,11 @@ def _make_plain_row(place: Place, noise: float | None, log_prior: float, **kind:
 
 
 def _list_versions(
-    known: Sequence[SourceData], axes: Axes, held: Sequence[Belief], whatever_the_cost: bool
+    sources: Sequence[SourceData], axes: Axes, beliefs: Sequence[Belief], whatever_the_cost: bool
 ) -> Iterator[tuple[Belief, SourceData, PriorCovariance]]:
     """List all versions of the beliefs that depend on old data, for each old data set."""
-    for old in known:
-        for one in held:
+    for old in sources:
+        for one in beliefs:
             if one.uses_old_data:
                 for version in one.make_prior_covariances(old.fits, axes, whatever_the_cost):
                     yield one, old, version

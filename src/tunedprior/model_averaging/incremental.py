@@ -149,10 +149,10 @@ class GramMatrices:
 
     def extend_to(self, x: Float[Tensor, "n d"]) -> "GramMatrices":
         """The value for the points x, extended from the part for the points that D and x begin with."""
-        seen = self._keep_reusable(x)
-        for end in _list_block_ends(len(seen), len(x)):
-            seen = seen._append_points(x[len(seen) : end])
-        return seen
+        gram_matrices = self._keep_reusable(x)
+        for end in _list_block_ends(len(gram_matrices), len(x)):
+            gram_matrices = gram_matrices._append_points(x[len(gram_matrices) : end])
+        return gram_matrices
 
     def _keep_reusable(self, x: Float[Tensor, "n d"]) -> "GramMatrices":
         """The part of this value that a computation for x from scratch would reproduce bit for bit."""
@@ -203,18 +203,18 @@ class FixedLengthscales:
         x: The points that they were fitted to.
         y: The responses there, with mean 0 and variance 1.
         noise_variance: The variance of the noise, where it is known.
-        of: The hypotheses before fitting.
+        unfitted: The hypotheses before fitting.
         hypotheses: The hypotheses after fitting.
-        seen: Gram matrices and factors of those with a share in a fitted kernel; None while length-scales are fitted
-            anew with each observation.
+        gram_matrices: Gram matrices and factors of those with a share in a fitted kernel; None while length-scales are
+            fitted anew with each observation.
     """
 
     x: Float[Tensor, "m d"]
     y: Float[Tensor, " m"]
     noise_variance: float | None
-    of: Hypotheses
+    unfitted: Hypotheses
     hypotheses: Hypotheses
-    seen: GramMatrices | None = None
+    gram_matrices: GramMatrices | None = None
 
     @classmethod
     def fit(
@@ -238,24 +238,27 @@ class FixedLengthscales:
         if count < _OFTEN:
             return found
         return replace(
-            found, seen=GramMatrices.make_empty(fitted.processes.take(_list_fitted_hypotheses(fitted)), factorised=True)
+            found,
+            gram_matrices=GramMatrices.make_empty(
+                fitted.processes.take(_list_fitted_hypotheses(fitted)), factorised=True
+            ),
         )
 
     def extend_to(self, x: Float[Tensor, "n d"]) -> "FixedLengthscales":
         """Extend the factors to the points x."""
-        return self if self.seen is None else replace(self, seen=self.seen.extend_to(x))
+        return self if self.gram_matrices is None else replace(self, gram_matrices=self.gram_matrices.extend_to(x))
 
     @property
     def factors(self) -> tuple[Int[Tensor, " k"], Factors] | None:
         """The numbers of the hypotheses with a share in a fitted kernel, and their factors, where they are known."""
-        known = None if self.seen is None else self.seen.factors
+        known = None if self.gram_matrices is None else self.gram_matrices.factors
         return None if known is None else (_list_fitted_hypotheses(self.hypotheses), known)
 
     def _is_fitted_to(
         self, among: Hypotheses, x: Float[Tensor, "m d"], y: Float[Tensor, " m"], noise_variance: float | None
     ) -> bool:
-        alike = self.of.processes.kernels is among.processes.kernels and self.noise_variance == noise_variance
-        return alike and len(self.of) == len(among) and torch.equal(self.x, x) and torch.equal(self.y, y)
+        alike = self.unfitted.processes.kernels is among.processes.kernels and self.noise_variance == noise_variance
+        return alike and len(self.unfitted) == len(among) and torch.equal(self.x, x) and torch.equal(self.y, y)
 
 
 def _list_fitted_hypotheses(hypotheses: Hypotheses) -> Int[Tensor, " k"]:

@@ -39,7 +39,7 @@ def estimate_relation(
     rows = slopes.rows
     if len(rows) == 0:
         return Relation()
-    sample = old.some if _are_bound(old.some, among.axes) else draw_space_sample(among.axes, x)
+    sample = old.sample if _are_bound(old.sample, among.axes) else draw_space_sample(among.axes, x)
     which = torch.tensor(among.fit_indices)[rows]
     elsewhere = torch.stack([fit(sample) for fit in old.fits])[which]
     weight, positive = weighed.weights[rows], slopes.positive if sign > 0 else 1 - slopes.positive

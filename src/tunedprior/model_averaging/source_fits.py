@@ -158,9 +158,9 @@ def fit_sources(
             absent = _get_input_numbers(tables[name].absent, box)
             fitted = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
             fits, units = zip(*fitted, strict=True)
-            some = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
+            sample = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
             probabilities = FIT_PROBABILITIES * len(sets)
-            found = SourceData(name, fits, units, sets[0].shift, probabilities, some=some, places=sets[-1].places)
+            found = SourceData(name, fits, units, sets[0].shift, probabilities, sample=sample, places=sets[-1].places)
             found = replace(found, span=tables[name].span)
             known.append(_apply_relation(found, relations, direction, tables[name].labels, name in reversed_sources))
     return box, tuple(known)

@@ -35,15 +35,15 @@ class Cache:
     """Work on earlier observations that the next call reuses; it changes the time and nothing else.
 
     Attributes:
-        seen: Gram matrices and factors at the first observations.
+        gram_matrices: Gram matrices and factors at the first observations.
         fixed_lengthscales: The hypotheses with length-scales fitted to observations; None if none were.
     """
 
-    seen: GramMatrices
+    gram_matrices: GramMatrices
     fixed_lengthscales: FixedLengthscales | None = None
 
     def __len__(self) -> int:
-        return len(self.seen)
+        return len(self.gram_matrices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +101,23 @@ def weigh_hypotheses(
     """
     among = hypotheses if noise_variance is None else hypotheses.drop_noise_variants()
     stages = _list_stages(len(y), len(among))
-    begun = _get_matching_cache(hypotheses, among, noise_variance is None, cache)
-    seen, fixed = begun.seen.extend_to(x[: stages[0]]), None
+    reusable = _get_matching_cache(hypotheses, among, noise_variance is None, cache)
+    gram_matrices, fixed = reusable.gram_matrices.extend_to(x[: stages[0]]), None
     # Equal responses, such as those of failed runs, bear out whatever is flat: no reason to believe in anything.
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
-        fixed = FixedLengthscales.fit(among, x, y, noise_variance, begun.fixed_lengthscales)
-        fixed = fixed if seen.factors is None else fixed.extend_to(x[: stages[0]])
+        fixed = FixedLengthscales.fit(among, x, y, noise_variance, reusable.fixed_lengthscales)
+        fixed = fixed if gram_matrices.factors is None else fixed.extend_to(x[: stages[0]])
         among = fixed.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
             which = which[_select_probable(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = _make_subset(among, which, x[:count]) if stage else _make_first_subset(among, x[:count], seen, fixed)
+        part = (
+            _make_subset(among, which, x[:count])
+            if stage
+            else _make_first_subset(among, x[:count], gram_matrices, fixed)
+        )
         if relative_noise is not None:
             part = replace(part, relative_noise=relative_noise[:count])
         part = _apply_known_noise(part, y[:count], noise_variance)
@@ -124,7 +128,7 @@ def weigh_hypotheses(
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(seen, fixed)
+    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(gram_matrices, fixed)
 
 
 def _list_stages(count: int, num_hypotheses: int) -> list[int]:
@@ -148,8 +152,8 @@ def _select_probable(score: Float[Tensor, " k"], most: int) -> Int[Tensor, " m"]
 
 def _get_matching_cache(hypotheses: Hypotheses, among: Hypotheses, factorised: bool, cache: Cache | None) -> Cache:
     """The cache, if it is of these hypotheses and factorised as required; otherwise an empty one."""
-    of_these = cache is not None and cache.seen.processes.kernels is hypotheses.processes.kernels
-    if cache is not None and of_these and (cache.seen.factors is not None) == factorised:
+    of_these = cache is not None and cache.gram_matrices.processes.kernels is hypotheses.processes.kernels
+    if cache is not None and of_these and (cache.gram_matrices.factors is not None) == factorised:
         return cache
     # Known noise changes with the amplitudes, and factors with it: then only the Gram matrices are worth keeping.
     fixed = among.processes.select(~among.uses_fitted) if factorised else among.processes
@@ -209,17 +213,17 @@ def _make_subset(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "
 
 
 def _make_first_subset(
-    among: Hypotheses, x: Float[Tensor, "n d"], seen: GramMatrices, fixed: FixedLengthscales | None
+    among: Hypotheses, x: Float[Tensor, "n d"], gram_matrices: GramMatrices, fixed: FixedLengthscales | None
 ) -> _HypothesisSubset:
     """All hypotheses, with the matrices and factors at x that are known already."""
     known: tuple[PartOfFactors, ...] = ()
-    if seen.factors is not None:
-        known = (((~among.uses_fitted).nonzero().flatten(), seen.factors),)
+    if gram_matrices.factors is not None:
+        known = (((~among.uses_fitted).nonzero().flatten(), gram_matrices.factors),)
     if known and fixed is not None and fixed.factors is not None:
-        return _HypothesisSubset(among.processes, among.certainty, seen.gram, (*known, fixed.factors))
+        return _HypothesisSubset(among.processes, among.certainty, gram_matrices.gram, (*known, fixed.factors))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)
-    gram = seen.gram.index_put((rows,), StackSection.from_stack(fitted, x).evaluate(x).cross)
+    gram = gram_matrices.gram.index_put((rows,), StackSection.from_stack(fitted, x).evaluate(x).cross)
     return _HypothesisSubset(among.processes, among.certainty, gram, known)
 
 

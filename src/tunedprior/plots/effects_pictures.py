@@ -324,7 +324,7 @@ def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
 
 def _make_from_set(old: SourceData, response: Objective, box: Box) -> SourceResponse:
     def evaluate_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.middle + old.units[0] * old.predict(box.to_kernel_inputs(X))
+        return old.shift + old.units[0] * old.predict(box.to_kernel_inputs(X))
 
     return SourceResponse(old.name, response.name, response.log, box, evaluate_mean)
 

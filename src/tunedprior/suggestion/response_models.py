@@ -181,33 +181,33 @@ class ModelFitter:
     learns_failures: bool
     cost: Cost | None = None
 
-    def fit(self, history: History, seed: int, before: FittedModels | None) -> FittedModels:
-        """Fit the models to a history; `before`, the models of a shorter one, saves time and changes nothing."""
+    def fit(self, history: History, seed: int, previous: FittedModels | None) -> FittedModels:
+        """Fit the models to a history; `previous`, the models of a shorter one, saves time and changes nothing."""
         box, models = self.plain.box, {}
         told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
         for one in self.goals.responses:
             observations = self.goals.make_observations(one, told, box, failures and one.is_main)
             if len(observations):
-                old = None if before is None else before.models.get(one.name)
+                old = None if previous is None else previous.models.get(one.name)
                 response_model = self._fit_model(self.surrogates[one.name], observations, seed, old)
                 models[one.name] = replace(response_model, limits=one.infer_limits(history.told))
-        works, cost = None, None
+        success_model, cost = None, None
         if self.learns_failures and any(trial.failed for trial in told):
-            old = None if before is None else before.success_model
-            works = self._fit_model(self.plain, encode_failures(told, box), seed, old)
+            old = None if previous is None else previous.success_model
+            success_model = self._fit_model(self.plain, encode_failures(told, box), seed, old)
         costs = _collect_costs(told) if self.composes and self.cost is None else []
         if len({value for _, value in costs}) > 1:
-            old = None if before is None else before.cost
+            old = None if previous is None else previous.cost
             cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)
-        return FittedModels(history, models, self.goals.main.name, box, works, cost)
+        return FittedModels(history, models, self.goals.main.name, box, success_model, cost)
 
     def _fit_model(
-        self, surrogate: Surrogate, observations: Observations, seed: int, before: ResponseModel | None
+        self, surrogate: Surrogate, observations: Observations, seed: int, previous: ResponseModel | None
     ) -> ResponseModel:
         count = len(observations)
         with isolate_computation(count >= LARGE):
             if isinstance(surrogate, CachingSurrogate):
-                model, cache = surrogate.fit(observations, None if before is None else before.cache)
+                model, cache = surrogate.fit(observations, None if previous is None else previous.cache)
                 return ResponseModel(observations, model, surrogate, cache)
             with silence_warnings(ENDED_EARLY), OwnGenerator(derive_seed(seed, count, 0)):
                 return ResponseModel(observations, surrogate(observations), surrogate)

@@ -159,9 +159,9 @@ class Suggester:
         ) and not self._can_learn_failures(history)
         return (early and all(trial.is_suggestion for trial in history.told)) or nothing
 
-    def fit(self, history: History, seed: int = 0, before: FittedModels | None = None) -> FittedModels:
-        """Fit the models to a history; `before`, the models of a shorter one, saves time and changes nothing."""
-        fitted = self._fitting.fit(history, seed, before)
+    def fit(self, history: History, seed: int = 0, previous: FittedModels | None = None) -> FittedModels:
+        """Fit the models to a history; `previous`, the models of a shorter one, saves time and changes nothing."""
+        fitted = self._fitting.fit(history, seed, previous)
         return fitted if self.cost is None else replace(fitted, cost=self._known_cost)
 
     def drop_old_data(self) -> "Suggester":

@@ -47,11 +47,11 @@ class SourceData:
         name: What the user calls it; "old data" if there is one and it has no name.
         fits: The fitted functions ĝ, the most probable first.
         units: For each fit, the standard deviation of the responses, by which they were divided for it.
-        middle: The mean of the responses, which was subtracted for the first fit.
+        shift: The mean of the responses, which was subtracted for the first fit.
         fit_probabilities: The prior probability of each fit; equal probabilities, when left out.
         sign: +1 or -1 if the user knows that the response to be maximised rises or falls with the old one; 0 if not.
         presumed_sign: +1 or -1: the sign of that relation if better old responses mean better new ones.
-        some: Some of its settings, as kernel inputs; None if they are not at hand.
+        sample: Some of its settings, as kernel inputs; None if they are not at hand.
         places: Where the rows of each setting of the last fit stand in their source; empty if that is not known.
         span: The least and the largest response, doubtful ones aside; None for labels, or if that is not known.
     """
@@ -59,11 +59,11 @@ class SourceData:
     name: str
     fits: tuple[Fit, ...]
     units: tuple[float, ...]
-    middle: float = 0.0
+    shift: float = 0.0
     fit_probabilities: tuple[float, ...] = ()
     sign: int = 0
     presumed_sign: int = 1
-    some: Float[Tensor, "m d"] | None = None
+    sample: Float[Tensor, "m d"] | None = None
     places: tuple[str, ...] = ()
     span: tuple[float, float] | None = None
 
