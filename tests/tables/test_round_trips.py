@@ -17,7 +17,6 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 ROWS = st.lists(st.tuples(FLOATS, WORDS, FLOATS), min_size=1, max_size=12)
 
 
-@pytest.mark.slow
 @given(
     rows=ROWS,
     separator=st.sampled_from(",;\t|"),
