@@ -9,6 +9,7 @@ from botorch.models.transforms.input import Warp
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from support.builders import vector
+from support.errors import raises
 from support.tensors import (
     BOUNDS,
     OLD,
@@ -50,20 +51,23 @@ def test_old_data_that_says_nothing_leaves_a_plain_process() -> None:
 
 def test_what_cannot_be_used_is_refused() -> None:
     wrong = [
-        ({"old": None}, r"must be \(X_old, y_old\)"),
-        ({"old": []}, "empty list"),
-        ({"old": [X_OLD, OLD]}, r"must be \(X_old, y_old\)"),
-        ({"old": (X_OLD[:, :1], OLD[1])}, "2 inputs"),
-        ({"old": (X_OLD, OLD[1][:-1])}, "one number for each"),
-        ({"bounds": BOUNDS.T[:, :1]}, "two rows of 2"),
-        ({"bounds": BOUNDS.flip(0)}, "must not lie above"),
-        ({"prior": "average"}, "prior must be one of"),
-        ({"Y": torch.cat([Y, Y], dim=1)}, "ModelListGP"),
-        ({"input_transform": Warp(2, indices=[0, 1])}, "learns from observations"),
-        ({"old": pretrain_on_tensors(*OLD, BOUNDS), "input_transform": Normalize(2)}, "scales settings itself"),
+        ({"old": None}, ("(X_old, y_old)",)),
+        ({"old": []}, ("empty list",)),
+        ({"old": [X_OLD, OLD]}, ("(X_old, y_old)",)),
+        ({"old": (X_OLD[:, :1], OLD[1])}, ("2 inputs",)),
+        ({"old": (X_OLD, OLD[1][:-1])}, ("one number",)),
+        ({"bounds": BOUNDS.T[:, :1]}, ("bounds", "two rows of 2")),
+        ({"bounds": BOUNDS.flip(0)}, ("bounds", "above")),
+        ({"prior": "average"}, ("prior", "one of")),
+        ({"Y": torch.cat([Y, Y], dim=1)}, ("ModelListGP",)),
+        ({"input_transform": Warp(2, indices=[0, 1])}, ("input transform", "Warp", "observations")),
+        (
+            {"old": pretrain_on_tensors(*OLD, BOUNDS), "input_transform": Normalize(2)},
+            ("WeightPrior", "scales settings"),
+        ),
     ]
-    for options, message in wrong:
-        with pytest.raises(InputError, match=message):
+    for options, facts in wrong:
+        with raises(InputError, *facts):
             gp(fitted=False, **options)
     with pytest.raises(InputError, match="needs \\(X_old, y_old\\)"):
         ensemble(old=pretrain_on_tensors(*OLD, BOUNDS))

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.errors import raises
 from tunedprior import LinearConstraint, Mixture, OnlyWhen
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Space
@@ -57,71 +58,71 @@ def test_a_chain_of_parameters_is_two_constraints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        ("z <= 1", "names 'z', which is no parameter. Parameters are a, b, gas, flow rate, µ"),
-        ("`flow  rate` <= 1", "names 'flow  rate', which is no parameter"),
-        ("flow rate <= 1", "cannot be read .* backticks"),
-        ("a * b <= 1", "is not linear.* give a function"),
-        ("a ** 2 <= 1", "is not linear"),
-        ("1 / a <= 1", "is not linear"),
-        ("a / 0 <= 1", "is not linear"),
-        ("abs(a) <= 1", "is not linear"),
-        ("a.real <= 1", "is not linear"),
-        ("a <= '1'", "is not linear"),
-        ("a <= True", "is not linear"),
-        ("__import__('os').system('true') <= 1", "is not linear"),
-        ("(a := 1) <= 1", "is not linear"),
-        ("a < 1", "is strict. Write <="),
-        ("a != 1", "none of <=, >= and =="),
-        ("a in b", "none of <=, >= and =="),
-        ("a = 1", "Write == for an equality"),
-        ("a + b", "is no comparison"),
-        ("a <= 1 and b <= 1", "one constraint in each text"),
-        ("a - a <= 1", "compares numbers that no parameter changes"),
-        ("1 <= 2", "compares numbers that no parameter changes"),
-        ("a <= 1e999", "not finite"),
-        ("a <= " + "9" * 400, "not finite"),
-        ("0.8 <= a <= 0.2", "wrong way round"),
-        ("gas <= 1", "takes numbers, and 'gas' is a category. Use OnlyWhen"),
-        ("", "cannot be read"),
-        ("(" * 300 + "a" + ")" * 300 + " <= 1", "cannot be read"),
-        ("a" * 10_001, "10,000 characters at most"),
+        ("z <= 1", ("'z'", "a, b, gas, flow rate, µ")),
+        ("`flow  rate` <= 1", ("'flow  rate'",)),
+        ("flow rate <= 1", ("flow rate <= 1", "backticks")),
+        ("a * b <= 1", ("'a * b <= 1'", "linear", "function")),
+        ("a ** 2 <= 1", ("linear",)),
+        ("1 / a <= 1", ("linear",)),
+        ("a / 0 <= 1", ("linear",)),
+        ("abs(a) <= 1", ("linear",)),
+        ("a.real <= 1", ("linear",)),
+        ("a <= '1'", ("linear",)),
+        ("a <= True", ("linear",)),
+        ("__import__('os').system('true') <= 1", ("linear",)),
+        ("(a := 1) <= 1", ("linear",)),
+        ("a < 1", ("strict", "<=")),
+        ("a != 1", ("<=", ">=", "==")),
+        ("a in b", ("<=", ">=", "==")),
+        ("a = 1", ("==", "equality")),
+        ("a + b", ("'a + b'", "comparison")),
+        ("a <= 1 and b <= 1", ("one constraint",)),
+        ("a - a <= 1", ("no parameter",)),
+        ("1 <= 2", ("no parameter",)),
+        ("a <= 1e999", ("finite",)),
+        ("a <= " + "9" * 400, ("finite",)),
+        ("0.8 <= a <= 0.2", ("0.8 <= a <= 0.2",)),
+        ("gas <= 1", ("'gas'", "category", "OnlyWhen")),
+        ("", ("cannot be read",)),
+        ("(" * 300 + "a" + ")" * 300 + " <= 1", ("cannot be read",)),
+        ("a" * 10_001, ("10,000",)),
     ],
 )
-def test_texts_that_are_no_linear_constraint_say_why(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_texts_that_are_no_linear_constraint_say_why(text: str, facts: tuple[str, ...]) -> None:
+    with raises(InputError, *facts):
         Space.parse(MIXED).add_constraints(text)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "facts"),
     [
-        (lambda: LinearConstraint({}, high=1), "a number for each name"),
-        (lambda: LinearConstraint({"a": 0}, high=1), "not 0; there is none"),
-        (lambda: LinearConstraint({"a": inf}, high=1), "The coefficient of 'a' must be a finite number"),
-        (lambda: LinearConstraint({"a": 1}), "low, high or both"),
-        (lambda: LinearConstraint({"a": 1}, 2, 1), "low not above high; got low=2, high=1"),
-        (lambda: LinearConstraint({"a": 1}, high=float("nan")), "high must be a finite number"),
-        (lambda: Mixture(["a"]), "two or more different names"),
-        (lambda: Mixture(["a", "a"]), "two or more different names"),
-        (lambda: Mixture(["a", "b"], inf), "The total of a Mixture must be a finite number"),
-        (lambda: OnlyWhen("a", {}, 0.0), "one or more other parameters"),
-        (lambda: OnlyWhen("a", {"a": 1.0}, 0.0), "one or more other parameters"),
-        (lambda: Mixture(["a", "z"]), "names 'z', which is no parameter"),
-        (lambda: OnlyWhen("z", {"gas": "air"}, 0.0), "names 'z', which is no parameter"),
-        (lambda: OnlyWhen("a", {"z": "air"}, 0.0), "names 'z', which is no parameter"),
-        (lambda: OnlyWhen("a", {"gas": "helium"}, 0.0), "'gas' must be one of air, argon; got 'helium'"),
-        (lambda: OnlyWhen("a", {"gas": "air"}, 0.1), "'a' must be one of 0.0, 0.25, .*; got 0.1"),
-        (lambda: OnlyWhen("flow rate", {"gas": "air"}, 9.0), "'flow rate' must be between 0 and 4; got 9.0"),
-        (lambda: OnlyWhen("a", {"flow rate": 1.0}, 0.0), "which is a continuum"),
-        (lambda: Mixture, "got the class Mixture. Write Mixture"),
-        (lambda: 3, "A constraint is .*; got int 3"),
-        (lambda: [["a <= 1"]], "A constraint is .*; got list"),
+        (lambda: LinearConstraint({}, high=1), ("Linear", "number", "name")),
+        (lambda: LinearConstraint({"a": 0}, high=1), ("Linear", "not 0")),
+        (lambda: LinearConstraint({"a": inf}, high=1), ("coefficient", "'a'", "finite")),
+        (lambda: LinearConstraint({"a": 1}), ("Linear", "low", "high")),
+        (lambda: LinearConstraint({"a": 1}, 2, 1), ("low=2", "high=1")),
+        (lambda: LinearConstraint({"a": 1}, high=float("nan")), ("high", "finite")),
+        (lambda: Mixture(["a"]), ("Mixture", "two", "names")),
+        (lambda: Mixture(["a", "a"]), ("Mixture", "two", "names")),
+        (lambda: Mixture(["a", "b"], inf), ("Mixture", "total", "finite")),
+        (lambda: OnlyWhen("a", {}, 0.0), ("OnlyWhen", "other parameters")),
+        (lambda: OnlyWhen("a", {"a": 1.0}, 0.0), ("OnlyWhen", "other parameters")),
+        (lambda: Mixture(["a", "z"]), ("'z'", "no parameter")),
+        (lambda: OnlyWhen("z", {"gas": "air"}, 0.0), ("'z'", "no parameter")),
+        (lambda: OnlyWhen("a", {"z": "air"}, 0.0), ("'z'", "no parameter")),
+        (lambda: OnlyWhen("a", {"gas": "helium"}, 0.0), ("'gas'", "air, argon", "'helium'")),
+        (lambda: OnlyWhen("a", {"gas": "air"}, 0.1), ("'a'", "0.0, 0.25", "0.1")),
+        (lambda: OnlyWhen("flow rate", {"gas": "air"}, 9.0), ("'flow rate'", "0", "4", "9.0")),
+        (lambda: OnlyWhen("a", {"flow rate": 1.0}, 0.0), ("flow rate", "continuum")),
+        (lambda: Mixture, ("class Mixture", "Mixture(…)")),
+        (lambda: 3, ("constraint", "int 3")),
+        (lambda: [["a <= 1"]], ("constraint", "list")),
     ],
 )
-def test_wrong_objects_say_what_is_wrong(make, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_objects_say_what_is_wrong(make, facts: tuple[str, ...]) -> None:
+    with raises(InputError, *facts):
         Space.parse(MIXED).add_constraints(make())
 
 
@@ -262,24 +263,26 @@ def test_one_sum_is_met_or_refused(weights: list[float], edge: float, equality: 
 
 
 @pytest.mark.parametrize(
-    ("description", "constraints", "message"),
+    ("description", "constraints", "facts"),
     [
-        (UNITS, "a + b >= 2.5", r"satisfies 'a \+ b >= 2.5': .* lies between 0 and 2"),
-        (UNITS, ["a + b >= 1.5", "c <= 0.3", "a <= 0.4"], r"Without 'a \+ b >= 1.5' or 'a <= 0.4' there are some"),
-        (UNITS, ["a >= 0.6", "a <= 0.5", "b >= 0.6", "b <= 0.5"], "at once. Drop or loosen one"),
-        ({"a": (0, 10, 2), "b": (0, 10, 2)}, ["a + b == 5", "a <= 8"], r"Without 'a \+ b == 5' there are some"),
-        ({"a": (0, 10, 1), "b": (0, 10, 1)}, ["a + b == 5", crossing, "a >= 2", "b >= 2"], "Without .*'crossing'"),
+        (UNITS, "a + b >= 2.5", ("'a + b >= 2.5'", "0 and 2")),
+        (UNITS, ["a + b >= 1.5", "c <= 0.3", "a <= 0.4"], ("without 'a + b >= 1.5' or 'a <= 0.4'",)),
+        (UNITS, ["a >= 0.6", "a <= 0.5", "b >= 0.6", "b <= 0.5"], ("at once", "loosen")),
+        ({"a": (0, 10, 2), "b": (0, 10, 2)}, ["a + b == 5", "a <= 8"], ("without 'a + b == 5'",)),
+        ({"a": (0, 10, 1), "b": (0, 10, 1)}, ["a + b == 5", crossing, "a >= 2", "b >= 2"], ("without", "'crossing'")),
         (
             UNITS,
             [lambda s: s["a"] > 0.5, lambda s: s["a"] < 0.5],
-            r"in 16,384 tries.*'<lambda>' rejects 50.2%",
+            ("16,384", "'<lambda>' rejects 50.2%"),
         ),
-        (UNITS, [crossing, lambda s: s["a"] > 2], r"'<lambda>' rejects 100.0%, 'crossing' rejects 0.0%"),
-        ({"a": (0, 5, 1), "b": (0, 5, 1)}, "a + b == 10", "leave a single setting, {'a': 5, 'b': 5}"),
+        (UNITS, [crossing, lambda s: s["a"] > 2], ("'<lambda>' rejects 100.0%", "'crossing' rejects 0.0%")),
+        ({"a": (0, 5, 1), "b": (0, 5, 1)}, "a + b == 10", ("single setting", "{'a': 5, 'b': 5}")),
     ],
 )
-def test_an_empty_space_says_which_constraint_empties_it(description: dict, constraints, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_an_empty_space_says_which_constraint_empties_it(
+    description: dict, constraints, facts: tuple[str, ...]
+) -> None:
+    with raises(InputError, *facts):
         Space.parse(description).add_constraints(constraints)
 
 

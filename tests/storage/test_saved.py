@@ -18,6 +18,7 @@ from botorch.acquisition import UpperConfidenceBound
 
 from support.builders import MIXED, SPACE, mixed, smooth
 from support.cases import table
+from support.errors import raises
 from tunedprior import Optimizer, pretrain
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning, TunedPriorError
 from tunedprior.history.trials import History
@@ -212,29 +213,29 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "what", "message"),
+    ("where", "what", "facts"),
     [
-        (("format",), "something else", "does not hold a campaign"),
-        (("version",), 4, "format version 4; this tunedprior reads up to 3"),
-        (("trials", 1, "value"), 3.5, "its trials are not what its journal says"),
-        (("journal", 1, "who"), "nobody", "damaged at entry 2: its checksum is wrong"),
-        (("more",), 1, "unknown field"),
-        (("arguments", "seed"), -1, "seed"),
-        (("arguments", "seed"), "0", "seed"),
-        (("arguments", "space"), [], "search space makes no sense"),
-        (("arguments", "space", 0, "low"), 7, r"makes no sense \(x\)"),
-        (("arguments", "space", 2, "step"), 0, r"makes no sense \(layers\)"),
-        (("arguments", "space", 4, "choices"), [], r"makes no sense \(gas\)"),
-        (("trials", 0, "value"), "high", "value"),
-        (("trials", 0, "value"), 3.5, "and has a value, which only one that is 'complete' has"),
-        (("trials", 1, "value"), None, "is 'complete' and has no value"),
-        (("trials", 0, "id"), 3, "trial 3 is there 2 times"),
-        (("trials", 0, "setting"), [0.5], "has a setting that is none of the search space"),
-        (("trials", 0, "setting", 0), "0.5", "has a setting that is none of the search space"),
-        (("trials", 2, "suggested"), None, "contradicts itself: trial 5 is 'pending' and was never suggested"),
+        (("format",), "something else", ("not hold a campaign",)),
+        (("version",), 4, ("version 4", "up to 3")),
+        (("trials", 1, "value"), 3.5, ("trials", "journal")),
+        (("journal", 1, "who"), "nobody", ("entry 2", "checksum")),
+        (("more",), 1, ("unknown field",)),
+        (("arguments", "seed"), -1, ("seed",)),
+        (("arguments", "seed"), "0", ("seed",)),
+        (("arguments", "space"), [], ("search space",)),
+        (("arguments", "space", 0, "low"), 7, ("search space", "(x)")),
+        (("arguments", "space", 2, "step"), 0, ("search space", "(layers)")),
+        (("arguments", "space", 4, "choices"), [], ("search space", "(gas)")),
+        (("trials", 0, "value"), "high", ("value",)),
+        (("trials", 0, "value"), 3.5, ("value", "'complete'")),
+        (("trials", 1, "value"), None, ("'complete'", "no value")),
+        (("trials", 0, "id"), 3, ("trial 3", "2 times")),
+        (("trials", 0, "setting"), [0.5], ("setting", "search space")),
+        (("trials", 0, "setting", 0), "0.5", ("setting", "search space")),
+        (("trials", 2, "suggested"), None, ("trial 5", "'pending'", "suggested")),
     ],
 )
-def test_what_makes_no_sense_is_refused(where: tuple, what: object, message: str, tmp_path) -> None:
+def test_what_makes_no_sense_is_refused(where: tuple, what: object, facts: tuple[str, ...], tmp_path) -> None:
     path = tmp_path / "campaign.json"
     campaign().save(path)
     content = json.loads(path.read_text())
@@ -243,7 +244,7 @@ def test_what_makes_no_sense_is_refused(where: tuple, what: object, message: str
         inner = inner[step]
     inner[where[-1]] = what
     path.write_text(json.dumps(content))
-    with pytest.raises(FileFormatError, match=message):
+    with raises(FileFormatError, *facts):
         Optimizer.load(path)
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
+from support.errors import raises
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables import parse_numbers, read_table
 
@@ -200,35 +201,35 @@ def test_a_study_is_a_table_of_its_finished_trials() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "message"),
+    ("source", "facts"),
     [
-        (None, "got NoneType"),
-        (3.5, "got float"),
-        ([], "an empty one"),
-        ({}, "empty dict"),
-        (TABLE.to_numpy(), r"shape \(2, 3\). Write pandas.DataFrame\(array, columns=\['temp', 'flow', 'y'\]\)"),
-        (torch.ones(2, 3), "Write pandas.DataFrame"),
-        ([[1, 2, 3]], "Write pandas.DataFrame"),
-        ([TABLE, TABLE], "Write pandas.DataFrame"),
-        (TABLE[["temp", "flow", "y", "y"]], "'y' more than once"),
-        (pd.DataFrame([[1, 2]], columns=[0, "0"]), "'0' more than once"),
-        (pd.concat({"a": TABLE}, axis=1), "several levels"),
-        ({"temp": [1, 2], "y": [1]}, "equally long; 'temp' has 2, 'y' has 1"),
-        ({"temp": [1, 2], "y": 1}, "'y' must be a list"),
-        ({"temp": np.ones((2, 2)), "y": [1, 2]}, r"got shape \(2, 2\)"),
-        ("nowhere.csv", "there is no file 'nowhere.csv'"),
-        ("temp,y\n1,2", "io.StringIO"),
-        ("https://example.org/x.csv", "Download it first"),
-        ("x" * 5000, "'xxx"),
-        ("\0", "there is no file|cannot be read"),
-        (os.curdir, "is a folder"),
-        (os.devnull, "there is no file"),
-        (StringIO(""), "empty or at its end"),
+        (None, ("NoneType",)),
+        (3.5, ("float",)),
+        ([], ("empty",)),
+        ({}, ("empty dict",)),
+        (TABLE.to_numpy(), ("shape (2, 3)", "pandas.DataFrame(array, columns=['temp', 'flow', 'y'])")),
+        (torch.ones(2, 3), ("pandas.DataFrame",)),
+        ([[1, 2, 3]], ("pandas.DataFrame",)),
+        ([TABLE, TABLE], ("pandas.DataFrame",)),
+        (TABLE[["temp", "flow", "y", "y"]], ("'y'", "more than once")),
+        (pd.DataFrame([[1, 2]], columns=[0, "0"]), ("'0'", "more than once")),
+        (pd.concat({"a": TABLE}, axis=1), ("several levels",)),
+        ({"temp": [1, 2], "y": [1]}, ("'temp' has 2", "'y' has 1")),
+        ({"temp": [1, 2], "y": 1}, ("'y'", "list")),
+        ({"temp": np.ones((2, 2)), "y": [1, 2]}, ("shape (2, 2)",)),
+        ("nowhere.csv", ("no file", "'nowhere.csv'")),
+        ("temp,y\n1,2", ("io.StringIO",)),
+        ("https://example.org/x.csv", ("https://example.org/x.csv", "download")),
+        ("x" * 5000, ("'xxx",)),
+        ("\0", ("file",)),
+        (os.curdir, ("folder",)),
+        (os.devnull, ("no file",)),
+        (StringIO(""), ("empty",)),
     ],
     ids=lambda value: repr(value)[:20] if not isinstance(value, str) else value[:20],
 )
-def test_what_is_no_table_is_refused(source, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_what_is_no_table_is_refused(source, facts: tuple[str, ...]) -> None:
+    with raises(InputError, *facts):
         read_table(source, NAMES, "Old data")
 
 
