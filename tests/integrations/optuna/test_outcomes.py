@@ -156,7 +156,7 @@ def test_the_names_of_objectives_must_be_those_of_the_study() -> None:
         ({"prior": "nonsense"}, ("prior", "one of", "nonsense")),
         ({"relation": "same"}, ("relation", "none")),
         ({"target": ["a", "a"]}, ("target", "different names")),
-        ({("seed", "-1"): -1}, ("seed", "-1")),
+        ({"seed": -1}, ("seed", "-1")),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(options: dict[str, object], facts: tuple[str, ...]) -> None:
