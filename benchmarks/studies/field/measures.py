@@ -129,9 +129,11 @@ def versus(regrets: pd.DataFrame, own: str, other: str, contests: Sequence[Key])
 
 def _rows_of(regrets: pd.DataFrame, peer: str, contests: Sequence[Key]) -> np.ndarray:
     """A peer's regrets by contest and seed; NaN where it was not run."""
-    if peer not in regrets.index.get_level_values("peer"):
-        return np.full((len(contests), regrets.shape[1]), np.nan)
-    return regrets.xs(peer, level="peer").reindex(pd.MultiIndex.from_tuples(contests, names=CONTEST)).to_numpy()
+    rows, values = np.full((len(contests), regrets.shape[1]), np.nan), regrets.to_numpy()
+    for place, contest in enumerate(contests):
+        if (*contest, peer) in regrets.index:
+            rows[place] = values[regrets.index.get_loc((*contest, peer))]
+    return rows
 
 
 def _log_ratios(values: np.ndarray) -> np.ndarray:
