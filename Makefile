@@ -65,7 +65,7 @@ unit: $(INSTALLED)
 # With everything that can be integrated with, and a real PostgreSQL server.
 test-integrations: $(INTEGRATED) postgres
 	@echo "== pytest: integrations and examples"
-	TUNEDPRIOR_INTEGRATIONS=1 $(BIN)/python -m pytest -n auto tests/integrations tests/test_examples.py
+	TUNEDPRIOR_INTEGRATIONS=1 $(BIN)/python -m pytest -n auto tests/test_examples.py tests/integrations
 
 $(INTEGRATED): $(INSTALLED) pyproject.toml constraints.txt
 	@echo "== installing all integrations into .venv (once)"
