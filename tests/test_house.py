@@ -159,6 +159,24 @@ def test_docstrings_describe_what_is_there() -> None:
     assert wrong == []
 
 
+# How docstrings begin, and what entries consist of, that cannot be understood without their neighbours.
+RIDDLE = re.compile(r"(The same|What (came|is told|was told)|As above)\b")
+PRONOUN = re.compile(r"(It|They|Them|Whose|Which|Where|When|That|As above)\.")
+
+
+def test_docstrings_stand_alone() -> None:
+    """None begins with "The same", and no entry under "Args" or "Attributes" is a mere pronoun."""
+    riddles = []
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | Function):
+                lines = (ast.get_docstring(node) or "").splitlines()
+                entries = [line.strip().partition(": ")[2] for line in lines if ENTRY.match(line.strip())]
+                riddles += [f"{path}: {line}" for line in lines[:1] if RIDDLE.match(line)]
+                riddles += [f"{path}: {entry}" for entry in entries if PRONOUN.match(entry)]
+    assert riddles == []
+
+
 def test_entries_of_docstrings_are_found() -> None:
     docstring = """Sum.
 

@@ -100,7 +100,7 @@ def hide_password(url: str) -> str:
 
 
 def _hide_possible_password(url: str) -> str:
-    """The same for what SQLAlchemy takes for no URL: whatever stands before the last @, or where a port would be."""
+    """Hide a password in text that SQLAlchemy reads as no URL: all before the last @, or in place of a port."""
     scheme, colon, rest = url.partition("://")
     if not colon:
         return re.sub(r"^([\w+.-]+:)(?!\\).*@", rf"\1{_HIDDEN}@", url)

@@ -53,7 +53,7 @@ class SampledResponses:
     Attributes:
         models: A BoTorch model of one output for each response.
         example: A point, at which the kind of their posteriors is found out.
-        seed: Of the samples.
+        seed: The seed of the samples.
     """
 
     models: Mapping[str, Model]
@@ -136,7 +136,7 @@ class SampledResponses:
 
 
 def _compute_violation(samples: Float[Tensor, "... m"], place: int, sign: float, end: float) -> Float[Tensor, "..."]:
-    """How far an end lies above the samples of one response (sign 1), or below them (sign -1)."""
+    """The distance of an end above the samples of one response (sign 1), or below them (sign -1)."""
     return sign * (end - samples[..., place])
 
 

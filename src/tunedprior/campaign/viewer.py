@@ -86,7 +86,7 @@ class Viewer(TrialRecorder):
 
     @property
     def old_sources(self) -> tuple[OldSource, ...]:
-        """Where old data came from: a name, a path and a fingerprint for each data set."""
+        """The sources of old data: a name, a path and a fingerprint for each data set."""
         return self._made_with.old_sources
 
     @property

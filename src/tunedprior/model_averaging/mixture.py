@@ -214,7 +214,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
             yield means[number], covariance * self.amplitude[number]
 
     def compute_leave_one_out(self) -> tuple[Float[Tensor, "s n"], Float[Tensor, "s n"]]:
-        """How far each distinct process errs at its i-th observation as predicted from all others, and the variance."""
+        """The leave-one-out error of each distinct process at each observation, and its predicted variance."""
         errors, variances = compute_leave_one_out(self.factor, self.whitened)
         return errors, variances * self.amplitude[:, None]
 

@@ -1,4 +1,4 @@
-"""How the objective goes with the response of one old data set: by how much, which way, and what that explains."""
+"""The relation of the objective to one old data set: its strength, its sign, and the variance that it explains."""
 
 from typing import TypeGuard
 

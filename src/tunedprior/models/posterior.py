@@ -102,8 +102,8 @@ class GaussianComponents:
 
     Attributes:
         model: The model; its posterior is a `GPyTorchPosterior` or a `GaussianMixturePosterior`.
-        observations: What it was fitted to.
-        surrogate: How observations become such a model; asked again where the model cannot be conditioned.
+        observations: The observations that it was fitted to.
+        surrogate: The function that made it; called again where the model cannot be conditioned.
         weights: 1 for a Gaussian process, 1/m for each member of an ensemble.
         noise_variances: On average over the observed points.
     """

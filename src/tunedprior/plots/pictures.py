@@ -218,12 +218,12 @@ class Picture:
 
     @property
     def rows(self) -> int:
-        """How many rows of panels there are."""
+        """The number of rows of panels."""
         return -(-len(self.panels) // self.across)
 
     @property
     def across(self) -> int:
-        """How many panels are side by side."""
+        """The number of panels side by side."""
         return max(1, min(self.columns, len(self.panels)))
 
     def place_panels(self) -> Iterator[tuple[int, int, Panel]]:

@@ -147,7 +147,7 @@ class AcquisitionBuilder:
         return [sampled.make_improvement(each, worths, best, required)]
 
     def _list_scaled_goals(self, models: Mapping[str, _Conditioned]) -> tuple[list[ScaledGoal], Float[Tensor, "n m"]]:
-        """What is wanted of each objective, and the utilities so far; none while an objective was never measured."""
+        """The scaled goal of each objective, and the utilities so far; none while an objective was never measured."""
         names = [one.name for one in self.goals.objectives]
         if any(name not in models for name in names):
             return [], torch.empty(0, len(names), dtype=torch.float64)
@@ -155,7 +155,7 @@ class AcquisitionBuilder:
         return each, self._compute_utilities(models, each)
 
     def _list_worths(self, each: Sequence[ScaledGoal]) -> list[float]:
-        """What a unit of each observation is worth."""
+        """The worth of one unit of each objective's observations."""
         return [
             self.goals.weights.get(one.response, 0.0) * self.fitted.models[one.response].observations.scale
             for one in each
@@ -271,7 +271,7 @@ class AcquisitionBuilder:
         return reference
 
     def _list_scaled_requirements(self, models: Mapping[str, _Conditioned]) -> list[ScaledRequirement]:
-        """What is required of responses that there are models of, in the units of their observations."""
+        """The requirements on responses that have a model, in the units of their observations."""
         return [
             ScaledRequirement(one.response, *self._scale_bounds(one.response, one.low, one.high), one.labels)
             for one in self.goals.requirements

@@ -117,7 +117,7 @@ _NOTHING = float("nan")
 
 @dataclass(frozen=True)
 class Improvement:
-    """What a setting is expected to gain on the best trial so far.
+    """The expected gain of a setting on the best trial so far.
 
     Attributes:
         best: The best trial so far; None if there is none, or if there are several best trade-offs.

@@ -47,13 +47,13 @@ def make_surrogate(
     Args:
         prior: One of `list_prior_names()`.
         old: Old data sets by name, as `read_sources` gives them.
-        space: What may be set on the new device.
+        space: The search space.
         kernel: The free kernel that learns; None: `SquaredExponential`, for the average at several length-scales.
         ard: Whether the kernel of "reweighted" (or "as printed") has one length-scale per input. The average always
             tries both.
-        seed: Of random choices of rows.
-        relations: What the user knows of each old data set (see `parse_relations`).
-        direction: Which way is better, or a target.
+        seed: The seed of random choices of rows.
+        relations: The user's knowledge of each old data set (see `parse_relations`).
+        direction: "maximize", "minimize", or a target.
         within: The box of the model; the one around the space and this old data, when left out.
     """
     if not isinstance(prior, str) or prior not in list_prior_names():

@@ -137,7 +137,7 @@ class FittedModels:
         history: The history that they were fitted to.
         models: The model of each response that has results, by the response's name.
         main: The name of the first response.
-        box: How settings become the models' inputs.
+        box: How settings are encoded for the models.
         success_model: The model of whether a run gives a value, by +1 and -1; None if all did, or if failures count
             as bad values.
         cost: The model of the logarithm of the cost; None if it is not known to vary.

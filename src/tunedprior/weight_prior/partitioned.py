@@ -161,7 +161,7 @@ class RangePass:
 
 @dataclass(frozen=True)
 class ScaledRows:
-    """From good rows to kernel inputs and scaled responses."""
+    """Convert usable rows to kernel inputs and scaled responses."""
 
     rules: RowRules
     box: Box

@@ -146,7 +146,7 @@ class BeliefWeighingSurrogate(SourceSurrogate, Protocol):
     def predict_by_belief(
         self, model: Model, observations: Observations, X: Float[Tensor, "1 k"], cache: Any = None
     ) -> dict[tuple[str, str], float]:
-        """What each belief expects at a setting, in units of the observations; too improbable beliefs are absent.
+        """The prediction of each belief at a setting, in units of the observations, without improbable beliefs.
 
         Args:
             model: The surrogate's own model of the observations.
