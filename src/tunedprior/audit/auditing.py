@@ -106,7 +106,7 @@ def run_audit(
 
 
 def _list_ranges(found: Inspection, space: Space) -> tuple[Range, ...]:
-    """What each input is in old data and in the space."""
+    """List the range of each input in old data and in the space."""
     if found.sheet is None:
         return ()
     ranges = []

@@ -101,7 +101,7 @@ def run_rehearsal(
 
 
 def _make_distribution(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
-    """What the old rows span; None for what never varies."""
+    """Make the distribution that old values span; None for a constant column."""
     column = table[one.name]
     if column.nunique(dropna=False) < 2:
         return None
@@ -112,7 +112,7 @@ def _make_distribution(one: Parameter, table: pd.DataFrame) -> BaseDistribution 
 
 @dataclass(frozen=True, eq=False)
 class _RegretScale:
-    """How far responses are from the best of some: 0 is the best, 1 the worst."""
+    """The scale of simple regret: 0 at the best of some responses, 1 at the worst."""
 
     direction: Goal
     best: float

@@ -183,7 +183,7 @@ class WholeWordTable:
             yield table
 
     def _compute_widths(self, width: int) -> list[int]:
-        """How wide columns must be: as wide as their texts, or as the longest word where these are long."""
+        """Return each column's width: of its longest text, or its longest word if texts are long."""
         found: list[int] = []
         for column, name in enumerate(self.names):
             lines = [line for row in self.rows for line in escape_unprintable(row[column]).splitlines()]

@@ -55,7 +55,7 @@ def parse_old_sets(old: Any) -> list[OldSettings]:
 
 
 def _is_pair(one: Any) -> bool:
-    """Whether it is one data set: two tables. JSON knows no tuples, so a list of two tensors or arrays is one too."""
+    """Return whether an object is one data set, a pair of tables; JSON turns the tuple into a list."""
     if isinstance(one, tuple):
         return len(one) == 2
     return isinstance(one, list) and len(one) == 2 and all(isinstance(part, Tensor | np.ndarray) for part in one)
@@ -137,7 +137,7 @@ def _list_input_names(count: int) -> list[str]:
 
 @lru_cache(_KEPT)
 def _pretrain_cached(X: bytes, y: bytes, edges: bytes, num_inputs: int, seed: int) -> WeightPrior:
-    """By content, so that equal data is learnt from once, whoever holds it."""
+    """Learn from old data, cached by content."""
     settings, response, bounds = (torch.from_numpy(np.frombuffer(part).copy()) for part in (X, y, edges))
     old = make_old_table(settings.reshape(-1, num_inputs), response)
     return pretrain(old, make_numbered_space(bounds.reshape(2, -1)), target=RESPONSE, seed=seed)

@@ -129,7 +129,7 @@ def run_worker(
 
 
 class _Worker:
-    """What a worker knows of its study and of the others."""
+    """The state of one worker and its view of the others."""
 
     def __init__(self, study: optuna.Study, patience: float) -> None:
         self._study, self._patience = study, patience

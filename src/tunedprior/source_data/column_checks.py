@@ -327,5 +327,5 @@ def _check_range(sheet: Sheet, one: Numeric, known: Bool[ndarray, " n"]) -> tupl
 
 
 def _is_clear(units: UnitConversion) -> bool:
-    """Whether units that differ explain the range better than an old range that was another."""
+    """Return whether a conversion of units is large enough to explain that a range differs."""
     return units.offset != 0 or not 1 / _CLEAR < units.factor < _CLEAR

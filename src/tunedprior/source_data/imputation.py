@@ -102,7 +102,7 @@ def _standardise_responses(response: Float64[ndarray, " n"], typical: Bool[ndarr
 
 
 def _thin_rows(rows: Int64[ndarray, " n"]) -> Int64[ndarray, " m"]:
-    """All of the rows, or as many as are looked through."""
+    """Return all rows, or `_MOST_DONORS` of them at even steps."""
     if len(rows) <= _MOST_DONORS:
         return rows
     return rows[np.linspace(0, len(rows) - 1, _MOST_DONORS).astype(np.int64)]
@@ -239,7 +239,7 @@ class OldGaps:
         return "blank" if np.isnan(self._marks[name][rows]).all() else "sentinel"
 
     def _describe_gaps(self, name: str, rows: Bool[ndarray, " n"]) -> str:
-        """What stands in these cells: "blank", or "'not measured' (-9999)"."""
+        """Describe missing cells: "blank", or "'not measured' (-9999)"."""
         if self._get_finding_kind(name, rows) == "blank":
             return "blank"
         marks = self._marks[name][rows]

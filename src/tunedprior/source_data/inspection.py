@@ -145,7 +145,7 @@ def _drop_broken_rows(sheet: Sheet) -> tuple[Sheet, list[Fault], list[RejectedRo
 
 
 def _read_usable_data(sheet: Sheet, direction: Goal, others: Collection[str]) -> OldTable:
-    """What would be learnt from; columns of numbers that hold text are left out."""
+    """Read old data as a campaign would, without numeric columns that hold text."""
     text = [one.name for one in sheet.numeric if not sheet.is_numeric(one.name)]
     blank = sheet.table.assign(**{name: pd.Series([None] * len(sheet), dtype=object) for name in text})
     with warnings.catch_warnings():
@@ -165,7 +165,7 @@ def _collect_left_out(findings: Iterable[Finding]) -> dict[str, str]:
 
 
 def _is_known(finding: Finding, faults: Iterable[Fault]) -> bool:
-    """Whether a fault says the same."""
+    """Return whether a fault already reports the same finding."""
     same = {"unknown category": ("spelling", "swapped columns"), "absent": ("not a number",)}
     return any(one.kind in same.get(finding.kind, ()) and finding.column in one.columns for one in faults)
 

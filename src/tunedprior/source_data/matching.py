@@ -263,7 +263,7 @@ class OldSettings:
 
 
 def _guess_mistake(columns: list[Any], all_missing: bool) -> str:
-    """What may be wrong with a table that has not a single column that was hoped for."""
+    """Guess what is wrong with a table that has none of the expected columns."""
     if all_missing and not np.isnan(parse_numbers(pd.Series(columns, dtype=object))[0]).all():
         return "The first line must hold the columns' names. "
     return ""

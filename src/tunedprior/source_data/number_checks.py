@@ -240,7 +240,7 @@ def _compute_overlap(first: float, last: float, parameter: Numeric) -> float:
 
 
 def _compute_mismatch(first: float, last: float, parameter: Numeric) -> float:
-    """How far the ends of a range are from the parameter's, as a part of its width, on its scale."""
+    """Return how far the ends of a range lie from the parameter's, in widths of its scaled range."""
     if parameter.log and first <= 0:
         return inf
     low, high = parameter.scale(parameter.low), parameter.scale(parameter.high)
@@ -399,7 +399,7 @@ def _list_splits(
 def _compare_converted(
     found: _ColumnSplit, values: Float64[ndarray, " n"], offset: float, factor: float, parameter: Numeric | None
 ) -> float | None:
-    """How alike the two parts are when one is converted (0: the same); None if they are not, or the space says no."""
+    """Return the distance of both parts after converting one (0: the same); None if they cannot match."""
     mended, usual = (values[found.odd] - offset) * factor, values[found.usual]
     if found.inside and not (factor >= _CLEAR and min(map(_count_distinct, (mended, usual))) >= _LEAST_DISTINCT):
         return None
@@ -415,7 +415,7 @@ def _compare_converted(
 
 
 def _is_gap_widest(ordered: Float64[ndarray, " n"], cut: int, odd_is_lower: bool) -> bool:
-    """Whether the gap at the cut is wider than all in the usual part, as a difference or as a ratio.
+    """Return whether the gap at the cut is wider than all gaps in the usual part.
 
     Of values that span powers of ten, as a ratio: from 1,000 to 10,000 it is as far as from 10 to 100. And one value
     beside several is one more level of the column, not another unit.
@@ -451,7 +451,7 @@ def _count_distinct(values: Float64[ndarray, " n"]) -> int:
 
 
 def _find_gaps(ordered: Float64[ndarray, " n"]) -> list[int]:
-    """Where the sorted values may be cut in two: at the widest gaps, as differences and as ratios."""
+    """Return the positions of the widest gaps among sorted values, as differences and as ratios."""
     differences = np.diff(ordered)
     cuts = list(np.argsort(-differences, kind="stable")[:_MOST_GAPS])
     positive = ordered > 0
@@ -474,7 +474,7 @@ def _compute_fitting_share(values: Float64[ndarray, " n"], parameter: Numeric) -
 
 
 def _is_within_reach(usual: Float64[ndarray, " n"], mended: Float64[ndarray, " m"]) -> bool:
-    """Whether the usual values have a place for nearly all of the converted ones."""
+    """Return whether nearly all converted values lie in or near the range of the usual ones."""
     beyond = _BEYOND * np.ptp(usual)
     inside = (mended >= usual.min() - beyond) & (mended <= usual.max() + beyond)
     return bool(inside.mean() >= _ALL_FITTING)

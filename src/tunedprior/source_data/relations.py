@@ -314,7 +314,7 @@ def find_changing_response(sheet: Sheet, related: RegressionData, places_of: tup
 def _describe_gain(
     related: RegressionData, response: Float64[ndarray, " n"], mended: Float64[ndarray, " n"], seed: int
 ) -> str | None:
-    """In words by how much better the mended response is explained; None if it is not, clearly."""
+    """Describe how much better the corrected response is explained; None if it is not clearly better."""
     (before, told), (after, told_then) = (
         related.predict_left_out(response, seed),
         related.predict_left_out(mended, seed),

@@ -145,7 +145,7 @@ class _RowFilter:
 
 
 def _infer_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) -> AcceptedRange:
-    """How far values may lie from the space, by those in the units of most; all others must lie beyond."""
+    """Infer the accepted range from the values in the most frequent units."""
     scaled, mixed = np.log(values) if parameter.log else values, find_mixed_units(values, parameter)
     if mixed is None:
         return compute_accepted_range(scaled, parameter)
@@ -160,7 +160,7 @@ def _infer_accepted_range(values: Float64[ndarray, " n"], parameter: Numeric) ->
 
 
 def _find_blank(column: "pd.Series[Any]", parameter: Categorical) -> Bool[ndarray, " n"]:
-    """Where a category says nothing, unless its cell is one of the choices."""
+    """Return which cells of a category are missing and are none of its choices."""
     number, distinct = pd.factorize(column, use_na_sentinel=False)
     blank = [is_unmeasured(value) and find_choice_index(value, parameter.choices) is None for value in distinct]
     return np.array(blank, dtype=bool)[number]

@@ -99,7 +99,7 @@ def _classify_cells(cells: Sequence[str]) -> _NumberStyles:
 
 
 def _is_comma_decimal(columns: dict[str, list[str]], written: dict[str, _NumberStyles]) -> bool:
-    """Whether the file's decimal sign is a comma, as far as single cells can tell."""
+    """Return whether the decimal sign of the file is a comma, judged by single cells."""
     sure_commas = sure_points = 0
     for name, cells in columns.items():
         one = written[name]
@@ -295,7 +295,7 @@ def _repair_garbled(text: str) -> str:
 def _repair_table(
     text: str, faults: list[Fault], origin: str, names: Sequence[str], numeric: Collection[str]
 ) -> OpenedTable | None:
-    """What can be read of a faulty text; None if nothing is wrong with it that the reader does not know of."""
+    """Return what can be read of a faulty text; None if there is nothing to repair."""
     text, separator, _ = infer_separator(text.removeprefix("\ufeff"), names)
     try:
         found = read_records(text, separator)
@@ -347,7 +347,7 @@ def _repair_table(
 
 
 def _is_data(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds values: there are numbers in it, as there are below each of them."""
+    """Return whether the first line holds values instead of names."""
     places = [k for k, cell in enumerate(first) if _NUMBER.fullmatch(cell)]
     below = [row[k] for row in rows for k in places if k < len(row) and not is_unmeasured(row[k])]
     return bool(places) and 2 * sum(bool(_NUMBER.fullmatch(cell)) for cell in below) >= len(below)

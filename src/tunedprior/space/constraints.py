@@ -309,7 +309,7 @@ def compute_slack(parameter: Parameter) -> float:
 
 
 def _compute_least_gap(parameter: Numeric) -> float:
-    """How far two values on a grid or on levels are apart at least; infinite where there is neither."""
+    """Return the least distance of two values of a grid or of levels; infinite for other parameters."""
     if parameter.low == parameter.high:
         return inf
     if parameter.levels is not None:

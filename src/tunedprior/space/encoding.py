@@ -235,7 +235,7 @@ def to_settings_table(
 
 
 def _unwrap_tensors(setting: Any) -> dict[Any, Any]:
-    """As a dict, with numbers instead of tensors that hold one."""
+    """Return the setting as a dict with numbers in place of tensors of one element."""
     return {
         name: cell.item() if isinstance(cell, Tensor) and cell.ndim == 0 else cell for name, cell in setting.items()
     }

@@ -94,7 +94,7 @@ class FeasibleSettings:
     def _walk_from(
         self, rows: Float64[ndarray, "n k"], count: int, random: np.random.Generator
     ) -> Float64[ndarray, "m k"]:
-        """More rows, from one to the next: where functions reject nearly all, the others are near what was found."""
+        """Draw more rows by steps from those found, for functions that reject nearly everything."""
         width = 0.5
         for _ in range(_MOST_WALKS):
             start = self.rows.decode_row(rows[random.integers(len(rows))])
@@ -134,7 +134,7 @@ class FeasibleSettings:
         return self.decode_rows(rows[(rows != row).any(1)])
 
     def _keep_allowed(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
-        """Those rows that no function rejects."""
+        """Return the rows that no function rejects."""
         if not self.rules:
             return rows
         return rows[[all(rule.allows(self.rows.decode_row(row)) for rule in self.rules) for row in rows]]
@@ -219,7 +219,7 @@ def _replace_values(
 
 
 def _drop_duplicates(rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
-    """Each row once, where it was first."""
+    """Keep the first of equal rows."""
     _, first = np.unique(rows, axis=0, return_index=True)
     return rows[np.sort(first)]
 
@@ -241,7 +241,7 @@ def refuse_empty(feasible: FeasibleSettings) -> None:
 
 
 def _refuse_contradictions(feasible: FeasibleSettings) -> None:
-    """Of sums that cannot be met within the parameters' ranges, whatever else is asked for."""
+    """Raise an `InputError` for linear constraints that no point of the ranges satisfies."""
     linear = feasible.rows.linear
     for one in linear:
         ends = [
@@ -269,7 +269,7 @@ def _refuse_contradictions(feasible: FeasibleSettings) -> None:
 
 
 def _can_be_met(linear: Sequence[LinearConstraint], parameters: Sequence[Parameter]) -> bool:
-    """Whether numbers within the parameters' ranges satisfy all sums, by linear programming."""
+    """Return whether some point of the ranges satisfies all linear constraints, by linear programming."""
     from scipy.optimize import linprog  # takes as long to import as all of pandas
 
     rows = FeasibleSettings(tuple(parameters), tuple(linear)).rows
@@ -285,7 +285,7 @@ def _can_be_met(linear: Sequence[LinearConstraint], parameters: Sequence[Paramet
 
 
 def _describe_reason(feasible: FeasibleSettings) -> str:
-    """Which constraint is the reason that there is no setting, or rejects most."""
+    """Name the constraints that leave no setting, or the share that each rejects."""
     if feasible.all_rows is not None:
         needless = [one for one in feasible.constraints if _count_settings(_drop_constraint(feasible, one)) > 0]
         said = f"Without {' or '.join(repr(str(one)) for one in needless)} there are some. " if needless else ""

@@ -168,7 +168,7 @@ class FeasibleRows:
         return rows if len(rows) <= MOST_LISTED else None
 
     def _can_be_completed(self, rows: Float64[ndarray, "n c"], column: int) -> Bool[ndarray, " n"]:
-        """Which rows up to this column no constraint rules out yet, whatever the other columns will be."""
+        """Return which rows, filled up to this column, may still satisfy all constraints."""
         least, most = self.compute_sum_range(np.arange(len(self.names)) > column)
         sums = rows @ self.matrix[:, : column + 1].T
         low, high = self.edges
@@ -294,7 +294,7 @@ class RowSampler:
         return np.concatenate([started[good], self._fill_from_middles(rows[~good])])
 
     def _draw_column_order(self, random: np.random.Generator) -> list[int]:
-        """Columns at random, but lists before what is continuous, and what others depend on before these."""
+        """Draw an order of columns: discrete before continuous, conditions' causes before effects."""
         depth = np.zeros(len(self.rows.names), dtype=int)
         for _ in range(min(len(self.rows.pins), len(self.rows.names))):
             for target, _, needed in self.rows.pins:
@@ -306,7 +306,7 @@ class RowSampler:
     def _compute_interval(
         self, rows: Float64[ndarray, "n k"], known: Bool[ndarray, " k"], column: int
     ) -> tuple[Float64[ndarray, " n"], Float64[ndarray, " n"]]:
-        """Between which numbers a column must lie for each sum to be met by some values of those not known yet."""
+        """Return the range of a column in which unknown columns can still meet each sum."""
         left = ~known
         left[column] = False
         least, most = self.rows.compute_sum_range(left)
@@ -344,7 +344,7 @@ class RowSampler:
     def _choose_values(
         self, column: int, low: Float64[ndarray, " n"], high: Float64[ndarray, " n"], share: Float64[ndarray, " n"]
     ) -> tuple[Float64[ndarray, " n"], Bool[ndarray, " n"]]:
-        """The number a share of the way along what is left of a column, and whether anything is."""
+        """Choose the value at a share of the remaining range; also return whether there is any."""
         values, parameter = self.rows.values[column], self.rows.parameters[column]
         slack = max(1e-300, self.rows.tolerances[column])
         first = last = np.zeros(len(share), dtype=int)
@@ -371,7 +371,7 @@ class RowSampler:
     def _mix_rows(
         self, rows: Float64[ndarray, "n k"], free: Bool[ndarray, " k"], random: np.random.Generator
     ) -> Float64[ndarray, "n k"]:
-        """Rows after hit and run along the free columns, except logarithmic ones, whose density is another."""
+        """Move the free columns by hit and run, except logarithmic ones, whose density differs."""
         columns = [k for k in np.flatnonzero(free).tolist() if not getattr(self.rows.parameters[k], "log", False)]
         if not columns:
             return rows
@@ -384,7 +384,7 @@ class RowSampler:
         return rows
 
     def _fill_from_middles(self, rows: Float64[ndarray, "n k"]) -> Float64[ndarray, "m k"]:
-        """Rows whose continuous columns could not be chosen one by one, with the middle of what is left for them."""
+        """Fill the continuous columns with the centre of their polytope where choosing them failed."""
         if not self.rows.continuous or len(rows) == 0:
             return rows[:0]
         rows, good = rows.copy(), np.zeros(len(rows), dtype=bool)

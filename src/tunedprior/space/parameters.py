@@ -209,7 +209,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _looks_missing(choice: Any) -> bool:
-    """Whether programs that read tables take this text for an empty cell."""
+    """Return whether programs that read tables take this text for an empty cell."""
     return isinstance(choice, str) and choice.strip().casefold() in BLANKS
 
 

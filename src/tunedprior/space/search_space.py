@@ -160,7 +160,7 @@ def _to_list(constraints: Any) -> list[Any]:
 
 
 def _check_names(description: Mapping[Any, Description]) -> dict[str, Description]:
-    """By names that are text, none of them blank, and that files can tell apart."""
+    """Check that names are text, not blank, and distinct in files."""
     if len(description) > _MOST_PARAMETERS:
         raise InputError(f"A search space has {_MOST_PARAMETERS:,} parameters at most; got {len(description):,}.")
     wrong = [

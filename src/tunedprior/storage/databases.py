@@ -206,5 +206,5 @@ def _silence_storages() -> Iterator[None]:
 
 
 def _fill_driver(url: str) -> str:
-    """With the driver that comes with the extra, where people write the name of the database alone."""
+    """Add the installed driver to a URL that names the database alone."""
     return re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)

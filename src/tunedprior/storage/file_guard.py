@@ -113,7 +113,7 @@ def make_sources(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, L
 
 
 def _hash_old_data(read: Sequence[LoadedSource]) -> str:
-    """Of what was read of one old data set: for each of the responses that it has."""
+    """Compute the digest of an old data set over all responses that it has."""
     each = [one.fingerprint if isinstance(one, OldTable) else _hash_weight_prior(one) for one in read]
     return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
 

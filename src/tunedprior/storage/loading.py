@@ -116,7 +116,7 @@ def build_arguments(
 
 
 def _build_goal_arguments(own: SavedArguments) -> dict[str, Any]:
-    """What is wanted, as the arguments of an `Optimizer`."""
+    """Convert the goals to arguments of the `Optimizer`."""
     if own.goals is None:
         return {"direction": own.direction, "target": own.target, "noise_std": own.noise_std}
     each, required = own.goals.objectives, own.goals.requirements
@@ -153,7 +153,7 @@ def _drop_preference(goals: Goals) -> tuple[object, ...]:
 
 
 def _refuse_other_functions(saved: SavedCampaign, space: Space, options: Mapping[str, Any]) -> None:
-    """Of constraints that are functions, each is to be given again."""
+    """Raise an `InputError` unless each constraint that is a function was passed again."""
     functions = Counter(one.name for one in saved.arguments.constraints if isinstance(one, SavedFunction))
     if "constraints" in saved.arguments.objects:
         given = space.add_constraints_unchecked(options["constraints"]).constraints
@@ -239,7 +239,7 @@ def _decode_constraint(saved: SavedLinear | SavedOnlyWhen) -> Constraint:
 
 
 def _decode_range(saved: SavedLinear | SavedRequirement) -> tuple[float, float]:
-    """Of a range, of which an end that is open is null."""
+    """Convert a range whose open ends are null."""
     return -inf if saved.low is None else saved.low, inf if saved.high is None else saved.high
 
 
@@ -276,7 +276,7 @@ def decode_history(saved: SavedCampaign, path: str | PathLike[str]) -> History:
 
 
 def _find_contradiction(trial: SavedTrial, space: Space, times: int) -> str | None:
-    """What is wrong with a trial whose number occurs so often; None if nothing is."""
+    """Describe what is wrong with a saved trial; None if nothing is."""
     if times > 1:
         return f"is there {times} times"
     if trial.state == COMPLETE and trial.value is None and not trial.more:

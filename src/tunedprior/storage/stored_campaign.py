@@ -268,7 +268,7 @@ class StudyRecord:
             raise ConflictError
 
     def _is_appended(self, act: str, error: Exception) -> bool:
-        """Whether entries were appended though the storage said that they were not."""
+        """Return whether entries were appended although the storage reported an error."""
         try:
             self._read_entries()
         except _FAILURES:

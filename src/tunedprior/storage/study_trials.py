@@ -177,7 +177,7 @@ def _find_told_setting(
 
 
 def _read_values(trial: FrozenTrial, goals: Goals, complete: Sequence[float]) -> list[float]:
-    """One for each objective; NaN for one that is no number."""
+    """Return a value for each objective, NaN where it is no number."""
     values = list(trial.values or ()) if trial.state != TrialState.FAIL else []
     values = [value if isfinite(value) else nan for value in values]
     if trial.state == TrialState.PRUNED and values and complete:

@@ -199,7 +199,7 @@ def _replace_commas(
 
 
 def _are_plain_numbers(cells: Sequence[str]) -> bool:
-    """Whether every cell is a number as Python writes it, and so without a comma. Long columns are soon done with."""
+    """Return whether every cell is a number as Python writes it, without a comma; stops at the first other."""
     try:
         deque(map(float, cells), maxlen=0)
     except ValueError:
@@ -212,7 +212,7 @@ def _find_matching_rows(kind: re.Pattern[str], cells: Sequence[str]) -> list[int
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
-    """Whether a column holds numbers and nothing else, but for runs that failed; or it may be categories."""
+    """Return whether a column holds only numbers, ignoring failed runs."""
     return all(
         is_unmeasured(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
         for cell in cells

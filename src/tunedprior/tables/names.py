@@ -219,7 +219,7 @@ def are_different_units(one: str, other: str) -> bool:
 
 
 def _is_surely_a_unit(text: str) -> bool:
-    """Not GC, which may be a method as well as gigacoulombs."""
+    """Return whether a text is a unit and nothing else; GC may be a method as well as gigacoulombs."""
     short_name = len(text) > 1 and text.isalpha() and text.isupper()
     return text in _WORDS or (is_unit(text) and not short_name)
 

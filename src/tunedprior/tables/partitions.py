@@ -106,7 +106,7 @@ def _find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]
 
 
 def _read_file_metadata(path: str, columns: Sequence[str]) -> Any:
-    """What a file says of itself; an error if it is none, or lacks a column."""
+    """Read the metadata of a Parquet file; an error if the file is another or lacks a column."""
     name, reader = Path(path).name, import_parquet_reader(path)
     try:
         about = reader.read_metadata(path)

@@ -114,7 +114,7 @@ def _describe_merged(filled: Collection[tuple[int, int]], header: Sequence[Any])
 def _mark_percentages(
     read: ReadTable, titles: list[str], found: dict[int, str], cells: Collection[tuple[int, int]]
 ) -> ReadTable:
-    """What was read, with which of its numbers are shown as per cent, and a sentence that says so."""
+    """Return the table with its percentage cells marked, and a remark about them."""
     columns = {column for _, column in cells}
     percentages: dict[str, list[int]] = {}
     for k, title in enumerate(titles):
@@ -224,7 +224,7 @@ def _find_repeated_texts(file: Any, groups: Sequence[Any]) -> tuple[list[str], i
 
 
 def _read_in_batches(file: Any, at_once: int, origin: str) -> Any:
-    """All rows, counted while they are read: a file may have more of them than it says of itself."""
+    """Read all rows and count them meanwhile, since a file may have more than its metadata says."""
     import pyarrow as pa
 
     batches, rows, size = [], 0, 0
@@ -238,7 +238,7 @@ def _read_in_batches(file: Any, at_once: int, origin: str) -> Any:
 
 
 def _compute_decoded_size(column: Any) -> int:
-    """Bytes of a column with every text as often as it is used."""
+    """Return the bytes of a column, each text counted as often as it is used."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -184,7 +184,7 @@ _LAST_SECTOR = 0xFFFFFFFA  # those above are no sectors
 
 @dataclass
 class _Extent:
-    """How far a sheet reaches from its first cell."""
+    """The number of rows and columns of a sheet, counted from its first cell."""
 
     rows: int = 0
     columns: int = 0
@@ -342,7 +342,7 @@ def _measure_ods(content: bytes, origin: str) -> list[_Extent]:
 
 
 def _parse_repeat_count(attributes: dict[str, str], ending: str) -> int:
-    """How often something is there, by the attribute with this ending."""
+    """Return the number of repetitions in the attribute with this ending; 1 without it."""
     written = next((one for name, one in attributes.items() if name.endswith(ending)), "1")
     return int(written) if written.isdecimal() and len(written) <= _MOST_DIGITS else 10**_MOST_DIGITS
 

@@ -386,7 +386,7 @@ def _summarise_campaign(optimizer: Optimizer) -> tuple[dict[int, tuple[ResponseI
 
 
 def _compute_intervals(row: "pd.Series[Any]", optimizer: Optimizer, history: History) -> tuple[ResponseInterval, ...]:
-    """Of each response that is a number, from a row of what `predict` gives."""
+    """Return the prediction interval of each numeric response from a row of `predict`."""
     found = []
     for one in optimizer.suggester.goals.responses:
         at = row[one.name] if isinstance(row.index, pd.MultiIndex) and one.name in row.index else row

@@ -223,7 +223,7 @@ class _ReplySender:
 
 
 def _is_visit(headers: Mapping[str, str]) -> bool:
-    """Whether somebody opens the page, or the page itself asks; not another page for a picture, a frame or a script."""
+    """Return whether a request opens the page or comes from it; other sites may neither embed nor fetch it."""
     if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return True
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"

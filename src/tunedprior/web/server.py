@@ -248,14 +248,14 @@ def make_access_policy(host: str, token: str | None = None, about: str = "", nee
 
 
 def _make_app_folder() -> Path:
-    """Where this user's programs keep what is theirs, made if it is not there."""
+    """Return this user's folder for application data, created if missing."""
     folder = Path(typer.get_app_dir("tunedprior"))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
 def _load_cookie_secret() -> bytes:
-    """What cookies are made with: the same whenever this user starts a page, if it can be kept.
+    """Return the secret for cookies, stored so that it stays the same for this user.
 
     Whoever has entered stays in when the page is started anew, and what they are typing can be sent.
     """
@@ -349,6 +349,6 @@ def run_server(
 
 
 def _has_screen() -> bool:
-    """Whether a browser would show itself in a window, rather than in this terminal."""
+    """Return whether a browser would open in a window instead of this terminal."""
     on_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     return sys.platform in ("win32", "darwin") or on_screen

@@ -152,7 +152,7 @@ class SharedCampaign:
         return known
 
     def _withdraw_twins(self, form: str) -> None:
-        """Withdraw all results of a form but the first: whoever was told later sees the earlier one by now.
+        """Withdraw all results of a form except the first.
 
         A claim does not keep another server off for ever: one that is held up for long counts as ended.
         """

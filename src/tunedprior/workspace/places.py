@@ -105,7 +105,7 @@ def _refuse_folder(path: Path) -> None:
 
 
 def _has_study_tables(path: Path) -> bool:
-    """Whether there are Optuna's tables; looking changes nothing."""
+    """Return whether the file has Optuna's tables, without changing it."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as database:
             found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchone()

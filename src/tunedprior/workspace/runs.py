@@ -96,7 +96,7 @@ def run_campaign(
 
 
 def _run_worker(where: str, name: str | None, place: str, total: int, first: Sequence[int], errors_fail: bool) -> None:
-    """One worker of several, in a process of its own."""
+    """Run one worker in a process of its own."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         for _ in _run_trials(open_campaign(where, name), import_function(place), total, first, errors_fail):

@@ -98,7 +98,7 @@ def are_row_numbers(values: Float64[ndarray, " n"]) -> bool:
 
 
 def _can_be_response(column: "pd.Series[Any]") -> bool:
-    """Whether it is filled in, in half of the rows at least, mostly with numbers, or with pass and fail."""
+    """Return whether at least half of a column is filled in, mostly with numbers or pass and fail."""
     values, wrong = parse_numbers(column)
     measured = int(np.isfinite(values).sum())
     measured += sum(str(column.iloc[row]).strip().casefold() in PASSED | NOT_PASSED for row in wrong)

@@ -278,7 +278,7 @@ def _find_extremes(outside: Sequence[Setting], space: Space) -> tuple[Setting, .
 
 
 def _keep_in_box(results: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
-    """Those that the model's box holds: all but where what was learnt before is of a smaller one."""
+    """Return the results within the box of the model, which may be smaller than the present ranges."""
     return tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
 
 

@@ -123,7 +123,7 @@ class TunedPriorSampler(BaseSampler):
         self._said_far_worse: set[str] = set()  # of which responses
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without locks and models, which every process makes for itself."""
+        """Return the state without locks and models, which every process makes for itself."""
         hidden = ("_lock", "_turns", "_models", "_metric_names", "_checked", "_said_exhausted", "_said_far_worse")
         return {name: one for name, one in vars(self).items() if name not in hidden}
 
@@ -237,7 +237,7 @@ class TunedPriorSampler(BaseSampler):
     # -- how it is done --------------------------------------------------------------------------------
 
     def _list_objective_names(self, study: Study, parameters: Sequence[str]) -> list[str]:
-        """What the study's values are called."""
+        """List the names of the study's values."""
         self._refuse_other_objectives(study)
         if self._target is not None:
             return list(self._target)
@@ -287,7 +287,7 @@ class TunedPriorSampler(BaseSampler):
         return found
 
     def _is_space_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether nothing is left to try once this trial has finished."""
+        """Return whether nothing is left to try after this trial."""
         trials = study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING))
         settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
         counts = [parse_parameter(name, one).count for name, one in trial.distributions.items()]
@@ -344,5 +344,5 @@ def _parse_constraint_values(given: Any) -> list[float]:
 
 
 def _convert_numpy_scalar(value: Any) -> Any:
-    """As Python has it, and not as NumPy does."""
+    """Convert a NumPy scalar to Python's type."""
     return value.item() if isinstance(value, np.generic) else value

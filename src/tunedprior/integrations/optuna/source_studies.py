@@ -288,7 +288,7 @@ class SourceLearner:
         )
 
     def _load_surrogates(self, study: Study, name: str, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
-        """What the study keeps, as far as it can be used for this space."""
+        """Load the surrogates stored with the study, if they fit this space."""
         try:
             data = blobs.load_blob(study, name, self.artifact_store)
             found = None if data is None else decode_surrogates(data)
