@@ -1,6 +1,6 @@
-"""Checks of what users pass in, with messages that say expected, got, and what to do.
+"""Check arguments, with errors that say what was expected, what came, and what to do.
 
-Packages that only some people need.
+`import_optional` imports a package that is optional, or says how to install it.
 """
 
 import math

@@ -81,16 +81,16 @@ def _compute_shortfall_moments(u: Float[Tensor, "..."]) -> tuple[Float[Tensor, "
 Term = Callable[[Mapping[str, Moments]], Float[Tensor, " b"]]
 
 
-def make_improvement_term(wanted: ScaledGoal, best: Float[Tensor, ""]) -> Term:
+def make_improvement_term(goal: ScaledGoal, best: Float[Tensor, ""]) -> Term:
     """log E[(u(f) - best)₊]."""
-    return lambda at: wanted.compute_log_improvement(best, at[wanted.response])
+    return lambda at: goal.compute_log_improvement(best, at[goal.response])
 
 
-def make_weighted_improvement_term(each: Sequence[ScaledGoal], worths: Sequence[float], best: float) -> Term:
+def make_weighted_improvement_term(goals: Sequence[ScaledGoal], worths: Sequence[float], best: float) -> Term:
     """log E[(Σ_r ω_r u_r(f_r) - best)₊], with a normal approximation to the sum by its mean and variance."""
 
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
-        found = [one.compute_moments(at[one.response]) for one in each]
+        found = [one.compute_moments(at[one.response]) for one in goals]
         mean = torch.stack([worth * m for worth, (m, _) in zip(worths, found, strict=True)]).sum(0)
         variance = torch.stack([worth**2 * v for worth, (_, v) in zip(worths, found, strict=True)]).sum(0)
         return compute_log_excess(mean.new_tensor(best), mean, variance.sqrt())
@@ -99,7 +99,7 @@ def make_weighted_improvement_term(each: Sequence[ScaledGoal], worths: Sequence[
 
 
 def make_hypervolume_term(
-    each: Sequence[ScaledGoal], front: Float[Tensor, "n m"], reference: Float[Tensor, " m"]
+    goals: Sequence[ScaledGoal], front: Float[Tensor, "n m"], reference: Float[Tensor, " m"]
 ) -> Term:
     """log Σ_cells Π_r (E[(u_r - lower_r)₊] - E[(u_r - upper_r)₊]): expected hypervolume improvement, in closed form.
 
@@ -110,7 +110,7 @@ def make_hypervolume_term(
 
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
         total = lower.new_zeros(())
-        for one, low, high in zip(each, lower, upper, strict=True):
+        for one, low, high in zip(goals, lower, upper, strict=True):
             # Cells share their sides, so every level is looked at once.
             levels, which = torch.cat([low, high]).unique(return_inverse=True)
             finite = levels.isfinite()

@@ -110,16 +110,16 @@ class AcquisitionBuilder:
 
     def _build_improvement_terms(self, models: Mapping[str, ComponentModel]) -> list[Term]:
         """Build the term for the gain on the best trial so far; none while no trial meets the requirements."""
-        each, utilities = self._list_scaled_goals(models)
+        scaled_goals, utilities = self._list_scaled_goals(models)
         if len(utilities) == 0:
             return []
-        if len(each) == 1:
-            return [make_improvement_term(each[0], utilities.max())]
+        if len(scaled_goals) == 1:
+            return [make_improvement_term(scaled_goals[0], utilities.max())]
         if self.goals.weights:
-            worths = self._list_worths(each)
+            worths = self._list_worths(scaled_goals)
             best = float((utilities @ utilities.new_tensor(worths)).max())
-            return [make_weighted_improvement_term(each, worths, best)]
-        return [make_hypervolume_term(each, utilities, self._compute_reference_point(utilities))]
+            return [make_weighted_improvement_term(scaled_goals, worths, best)]
+        return [make_hypervolume_term(scaled_goals, utilities, self._compute_reference_point(utilities))]
 
     def _build_sampled_factors(self, models: Mapping[str, _Conditioned]) -> list[AcquisitionFunction]:
         """The improvement where everything required is met, by samples; or the probability of that alone."""
@@ -136,29 +136,29 @@ class AcquisitionBuilder:
             sampled_models, next(iter(self.fitted.models.values())).observations.X[:1], self.seed
         )
         required = self._list_scaled_requirements(models)
-        each, utilities = self._list_scaled_goals(models)
+        scaled_goals, utilities = self._list_scaled_goals(models)
         if len(utilities) == 0:
             return [sampled.make_probability(required)] if required else []
-        if len(each) > 1 and not self.goals.weights:
+        if len(scaled_goals) > 1 and not self.goals.weights:
             reference = self._compute_reference_point(utilities)
-            return [sampled.make_hypervolume_improvement(each, utilities, reference, required)]
-        worths = self._list_worths(each) if self.goals.weights else [1.0]
+            return [sampled.make_hypervolume_improvement(scaled_goals, utilities, reference, required)]
+        worths = self._list_worths(scaled_goals) if self.goals.weights else [1.0]
         best = float((utilities @ utilities.new_tensor(worths)).max())
-        return [sampled.make_improvement(each, worths, best, required)]
+        return [sampled.make_improvement(scaled_goals, worths, best, required)]
 
     def _list_scaled_goals(self, models: Mapping[str, _Conditioned]) -> tuple[list[ScaledGoal], Float[Tensor, "n m"]]:
         """The scaled goal of each objective, and the utilities so far; none while an objective was never measured."""
         names = [one.name for one in self.goals.objectives]
         if any(name not in models for name in names):
             return [], torch.empty(0, len(names), dtype=torch.float64)
-        each = [self.make_scaled_goal(name, models[name]) for name in names]
-        return each, self._compute_utilities(models, each)
+        scaled_goals = [self.make_scaled_goal(name, models[name]) for name in names]
+        return scaled_goals, self._compute_utilities(models, scaled_goals)
 
-    def _list_worths(self, each: Sequence[ScaledGoal]) -> list[float]:
+    def _list_worths(self, scaled_goals: Sequence[ScaledGoal]) -> list[float]:
         """The worth of one unit of each objective's observations."""
         return [
             self.goals.weights.get(one.response, 0.0) * self.fitted.models[one.response].observations.scale
-            for one in each
+            for one in scaled_goals
         ]
 
     def make_scaled_goal(self, response: str, model: _Conditioned) -> ScaledGoal:
@@ -168,7 +168,7 @@ class AcquisitionBuilder:
         return ScaledGoal(response, weights, *ends)
 
     def _compute_utilities(
-        self, models: Mapping[str, _Conditioned], each: Sequence[ScaledGoal]
+        self, models: Mapping[str, _Conditioned], scaled_goals: Sequence[ScaledGoal]
     ) -> Float[Tensor, "n m"]:
         """Compute the utilities of told trials and pending settings that meet the requirements.
 
@@ -176,20 +176,20 @@ class AcquisitionBuilder:
         missing measurements do not distort the front.
         """
         useful = self._select_useful(models)
-        if len(each) == 1:
-            response_model = self.fitted.models[each[0].response]
+        if len(scaled_goals) == 1:
+            response_model = self.fitted.models[scaled_goals[0].response]
             useful = self.goals.main.select_measured(useful)
             told = [
-                self._scale_value(each[0].response, self.goals.main.get_value(trial), response_model)
+                self._scale_value(scaled_goals[0].response, self.goals.main.get_value(trial), response_model)
                 for trial in useful
             ]
-            found = each[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
+            found = scaled_goals[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
         else:
             found = self._compute_expected_utilities(
-                models, each, encode_run_settings(collect_settings(useful), self.fitted.box)
+                models, scaled_goals, encode_run_settings(collect_settings(useful), self.fitted.box)
             )
         if len(self.pending):
-            here = self._compute_expected_utilities(models, each, self.pending)
+            here = self._compute_expected_utilities(models, scaled_goals, self.pending)
             found = torch.cat([found, here[self._predict_feasibility(models, self.pending)]])
         return found
 
@@ -222,13 +222,13 @@ class AcquisitionBuilder:
 
     @staticmethod
     def _compute_expected_utilities(
-        models: Mapping[str, _Conditioned], each: Sequence[ScaledGoal], X: Float[Tensor, "n k"]
+        models: Mapping[str, _Conditioned], scaled_goals: Sequence[ScaledGoal], X: Float[Tensor, "n k"]
     ) -> Float[Tensor, "n m"]:
         if len(X) == 0:
-            return X.new_zeros(0, len(each))
+            return X.new_zeros(0, len(scaled_goals))
         with torch.no_grad():
             return torch.stack(
-                [one.compute_utility(predict_moments(models[one.response], X)[0]) for one in each], dim=-1
+                [one.compute_utility(predict_moments(models[one.response], X)[0]) for one in scaled_goals], dim=-1
             )
 
     def _predict_feasibility(self, models: Mapping[str, _Conditioned], X: Float[Tensor, "n k"]) -> Bool[Tensor, " n"]:

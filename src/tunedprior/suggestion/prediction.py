@@ -31,9 +31,9 @@ def convert_to_utilities(
 
 
 def _evaluate_utility(response: Objective, y: Float64[ndarray, "s n"]) -> Float64[ndarray, "s n"]:
-    wanted = response.direction
-    if isinstance(wanted, Target):
-        return -np.maximum(np.maximum(wanted.low - y, y - wanted.upper), 0.0)
+    goal = response.direction
+    if isinstance(goal, Target):
+        return -np.maximum(np.maximum(goal.low - y, y - goal.upper), 0.0)
     return response.sign * y
 
 

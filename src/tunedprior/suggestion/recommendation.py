@@ -184,21 +184,19 @@ def compute_expected_utility(goals: Goals, fitted: FittedModels, X: Float[Tensor
         response_model = fitted.models[one.name]
         weight = goals.weights.get(one.name, 0.0) * response_model.observations.scale if goals.weights else 1.0
         if response_model.components is None:
-            wanted = composing.make_scaled_goal(one.name, response_model.model)
-            total += weight * wanted.compute_utility(response_model.sample_posterior(X, _SEED)).mean(0)
+            goal = composing.make_scaled_goal(one.name, response_model.model)
+            total += weight * goal.compute_utility(response_model.sample_posterior(X, _SEED)).mean(0)
             continue
-        wanted = composing.make_scaled_goal(one.name, response_model.components)
-        total += weight * _evaluate_expected_utility(wanted, response_model.components, X)
+        goal = composing.make_scaled_goal(one.name, response_model.components)
+        total += weight * _evaluate_expected_utility(goal, response_model.components, X)
     return total
 
 
-def _evaluate_expected_utility(
-    wanted: ScaledGoal, model: ComponentModel, X: Float[Tensor, "n k"]
-) -> Float[Tensor, " n"]:
+def _evaluate_expected_utility(goal: ScaledGoal, model: ComponentModel, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
     def compute_term(at: Mapping[str, Moments]) -> Float[Tensor, " b"]:
-        return wanted.compute_moments(at[wanted.response])[0]
+        return goal.compute_moments(at[goal.response])[0]
 
-    found: Tensor = ComposedAcquisition({wanted.response: model}, [compute_term])(X[:, None])
+    found: Tensor = ComposedAcquisition({goal.response: model}, [compute_term])(X[:, None])
     return found
 
 

@@ -262,7 +262,7 @@ def pretrain_partitions(
         NothingToLearnError: If no row can be used, or the response never varies.
     """
     space = Space.parse(space)
-    how = LearningOptions(
+    options = LearningOptions(
         kernel,
         ard,
         lam_bounds=lam_bounds,
@@ -277,19 +277,19 @@ def pretrain_partitions(
     )
     if not tasks:
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
-    sampled = summing(SamplePass(rules, check_positive_integer(sample_rows, "sample_rows"), how.seed), tasks)
+    sampled = summing(SamplePass(rules, check_positive_integer(sample_rows, "sample_rows"), options.seed), tasks)
     rules, data = _learn_row_rules(sampled, space, target)
     ranges = summing(RangePass(rules), tasks)
     _warn_of_rows_left_out(ranges)
     box = Box.enclose(space, ranges.make_columns(rules))
 
     def fit_partitions(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
-        rows = ScaledRows(rules, box, choose_kernel(how)[1], chosen_on.shift, chosen_on.scale)
+        rows = ScaledRows(rules, box, choose_kernel(options)[1], chosen_on.shift, chosen_on.scale)
         fit = summing(EquationPass(rows, feature_map), tasks).solve(lam)
         return fit, fit.compute_loo_error(chosen_on.points, chosen_on.response)
 
     with isolate_computation():
-        return learn_weight_prior(data, space, how, fit_partitions, box)
+        return learn_weight_prior(data, space, options, fit_partitions, box)
 
 
 def _learn_row_rules(sampled: SampledRows, space: Space, target: str) -> tuple[RowRules, OldTable]:

@@ -155,7 +155,7 @@ def pretrain(
         InputError: Also where many rows, as printed, cannot be fitted accurately (`machines.many_rows`).
     """
     space = Space.parse(space)
-    how = LearningOptions(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
+    options = LearningOptions(kernel, ard, machine, lam_bounds, centred, as_printed, rows_with_alpha, seed)
     _refuse_other_devices(device)
     data = read_old_data(old_data, space, target, direction)
 
@@ -165,24 +165,29 @@ def pretrain(
         return fit, fit.compute_loo_error(points, y)
 
     with isolate_computation():
-        return learn_weight_prior(data, space, how, fit_in_memory, device=device)
+        return learn_weight_prior(data, space, options, fit_in_memory, device=device)
 
 
-def choose_kernel(how: LearningOptions) -> tuple[FreeKernel, float]:
+def choose_kernel(options: LearningOptions) -> tuple[FreeKernel, float]:
     """Choose the kernel that learns, and the part of [-1, 1] that it is defined on."""
-    kernel = SquaredExponential() if how.kernel is None else how.kernel
+    kernel = SquaredExponential() if options.kernel is None else options.kernel
     return kernel, OPEN_REACH if kernel.open_domain else 1.0
 
 
 def learn_weight_prior(
-    data: OldTable, space: Space, how: LearningOptions, fit_all: FitOfAll, box: Box | None = None, device: str = "cpu"
+    data: OldTable,
+    space: Space,
+    options: LearningOptions,
+    fit_all: FitOfAll,
+    box: Box | None = None,
+    device: str = "cpu",
 ) -> WeightPrior:
     """Learn the `WeightPrior` of `pretrain`.
 
     Args:
         data: All old rows, or a sample of them on which everything but the last fit is chosen.
         space: The search space.
-        how: The options.
+        options: The options.
         fit_all: Fits all rows in explicit features; it is called if there are too many rows for α.
         box: The box of all rows; the one around these, when left out.
         device: The device on which the kernel's parameter and λ are confirmed.
@@ -194,49 +199,49 @@ def learn_weight_prior(
             "too, or add the column."
         )
     box = box or Box.enclose(space, data.settings if len(data) else None)
-    kernel, reach = choose_kernel(how)
-    every = how.make_training_set(
-        TrainingSet.from_old_table(data, box, reach=reach, rows_with_alpha=how.rows_with_alpha)
+    kernel, reach = choose_kernel(options)
+    rows = options.make_training_set(
+        TrainingSet.from_old_table(data, box, reach=reach, rows_with_alpha=options.rows_with_alpha)
     )
-    few = every.draw_subset(how.rows_with_alpha, how.seed)
+    few = rows.draw_subset(options.rows_with_alpha, options.seed)
     about: dict[str, Any] = {
-        "anchors": few.points, "box": box, "reach": reach, "response_shift": every.shift, "response_scale": every.scale,
+        "anchors": few.points, "box": box, "reach": reach, "response_shift": rows.shift, "response_scale": rows.scale,
         "places": few.places,
     }  # fmt: skip
-    choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=how.ard, seed=how.seed)
-    if len(few) < len(every) and isinstance(how.machine, LeastSquares | None) and has_features(kernel):
-        lambdas = how.get_lam_bounds(LeastSquares(1.0))
+    choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=options.ard, seed=options.seed)
+    if len(few) < len(rows) and isinstance(options.machine, LeastSquares | None) and has_features(kernel):
+        lambdas = options.get_lam_bounds(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
-        best, lam = confirm_kernel(chosen, every.points.to(device), every.response.to(device), lambdas, how.seed)
-        if how.as_printed:
-            return _fit_all_as_printed(best.to("cpu"), lam, every, about)
+        best, lam = confirm_kernel(chosen, rows.points.to(device), rows.response.to(device), lambdas, options.seed)
+        if options.as_printed:
+            return _fit_all_as_printed(best.to("cpu"), lam, rows, about)
         feature_map = FeatureMap.from_largest_features(
-            best, every.points.to(device), how.most_features or _MOST_FEATURES
+            best, rows.points.to(device), options.most_features or _MOST_FEATURES
         )
-        fit, error = fit_all(feature_map, lam, every)
+        fit, error = fit_all(feature_map, lam, rows)
         if error <= _WORSE * chosen.error:
             return WeightPrior(fit.to("cpu"), machine="LeastSquares", error=error, **about)
-    if len(few) < len(every):
-        warn(f"Old data has {len(every):,} rows; learning from a random choice of {len(few)}.", OldDataWarning)
-    machine = how.machine or how.choose_machine(data.labels)
-    chosen = choose(machine, lam_bounds=how.get_lam_bounds(machine))
+    if len(few) < len(rows):
+        warn(f"Old data has {len(rows):,} rows; learning from a random choice of {len(few)}.", OldDataWarning)
+    machine = options.machine or options.choose_machine(data.labels)
+    chosen = choose(machine, lam_bounds=options.get_lam_bounds(machine))
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
 
 
-def _fit_all_as_printed(kernel: FreeKernel, lam: float, every: TrainingSet, about: dict[str, Any]) -> WeightPrior:
+def _fit_all_as_printed(kernel: FreeKernel, lam: float, rows: TrainingSet, about: dict[str, Any]) -> WeightPrior:
     """Fit all rows exactly; an `InputError` if the kernel is not accurate to a share of its mean variance."""
-    fit, error = solve_exactly(kernel, every.points, every.response, lam)
+    fit, error = solve_exactly(kernel, rows.points, rows.response, lam)
     if isinstance(fit, AlphaFit):
-        about = about | {"anchors": fit.anchors, "places": every.places}
+        about = about | {"anchors": fit.anchors, "places": rows.places}
     prior = WeightPrior(fit, machine="LeastSquares", error=error, **about)
     try:
         by_features = getattr(prior.make_kernel(), "by_features", True)
     except InputError:  # rounding would spoil the sum over pairs of rows
         by_features = False
     if not by_features:
-        raise make_accuracy_error(kernel, len(every), lam)
+        raise make_accuracy_error(kernel, len(rows), lam)
     return prior
 
 
