@@ -53,7 +53,7 @@ from tunedprior.storage.journal import (
     Record,
     build_journal_table,
     list_changed_trials,
-    list_standing_changes,
+    list_changes_in_force,
     refuse_text,
 )
 from tunedprior.storage.saved_campaign import derive_study_id
@@ -240,10 +240,10 @@ class TrialRecorder:
             if trial is not None:
                 last, action = self._find_result(trial, history), RECORD
                 return _take_back(last, history)
-            standing = list_standing_changes(self._record.history_and_journal[1])
-            if not standing:
+            in_force = list_changes_in_force(self._record.history_and_journal[1])
+            if not in_force:
                 raise InputError("Nothing was told yet, so there is nothing to take back.")
-            last, before, action = standing[-1].after, standing[-1].before, standing[-1].action
+            last, before, action = in_force[-1].after, in_force[-1].before, in_force[-1].action
             if action in (RECORD, ADOPT) or before is None:
                 action = RECORD
                 return _take_back(history.get_result(last.id), history)
@@ -256,7 +256,7 @@ class TrialRecorder:
     @lock_method
     def undo_count(self) -> int:
         """The number of changes that `undo` can undo."""
-        return len(list_standing_changes(self._record.history_and_journal[1]))
+        return len(list_changes_in_force(self._record.history_and_journal[1]))
 
     @lock_method
     def amend(

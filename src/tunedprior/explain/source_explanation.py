@@ -270,9 +270,9 @@ class FunctionSummary:
         each = [(sides[i].name, sides[j].name, shares[i][j]) for i, j in combinations(range(len(sides)), 2)]
         return sorted(each, key=lambda one: -one[2])
 
-    def get_place(self, carrier: InfluentialRow) -> str:
+    def get_place(self, row: InfluentialRow) -> str:
         """The place of an old row in its source."""
-        return self.places[carrier.number] if self.places else f"setting {carrier.number + 1}"
+        return self.places[row.number] if self.places else f"setting {row.number + 1}"
 
     @property
     def is_flat(self) -> bool:
@@ -430,9 +430,9 @@ class PriorExplanation(Explanation):
                 curves += [[*head, side.name, value, expected] for value, expected in both]
             pairs += [[*head, *pair] for pair in one.pairs]
             features += [[*head, *feature] for feature in one.monomials[:_MOST_FEATURES]]
-            for carrier in one.influential_rows[:_MOST_ROWS]:
-                place = one.get_place(carrier)
-                rows.append([*head, place, format_setting(carrier.setting), carrier.response, carrier.influence])
+            for row in one.influential_rows[:_MOST_ROWS]:
+                place = one.get_place(row)
+                rows.append([*head, place, format_setting(row.setting), row.response, row.influence])
         said = [sentence for one in summaries for sentence in one.sentences]
         return cls(
             pd.DataFrame(inputs, columns=_INPUTS),

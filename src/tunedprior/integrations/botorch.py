@@ -30,14 +30,14 @@ from tunedprior.integrations import pathwise
 from tunedprior.integrations.tensors import (
     RESPONSE,
     KernelInputMap,
-    OldSettings,
     SettingKernel,
     SourceKernelSum,
+    SourcePoints,
     infer_bounds,
     make_belief_kernel,
     make_numbered_space,
     make_old_table,
-    parse_old_sets,
+    parse_sources,
     pretrain_on_tensors,
     refuse_vector,
 )
@@ -59,7 +59,7 @@ class ModelUnitData:
         edges: The lower ends and the upper ends; they hold the training data too.
     """
 
-    old: list[OldSettings]
+    old: list[SourcePoints]
     edges: Float[Tensor, "2 d"]
 
 
@@ -84,11 +84,11 @@ def convert_to_model_units(
     train_X: Float[Tensor, "*batch n d"], old: Any, bounds: Numbers | None, transform: InputTransform | None
 ) -> ModelUnitData:
     """Apply the input transform to the training settings, old settings and bounds."""
-    sets = parse_old_sets(old)
+    sets = parse_sources(old)
     if transform is not None:
         _refuse_transform(sets, transform)
     trained = _apply_transform(transform, train_X.detach(), learning=True).flatten(0, -2)
-    changed: list[OldSettings] = []
+    changed: list[SourcePoints] = []
     for one in sets:
         if not isinstance(one, WeightPrior):
             X = check_table(one[0], "X_old", num_inputs=train_X.shape[-1]).to(train_X.device)
@@ -120,7 +120,7 @@ def _apply_transform(
     return seen
 
 
-def _refuse_transform(sets: list[OldSettings], transform: InputTransform) -> None:
+def _refuse_transform(sets: list[SourcePoints], transform: InputTransform) -> None:
     if any(isinstance(one, WeightPrior) for one in sets):
         raise InputError(
             "A WeightPrior scales settings itself, in the units it was learnt in; got an input transform too. Leave "

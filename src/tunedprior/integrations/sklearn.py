@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import Numbers, check_table
 from tunedprior.errors import InputError
-from tunedprior.integrations.tensors import infer_bounds, make_belief_kernel, parse_old_sets, pretrain_on_tensors
+from tunedprior.integrations.tensors import infer_bounds, make_belief_kernel, parse_sources, pretrain_on_tensors
 from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.weight_prior.prior import WeightPrior
 
@@ -109,7 +109,7 @@ class TunedPriorKernel(Kernel):
         source = (self.old, self.within, self.prior, self.seed)
         known = self.__dict__.get("_known")
         if known is None or any(one is not other for one, other in zip(known[0], source, strict=True)):
-            sets = parse_old_sets(self.old)
+            sets = parse_sources(self.old)
             if len(sets) > 1:
                 raise InputError(
                     f"A TunedPriorKernel is of one old data set; got {len(sets)}. Add the kernels of several."

@@ -32,18 +32,18 @@ from tunedprior.weight_prior.pretraining import pretrain
 from tunedprior.weight_prior.prior import WeightPrior
 
 #: One old data set: its settings and responses, or what was learnt from them.
-OldSettings = tuple[Any, Any] | WeightPrior
+SourcePoints = tuple[Any, Any] | WeightPrior
 #: The column of the response in `make_old_table`.
 RESPONSE = "response"
 _KEPT = 16  # data sets for which what was learnt is kept: models in a loop learn from the same one at every step
 
 
-def parse_old_sets(old: Any) -> list[OldSettings]:
+def parse_sources(old: Any) -> list[SourcePoints]:
     """Return old data sets as a list, from one set or several; an `InputError` says what a set is."""
     sets = old if isinstance(old, list) and not _is_pair(old) else [old]
     if not sets:
         raise InputError("Old data must be (X_old, y_old), a WeightPrior, or a list of these; got an empty list.")
-    found: list[OldSettings] = []
+    found: list[SourcePoints] = []
     for one in sets:
         if not isinstance(one, WeightPrior) and not _is_pair(one):
             raise InputError(

@@ -246,7 +246,7 @@ def build_hypotheses(
         beliefs: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
     """
-    stack, plain, believed = _Stack(), [], []
+    stack, plain, informed = _Stack(), [], []
     uninformed = UninformedBelief()
     for version in uninformed.make_prior_covariances((), axes):
         plain.append(_make_plain_row(stack.add_version(version), version.noise, version.log_prior, from_prior=True))
@@ -272,7 +272,7 @@ def build_hypotheses(
         if version.is_remainder:
             remainders[old.name].append(place)
         prior = version.log_prior - log(len(sources))
-        believed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
+        informed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
     with_remainder = [one for one in beliefs if one.has_remainder and one.uses_old_data]
     every = list(_list_versions(sources, axes, with_remainder, alone))
     for one, old, version in every:
@@ -283,10 +283,10 @@ def build_hypotheses(
         rest = [] if alone else remainders[old.name]
         for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
             slope = part * version.slope_variance
-            believed += _make_noise_variants(
+            informed += _make_noise_variants(
                 shares, log_prior, label, one.certainty, slope=slope, fit_index=version.fit_index
             )
-    rows = believed if alone else plain + believed
+    rows = informed if alone else plain + informed
     return _collect_rows(rows, stack, torch.tensor([stack.get_row(place) for place in near]), stack.get_row(top), axes)
 
 

@@ -157,19 +157,19 @@ class Snapshot:
 
 
 # Pictures of one optimiser share its models while nothing more is told.
-_standings: WeakKeyDictionary[Optimizer, Snapshot] = WeakKeyDictionary()
+_snapshots: WeakKeyDictionary[Optimizer, Snapshot] = WeakKeyDictionary()
 
 
 def take_snapshot(optimizer: Optimizer) -> Snapshot:
     """Take a snapshot of a campaign, with a single look at its history."""
     refuse_other_types(optimizer, Optimizer, "opt", "an Optimizer")
-    history, known = optimizer.trials, _standings.get(optimizer)
-    if known is not None and known.history is history:
-        return known
-    before = None if known is None else known.__dict__.get("fitted")
-    shared = {} if known is None else known.baseline_suggestions
-    _standings[optimizer] = Snapshot(optimizer.suggester, optimizer.seed, history, before, shared)
-    return _standings[optimizer]
+    history, previous = optimizer.trials, _snapshots.get(optimizer)
+    if previous is not None and previous.history is history:
+        return previous
+    before = None if previous is None else previous.__dict__.get("fitted")
+    shared = {} if previous is None else previous.baseline_suggestions
+    _snapshots[optimizer] = Snapshot(optimizer.suggester, optimizer.seed, history, before, shared)
+    return _snapshots[optimizer]
 
 
 def copy_optimizer(optimizer: Optimizer) -> Optimizer:

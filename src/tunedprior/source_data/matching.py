@@ -22,7 +22,7 @@ from tunedprior.source_data.number_checks import (
     find_other_units,
     find_sentinels,
 )
-from tunedprior.source_data.rows import OldRows, OldSetReport
+from tunedprior.source_data.rows import OldRows, SourceReport
 from tunedprior.space.parameters import Categorical, Numeric, find_choice_index
 from tunedprior.space.search_space import Space
 from tunedprior.tables.cells import is_infinite, is_unmeasured, parse_numbers
@@ -303,7 +303,7 @@ class OldTable:
     response: Float64[ndarray, " n"]
     labels: bool
     doubtful: Bool[ndarray, " n"]
-    report: OldSetReport
+    report: SourceReport
     absent: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     source_direction: str = ""
@@ -394,7 +394,7 @@ def read_old_data(
     settings = found.gaps.fill_gaps(settings, response, ~doubtful)[kept].reset_index(drop=True)
     found.note_constant(settings)
     found.note_extra()
-    report = OldSetReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
+    report = SourceReport(name, rows.origin, len(kept), int(kept.sum()), words, tuple(rows.findings))
     report.warn()
     places = rows.list_places(kept) if kept.sum() <= _MOST_PLACES else ()
     return OldTable(

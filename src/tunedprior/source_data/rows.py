@@ -36,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class OldSetReport:
+class SourceReport:
     """The report of reading one old data set.
 
     Attributes:
@@ -77,7 +77,7 @@ class OldDataReport:
         sets: One report for each.
     """
 
-    sets: tuple[OldSetReport, ...] = ()
+    sets: tuple[SourceReport, ...] = ()
 
     def mark_unused(self, names: Collection[str]) -> "OldDataReport":
         """Return the report with the named sets marked as not learnt from."""

@@ -118,17 +118,17 @@ def describe_missing_entries(where: str, first: int, last: int) -> str:
     )
 
 
-def list_standing_changes(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
+def list_changes_in_force(journal: Iterable[JournalEntry]) -> list[JournalEntry]:
     """List the changes by people that nobody has undone, in order."""
-    standing: list[JournalEntry] = []
+    in_force: list[JournalEntry] = []
     for entry in journal:
         if entry.action in (RECORD, AMEND, WITHDRAW, CANCEL) or (entry.action == ADOPT and entry.after.state in _TOLD):
-            standing.append(entry)
-        while entry.action == UNDO and (own := [one for one in standing if one.after.id == entry.after.id]):
-            standing.remove(own[-1])
+            in_force.append(entry)
+        while entry.action == UNDO and (own := [one for one in in_force if one.after.id == entry.after.id]):
+            in_force.remove(own[-1])
             if own[-1].before == entry.after:  # of a correction; a result is taken back with all its corrections
                 break
-    return standing
+    return in_force
 
 
 class Ledger:

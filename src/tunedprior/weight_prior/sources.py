@@ -20,7 +20,7 @@ from tunedprior.goals.objective import Objective
 from tunedprior.goals.observations import Observations
 from tunedprior.machines.machine import Fit
 from tunedprior.source_data.matching import UNNAMED, OldTable, read_old_data
-from tunedprior.source_data.rows import OldDataReport, OldSetReport
+from tunedprior.source_data.rows import OldDataReport, SourceReport
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 from tunedprior.tables.reading import read_table
@@ -261,7 +261,7 @@ def make_report(old_data: Iterable[Mapping[str, LoadedSource]]) -> OldDataReport
         tuple(
             one.report
             if isinstance(one, OldTable)
-            else OldSetReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
+            else SourceReport(name, "a weight prior", len(one.anchors), len(one.anchors), "what was learnt before")
             for sets in old_data
             for name, one in sets.items()
         )

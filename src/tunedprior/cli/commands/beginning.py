@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tunedprior.campaign.optimizer import Optimizer
     from tunedprior.goals.goal import Goal
-    from tunedprior.source_data.rows import OldSetReport
+    from tunedprior.source_data.rows import SourceReport
 
 _NAME = "campaign"
 
@@ -172,7 +172,7 @@ def _say_summary(begun: "Optimizer", campaign: str, name: str, faults: "Mapping[
     )
 
 
-def _warn_of_faults(report: "OldSetReport", faults: list[str], audit: str) -> None:
+def _warn_of_faults(report: "SourceReport", faults: list[str], audit: str) -> None:
     """Point to the audit where old data has faults, or rows that are not learnt from."""
     from tunedprior.checks import format_list, warn
     from tunedprior.errors import OldDataWarning
