@@ -101,7 +101,7 @@ def test_a_wrong_row_refuses_the_whole_table(opt: Optimizer, change: dict[str, o
 
 def test_a_total_below_numbers_and_results_alone(opt: Optimizer) -> None:
     opt.ask()
-    with pytest.raises(InputError, match="trial is 'Mittelwert', which is no trial's number: remove the row if it is"):
+    with raises(InputError, "trial", "'Mittelwert'", "remove"):
         opt.record([{"trial": 1, "y": 3.0}, {"trial": "Mittelwert", "y": 3.0}])
 
 
@@ -110,7 +110,7 @@ def test_a_workbook_with_decimal_commas_as_text_and_an_error(opt: Optimizer, tmp
     table["flow"] = ["0,5", "0,25"]
     path = tmp_path / "next.xlsx"
     table.to_excel(path, index=False)
-    with pytest.raises(InputError, match=r"row 3: y is '=1/0', a formula without its value"):
+    with raises(InputError, "row 3", "y", "'=1/0'", "formula"):
         opt.record(path, as_run=True)
     table.loc[1, "y"] = None
     table.to_excel(path, index=False)
@@ -125,14 +125,14 @@ def test_numbers_that_a_sheet_shows_as_per_cent(opt: Optimizer, tmp_path: Path, 
         table.to_excel(writer, index=False)
         for place in ("E2", "F2"):
             writer.sheets["Sheet1"][place].number_format = shown
-    with pytest.raises(InputError, match=r"1 row .*\n  row 2: y is '10%', which may be 10 or 0\.1: write the number"):
+    with raises(InputError, "1 row", "row 2", "y", "'10%'", "10 or 0.1"):
         opt.record(tmp_path / "next.xlsx")
     table.to_excel(tmp_path / "next.xlsx", index=False)
     opt.record(tmp_path / "next.xlsx")
     with pd.ExcelWriter(tmp_path / "history.xlsx") as writer:
         opt.history.to_excel(writer, index=False)
         writer.sheets["Sheet1"]["D2"].number_format = shown
-    with pytest.raises(InputError, match=r"row 2: y is '10%', which may be 10 or 0\.1"):
+    with raises(InputError, "row 2", "y", "'10%'", "10 or 0.1"):
         Optimizer(SPACE).resume(tmp_path / "history.xlsx")
 
 
@@ -145,7 +145,7 @@ def test_results_in_two_sheets(opt: Optimizer, tmp_path: Path) -> None:
         with pd.ExcelWriter(path) as writer:
             for name, one in {"blank": blank, "mine": table, "total": total, "hers": other}.items():
                 one.to_excel(writer, sheet_name=name, index=False)
-        with pytest.raises(InputError, match=r"several sheets for results, and there are some in .*'hers'"):
+        with raises(InputError, "several sheets", "'hers'"):
             opt.record(path)
     with pd.ExcelWriter(path) as writer:
         for name, one in {"mine": table, "blank": blank, "total": total}.items():
@@ -166,13 +166,13 @@ def test_a_setting_that_was_rounded_at_the_end_of_its_range_is_taken(opt: Optimi
         [{"heat": 25, "flow": 1.0005, "gas": "air", "y": 0.5}, {"heat": 30, "flow": -0.001, "gas": "air", "y": 0.4}]
     )
     assert [one.setting["flow"] for one in opt.trials.told] == [1.0005, -0.001]
-    with pytest.raises(InputError, match=r"flow is 1\.01, which the space does not offer; 1 is nearest.*--as-run"):
+    with raises(InputError, "flow", "1.01", "1 is nearest", "--as-run"):
         opt.record([{"heat": 25, "flow": 1.01, "gas": "air", "y": 0.5}])
 
 
 def test_constraints_hold_for_what_is_recorded() -> None:
     opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints="a + b <= 1")
-    with pytest.raises(InputError, match="a \\+ b <= 1 does not hold"):
+    with raises(InputError, "a + b <= 1"):
         opt.record([{"a": 0.8, "b": 0.8, "y": 1.0}])
 
 
@@ -180,39 +180,39 @@ def test_a_row_recorded_before_is_refused_or_skipped(opt: Optimizer) -> None:
     table = sheet(opt, 1.5, 2.5, None)
     opt.record(table)
     table.loc[2, "y"] = 3.5
-    with pytest.raises(InputError, match=r"2 rows .*\n  row 0: trial 1 is recorded already, with the same result"):
+    with raises(InputError, "2 rows", "row 0", "trial 1", "recorded already", "same result"):
         opt.record(table)
     assert len(opt.trials) == 2
     done = opt.record(table, skip_recorded=True)
     assert (done.skipped, [trial.id for trial in done.trials]) == ((1, 2), [3])
     assert opt.record(table, skip_recorded=True).trials == ()
     table.loc[0, "y"] = 1.6
-    with pytest.raises(InputError, match=r"recorded already, with another result \(1\.5\)\. Amend trial 1"):
+    with raises(InputError, "recorded already", "1.5", "amend trial 1"):
         opt.record(table, skip_recorded=True)
 
 
 def test_own_runs_recorded_twice(opt: Optimizer) -> None:
     rows = [{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}]
     opt.record(rows)
-    with pytest.raises(InputError, match="trial 1 is recorded already"):
+    with raises(InputError, "trial 1", "recorded already"):
         opt.record(rows)
 
 
 def test_a_sheet_without_numbers_recorded_twice(opt: Optimizer) -> None:
     rows = sheet(opt, 1.5, 2.5).drop(columns="trial")
     assert [trial.id for trial in opt.record(rows).trials] == [1, 2]
-    with pytest.raises(InputError, match=r"2 rows .*\n  row 0: trial 1 is recorded already, with the same result"):
+    with raises(InputError, "2 rows", "row 0", "trial 1", "recorded already", "same result"):
         opt.record(rows)
     opt.amend(2, note="stirred by hand")
     assert opt.record(rows, skip_recorded=True).skipped == (1, 2)
     again = rows.assign(note="a replicate")
     assert [(trial.id, trial.is_suggestion) for trial in opt.record(again).trials] == [(3, False), (4, False)]
-    with pytest.raises(InputError, match=r"trial 3 is recorded already.*a note of its own \(in the column 'note'"):
+    with raises(InputError, "trial 3", "recorded already", "'note'"):
         opt.record(again)
 
 
 def test_a_sheet_that_nobody_filled_in(opt: Optimizer) -> None:
-    with pytest.raises(InputError, match=r"has no result yet\. Fill in y"):
+    with raises(InputError, "no result", "y"):
         opt.record(sheet(opt, None, None))
 
 
@@ -277,7 +277,7 @@ def test_undo_takes_back_the_last_result_and_opens_its_suggestion(kept: bool, tm
     opt.undo()
     opt.undo()
     assert len(opt.trials) == 0
-    with pytest.raises(InputError, match="nothing to take back"):
+    with raises(InputError, "take back"):
         opt.undo()
 
 
@@ -291,7 +291,7 @@ def test_undoing_a_run_that_nobody_asked_for(opt: Optimizer) -> None:
 def test_numbers_that_were_sorted_apart_from_their_settings(opt: Optimizer) -> None:
     table = sheet(opt, 1.5, 2.5)
     table["trial"] = [2, 1]
-    with pytest.raises(InputError, match="has the number of trial 2 and the settings of trial 1"):
+    with raises(InputError, "trial 2", "settings of trial 1"):
         opt.record(table)
 
 
@@ -304,7 +304,7 @@ def test_the_number_of_another_result(opt: Optimizer) -> None:
 
 
 def test_runs_without_a_number_may_be_refused(opt: Optimizer) -> None:
-    with pytest.raises(InputError, match="has no trial's number"):
+    with raises(InputError, "no trial's number"):
         opt.record([{"heat": 25, "flow": 0.5, "gas": "air", "y": 1.0}], own=False)
 
 
@@ -340,10 +340,10 @@ def test_settings_far_from_what_was_suggested(change: dict[str, object], expecte
 def test_the_sheet_of_another_campaign(opt: Optimizer) -> None:
     opt.ask(n=6)
     theirs = sheet(Optimizer(SPACE, seed=9), *range(6))
-    with pytest.raises(InputError, match="Is it the sheet of another campaign"):
+    with raises(InputError, "sheet", "another campaign"):
         opt.record(theirs)
     theirs["y"] = [1.0, *[None] * 5]
-    with pytest.raises(InputError, match="Is it the sheet of another campaign"):
+    with raises(InputError, "sheet", "another campaign"):
         opt.record(theirs)
     assert len(opt.trials) == 0
     assert len(opt.record(theirs.drop(columns="trial").head(1)).trials) == 1  # as runs of one's own
@@ -353,9 +353,9 @@ def test_a_renamed_column_is_named_first_and_choices_are_all_named() -> None:
     names = [f"x{k}" for k in range(8)]
     opt = Optimizer({**dict.fromkeys(names, (0.0, 1.0)), "gas": list("abcdefgh")}, target="yield")
     row = {"trial": opt.ask().trial, **dict.fromkeys(names, 0.5), "gas": "a", "Ausbeute": 1.0}
-    with pytest.raises(InputError, match=r"a column for yield; there are Ausbeute, trial, x0, .*, x7, gas\."):
+    with raises(InputError, "column for yield", "Ausbeute, trial, x0", "x7, gas"):
         opt.record([row])
-    with pytest.raises(InputError, match="must be one of a, b, c, d, e, f, g, h; got 'z'"):
+    with raises(InputError, "a, b, c, d, e, f, g, h", "'z'"):
         opt.record([{**row, "gas": "z", "yield": 1.0}])
 
 
@@ -371,7 +371,7 @@ def test_a_cancelled_suggestion_that_was_run_after_all(kept: bool, tmp_path: Pat
     asked = opt.ask(n=4)
     table = pd.DataFrame([{"trial": one.trial, **one, "y": None} for one in asked])
     opt.cancel(asked)
-    with pytest.raises(InputError, match="no result yet"):
+    with raises(InputError, "no result"):
         opt.record(table)
     table.loc[1, "y"] = 2.0
     assert [trial.id for trial in opt.record(table).trials] == [2]
@@ -396,7 +396,7 @@ def test_what_a_sheet_says_of_cancelled_suggestions(opt: Optimizer) -> None:
     assert [trial.state for trial in opt.trials.trials] == ["complete", "cancelled"]
     opt.ask()
     rows = opt.history.assign(state=["cancelled"] * 3, y=None)
-    with pytest.raises(InputError, match=r"says cancelled, and trial 2 is not\. Cancel it by its number"):
+    with raises(InputError, "cancelled", "trial 2", "number"):
         opt.record(rows)
 
 
@@ -407,9 +407,9 @@ def test_a_header_with_another_unit_than_in_old_data(tmp_path: Path) -> None:
     first = Optimizer(space, old, target="yield", storage=url)
     first.save(tmp_path / "a.json")
     for opt in (first, Optimizer.load(url), Optimizer.load(tmp_path / "a.json", old_data=old)):
-        with pytest.raises(InputError, match="has 'yield' in fraction, and old data of this campaign has it in %"):
+        with raises(InputError, "'yield'", "fraction", "old data", "%"):
             opt.record([{"x": 0.5, "t": 10, "yield [fraction]": 0.2}])
-        with pytest.raises(InputError, match="has 't' in min, and old data of this campaign has it in s"):
+        with raises(InputError, "'t'", "min", "old data", "in s"):
             opt.record([{"x": 0.5, "t [min]": 10, "yield": 20.0}])
     opt = first
     opt.record([{"x": 0.5, "t (sec)": 10, "yield (percent)": 20.0}, {"x": 0.6, "t (sec)": 10, "yield (percent)": 20.0}])

@@ -82,7 +82,7 @@ def test_every_kind_of_category_comes_back(choices: list, tmp_path) -> None:
 
 def test_a_category_that_no_file_can_hold_is_named(tmp_path) -> None:
     opt = Optimizer({"x": (0.0, 1.0), "n": [pd.Timestamp("2026-01-02"), "never"]})
-    with pytest.raises(InputError, match=r"'n' has the category Timestamp.*cannot be saved"):
+    with raises(InputError, "'n'", "category", "Timestamp", "saved"):
         opt.save(tmp_path / "campaign.json")
     assert list(tmp_path.iterdir()) == []
 
@@ -117,7 +117,7 @@ def test_old_data_is_read_again_from_where_it_was(tmp_path) -> None:
     with pytest.warns(OldDataWarning, match="not what it was when the campaign was saved"):
         Optimizer.load(moved / "campaign.json")
     (moved / "old.csv").unlink()
-    with pytest.raises(InputError, match=r"'old data' was read from .*no such file. Give it again"):
+    with raises(InputError, "'old data'", "no such file"):
         Optimizer.load(moved / "campaign.json")
 
 
@@ -135,11 +135,11 @@ def test_old_data_that_lacks_a_column_comes_back(tmp_path) -> None:
 def test_old_data_that_was_no_file_is_given_again(tmp_path) -> None:
     path, sets = tmp_path / "campaign.json", {"A": old(12), "B": old(9)}
     Optimizer(SPACE, sets).save(path)
-    with pytest.raises(InputError, match="'A' was no file"):
+    with raises(InputError, "'A'", "no file"):
         Optimizer.load(path)
-    with pytest.raises(InputError, match="'B' was no file"):
+    with raises(InputError, "'B'", "no file"):
         Optimizer.load(path, old_data={"A": sets["A"]})
-    with pytest.raises(InputError, match="is called A, B; got C"):
+    with raises(InputError, "A, B", "C"):
         Optimizer.load(path, old_data={"C": sets["A"]})
     assert [one.name for one in Optimizer.load(path, old_data=sets).old_sources] == ["A", "B"]
     with pytest.warns(OldDataWarning, match=r"saved \(B\)"):
@@ -175,14 +175,14 @@ def test_objects_are_given_again(tmp_path) -> None:
     shared = Optimizer(SPACE, direction="minimize").suggester
     Optimizer.from_suggester(shared, seed=4).save(path, overwrite=True)
     assert Optimizer.load(path, suggester=shared).seed == 4
-    with pytest.raises(InputError, match="suggester has another space"):
+    with raises(InputError, "suggester", "another space"):
         Optimizer.load(path, suggester=Optimizer(SPACE).suggester)
 
 
 def test_some_arguments_may_change_and_some_may_not(tmp_path) -> None:
     Optimizer(SPACE).save(tmp_path / "campaign.json")
     assert Optimizer.load(tmp_path / "campaign.json", acquisition="ucb").acquisition == "ucb"
-    with pytest.raises(InputError, match="direction belongs to the campaign"):
+    with raises(InputError, "direction", "campaign"):
         Optimizer.load(tmp_path / "campaign.json", direction="minimize")
 
 
@@ -193,7 +193,7 @@ def test_a_file_that_was_cut_off_says_so(tmp_path) -> None:
     path = tmp_path / "campaign.json"
     campaign().save(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(FileFormatError, match=r"campaign\.json' is damaged: it ends in the middle"):
+    with raises(FileFormatError, "campaign.json", "damaged", "ends in the middle"):
         Optimizer.load(path)
 
 
@@ -204,7 +204,7 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
     rng = np.random.default_rng(0)
     for position in rng.integers(0, len(whole), 60):
         path.write_bytes(whole[:position])
-        with pytest.raises(FileFormatError, match="damaged"):
+        with raises(FileFormatError, "damaged"):
             Optimizer.load(path)
     for position in rng.integers(0, len(whole), 150):
         path.write_bytes(whole[:position] + bytes([rng.integers(256)]) + whole[position + 1 :])
@@ -279,7 +279,7 @@ def test_an_argument_that_was_changed_in_the_file_is_noticed(where: tuple, what:
     inner[where[-1]] = what
     path.write_text(json.dumps(content))
     given = {"old_data": {"A": pd.DataFrame()}} if where == ("old_data",) else {}
-    with pytest.raises(FileFormatError, match=r"campaign.json' was changed since it was saved.*copy of before"):
+    with raises(FileFormatError, "campaign.json", "changed since", "copy"):
         Optimizer.load(path, **given)
 
 
@@ -302,7 +302,7 @@ def test_arguments_that_were_changed_in_a_database_are_noticed(tmp_path) -> None
     key, piece = next((key, one) for key, one in get_study_attributes(opt.study).items() if ":piece:" in key)
     middle = len(piece) // 2  # of the last letter, some bits are padding
     set_study_attribute(opt.study, key, piece[:middle] + chr(ord(piece[middle]) ^ 1) + piece[middle + 1 :])
-    with pytest.raises(FileFormatError, match=r"damaged: .*Go on from a copy of before"):
+    with raises(FileFormatError, "damaged", "copy"):
         Optimizer.load(f"sqlite:///{tmp_path}/a.db")
 
 
@@ -314,9 +314,9 @@ def test_other_files_are_refused(content: bytes, tmp_path) -> None:
 
 
 def test_folders_and_missing_files_are_named(tmp_path) -> None:
-    with pytest.raises(InputError, match="is a folder"):
+    with raises(InputError, "folder"):
         Optimizer(SPACE).save(tmp_path)
-    with pytest.raises(InputError, match="is no file"):
+    with raises(InputError, "no file"):
         Optimizer.load(tmp_path / "campaign.json")
 
 
@@ -376,7 +376,7 @@ def test_two_sessions_do_not_replace_each_others_results(tmp_path) -> None:
     mine.save(path)
     mine.save(path)  # as often as one likes
     theirs.tell(theirs.ask(), 1.0)
-    with pytest.raises(InputError, match="was changed since"):
+    with raises(InputError, "changed since"):
         theirs.save(path)
     assert Optimizer.load(path).best.value == 77.7
     theirs.save(path, overwrite=True)
@@ -386,7 +386,7 @@ def test_two_sessions_do_not_replace_each_others_results(tmp_path) -> None:
 def test_a_file_of_another_kind_is_not_replaced(tmp_path) -> None:
     path = tmp_path / "history.csv"
     path.write_text("my notebook")
-    with pytest.raises(InputError, match="neither saved nor loaded"):
+    with raises(InputError, "saved", "loaded"):
         Optimizer(SPACE).save(path)
     assert path.read_text() == "my notebook"
 
