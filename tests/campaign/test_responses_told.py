@@ -90,7 +90,7 @@ def test_batches_candidates_and_shadows_work_with_several_responses() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objectives": BOTH, "acquisition": "ucb"}, "take prior='average' and acquisition='ei'"),
+        ({"objectives": BOTH, "acquisition": "ucb"}, "acquisition='ei'"),
         ({"direction": Target(3.0), "prior": "uninformed", "acquisition": "ucb"}, "acquisition='ei'"),
         ({"objectives": {"x": "maximize", "b": "minimize"}}, "x is a parameter, so it cannot be a response too"),
     ],

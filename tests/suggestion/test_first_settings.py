@@ -10,6 +10,7 @@ from tunedprior.errors import InputError
 from tunedprior.model_averaging.average import Average
 from tunedprior.space.search_space import Space
 from tunedprior.suggestion.first_settings import compute_design_position, is_designed
+from tunedprior.suggestion.priors import make_plain_surrogate
 
 SPACE = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
 PEAK = {"a": 0.4, "b": -0.3}
@@ -189,6 +190,6 @@ def test_design_and_relation_are_saved(tmp_path) -> None:
 
 def test_a_suggester_of_any_model_has_a_design() -> None:
     space = Space.parse(SPACE)
-    suggester = Suggester(space, Average.make_plain(space))
+    suggester = Suggester(space, make_plain_surrogate(space))
     assert suggester.initial == 3
     assert torch.equal(suggester.surrogate.evaluate_opening(torch.zeros(4, 2).double()), torch.zeros(0, 4).double())

@@ -41,8 +41,9 @@ from tunedprior.integrations.tensors import (
     pretrain_on_tensors,
     refuse_vector,
 )
-from tunedprior.model_averaging.average import Average
+from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.models.gaussian_process import add_amplitude
+from tunedprior.models.surrogate import CachingSurrogate
 from tunedprior.source_data.matching import UNNAMED, read_old_data
 from tunedprior.space.encoding import Box
 from tunedprior.suggestion.priors import AVERAGE, make_surrogate
@@ -188,7 +189,9 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         observations = Observations(
             self._encode(train_X.detach()), y, noise_std, float(self.shift), float(self.scale), relative
         )
-        self.mixture = average.fit(observations)[0]
+        mixture, _ = average.fit(observations)
+        assert isinstance(mixture, MixtureOfProcesses)
+        self.mixture = mixture
 
     def _scale_noise(self, variances: Float[Tensor, "n 1"] | None) -> tuple[float | None, Float[Tensor, " n"] | None]:
         """The largest standard deviation in units of the standardised response, and variances relative to its square.
@@ -276,7 +279,7 @@ class TunedPriorEnsemble(Model, FantasizeMixin):
         return encoded
 
 
-def _make_average(given: ModelUnitData, relation: str, seed: int) -> Average:
+def _make_average(given: ModelUnitData, relation: str, seed: int) -> CachingSurrogate:
     """The average over beliefs about the old data; the plain process, with a warning, if it teaches nothing."""
     space, sets = make_numbered_space(given.edges), dict[str, LoadedSource]()
     for number, one in enumerate(given.old, start=1):
@@ -288,7 +291,7 @@ def _make_average(given: ModelUnitData, relation: str, seed: int) -> Average:
         name = UNNAMED if len(given.old) == 1 else f"{UNNAMED} {number}"
         sets[name] = read_old_data(make_old_table(*one), space, RESPONSE, name=name)
     average = make_surrogate(AVERAGE, sets, space, seed=seed, relations=parse_relations(relation, sets))
-    assert isinstance(average, Average)
+    assert isinstance(average, CachingSurrogate)
     return average
 
 

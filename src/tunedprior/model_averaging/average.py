@@ -19,7 +19,6 @@ from tunedprior.models.surrogate import CachingSurrogate
 from tunedprior.numerics.isolation import LARGE, isolate_computation
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
-from tunedprior.space.search_space import Space
 from tunedprior.weight_prior.sources import BeliefProbabilities, Relation, SourceData
 
 
@@ -43,12 +42,6 @@ class Average(CachingSurrogate):
     alone: bool = False
     axes: Axes | None = None
     hypotheses: Hypotheses = field(init=False, repr=False)
-
-    @classmethod
-    def make_plain(cls, space: Space) -> "Average":
-        """The process without old data, in the box of the search space."""
-        box = Box.enclose(space)
-        return cls(box, (), axes=box.make_kernel_axes(space))
 
     def __post_init__(self) -> None:
         names = self.beliefs or tuple(one.name for one in list_beliefs() if one.in_default_average)

@@ -20,6 +20,7 @@ from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_argum
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.model_averaging.average import Average
+from tunedprior.models.surrogate import encode_surrogate, register_decoder
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.weight_prior.prior_archive import (
@@ -73,6 +74,10 @@ class SavedAverage(_StrictSaved, frozen=True):
     beliefs: list[str]
     alone: bool
     sets: list[SavedSourceData]
+
+
+#: What an average is called where surrogates are stored.
+KIND = "average"
 
 
 def encode_average(average: Average) -> bytes:
@@ -223,3 +228,11 @@ def _get_tensor(arrays: Mapping[str, np.ndarray], name: str, kind: type[np.gener
     if found is None or found.dtype != kind or not np.isfinite(found).all():
         raise FileFormatError(f"What is stored of old data is damaged: {name!r} is missing or of another type.")
     return torch.as_tensor(found)
+
+
+@encode_surrogate.register
+def _encode_registered(surrogate: Average) -> tuple[str, bytes]:
+    return KIND, encode_average(surrogate)
+
+
+register_decoder(KIND, decode_average)

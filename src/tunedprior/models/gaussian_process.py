@@ -24,7 +24,7 @@ from torch import Tensor
 from tunedprior.checks import refuse_other_types, warn
 from tunedprior.errors import FittingWarning, JitterWarning
 from tunedprior.goals.observations import Observations
-from tunedprior.numerics.isolation import ENDED_EARLY, silence_warnings
+from tunedprior.numerics.isolation import ENDED_EARLY, ROUNDED_NOISE, silence_warnings
 from tunedprior.numerics.linalg import compute_jitter
 from tunedprior.space.encoding import Box
 
@@ -236,7 +236,9 @@ def _make_process(
     noise: Float[Tensor, "n 1"] | None,
     **options: Any,
 ) -> SingleTaskGP:
-    with silence_warnings(), validate_input_scaling(False):  # [-1, 1] is where free kernels live
+    # [-1, 1] is where free kernels live. BoTorch standardises once more: of two results LEAST_NOISE becomes 1e-6, which
+    # is GPyTorch's bound, but for rounding.
+    with silence_warnings(ROUNDED_NOISE), validate_input_scaling(False):
         return SingleTaskGP(
             observations.X, observations.y, noise, covar_module=covariance, input_transform=transform, **options
         )

@@ -1,12 +1,15 @@
 """Protocols of surrogates, which turn observations into a model of the objective."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import singledispatch
 from typing import Any, Protocol, runtime_checkable
 
 from botorch.models.model import Model
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.errors import FileFormatError, InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.space.encoding import Box
 
@@ -66,3 +69,27 @@ class CachingSurrogate(ABC):
     def __call__(self, observations: Observations) -> Model:
         """The model."""
         return self.fit(observations)[0]
+
+
+@singledispatch
+def encode_surrogate(surrogate: Surrogate) -> tuple[str, bytes]:
+    """Encode a surrogate as its kind and bytes, without pickle; the decoder registered for the kind restores it.
+
+    A class that can be stored registers itself: `@encode_surrogate.register`, and `register_decoder` for its kinds.
+    """
+    raise InputError(f"A model of your own, {type(surrogate).__name__}, cannot be stored. Give it each time.")
+
+
+_DECODERS: dict[str, Callable[[bytes], Surrogate]] = {}
+
+
+def register_decoder(kind: str, decode: Callable[[bytes], Surrogate]) -> None:
+    """Register the function that restores a surrogate of this kind from its bytes."""
+    _DECODERS[kind] = decode
+
+
+def decode_surrogate(kind: str, data: bytes) -> Surrogate:
+    """Restore a surrogate that `encode_surrogate` encoded; a `FileFormatError` if it is damaged, or of unknown kind."""
+    if kind not in _DECODERS:
+        raise FileFormatError(f"What is stored of old data is of an unknown kind, {kind[:40]!r}. Update tunedprior.")
+    return _DECODERS[kind](data)

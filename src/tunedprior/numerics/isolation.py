@@ -33,9 +33,12 @@ _RANDOM = {
 _PROCESS_WIDE = threading.RLock()
 
 #: Warnings without consequence: of BoTorch, that one start of several ended early, which it repeats by itself; and of
-#: GPyTorch, that it rounds a variance up to zero, next to an exact observation.
+#: GPyTorch, that it rounds a variance up to zero, next to an exact observation, and that it adds to the diagonal of a
+#: covariance of settings that are nearly the same, and that it rounds noise up to its bound.
 ENDED_EARLY = "Optimization failed|`scipy_minimize` terminated"
 NEGATIVE_VARIANCE = "Negative variance values detected"
+ADDED_JITTER = "A not p.d., added jitter"
+ROUNDED_NOISE = "Very small noise values detected"
 
 
 class OwnGenerator(TorchFunctionMode):

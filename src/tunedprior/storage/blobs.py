@@ -14,16 +14,11 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 from optuna.artifacts import download_artifact, upload_artifact
 from optuna.study import Study
 
-from tunedprior.errors import FileFormatError, InputError
+from tunedprior.errors import FileFormatError
 from tunedprior.goals.goals import Goals
-from tunedprior.model_averaging import average_archive
-from tunedprior.model_averaging.average import Average
-from tunedprior.models.surrogate import Surrogate
+from tunedprior.models.surrogate import Surrogate, decode_surrogate, encode_surrogate
 from tunedprior.space.search_space import Space
 from tunedprior.storage.databases import get_study_attributes, set_study_attribute
-from tunedprior.weight_prior import prior_archive
-from tunedprior.weight_prior.prior import WeightPrior
-from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 _PREFIX = "tunedprior"
 # Characters in one attribute: some databases hold no more than 65,535 bytes in a cell.
@@ -113,21 +108,13 @@ def _join_pieces(attributes: Mapping[str, object], pointer: Mapping[str, Any]) -
     return data
 
 
-_AVERAGE, _TUNED, _AS_PRINTED = "average", "reweighted", "as printed"
-
-
 def encode_surrogates(surrogates: Mapping[str, Surrogate]) -> bytes:
     """Serialise surrogates by response; an `InputError` for one of the user's own classes."""
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
         kinds = {}
         for number, (name, one) in enumerate(surrogates.items()):
-            if isinstance(one, Average):
-                kinds[name], data = _AVERAGE, average_archive.encode_average(one)
-            elif isinstance(one, TunedPrior):
-                kinds[name], data = _AS_PRINTED if one.as_printed else _TUNED, prior_archive.encode_prior(one.prior)
-            else:
-                raise InputError(f"A model of your own, {type(one).__name__}, cannot be stored. Give it each time.")
+            kinds[name], data = encode_surrogate(one)
             archive.writestr(str(number), data)
         archive.writestr("kinds", json.dumps(kinds))
     return buffer.getvalue()
@@ -141,21 +128,10 @@ def decode_surrogates(data: bytes) -> dict[str, Surrogate]:
             parts = [archive.read(str(number)) for number in range(len(kinds))]
     except (BadZipFile, KeyError, ValueError, TypeError) as error:
         raise FileFormatError(f"What is stored of old data is damaged: {error}.") from error
-    return {name: _decode_surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
+    return {name: decode_surrogate(kind, part) for (name, kind), part in zip(kinds.items(), parts, strict=True)}
 
 
 def are_compatible(surrogates: Mapping[str, Surrogate], space: Space, goals: Goals) -> bool:
     """Return whether there is a surrogate for each response, in a box that contains the space."""
     responses = {one.name for one in goals.responses}
     return set(surrogates) == responses and all(one.box.covers(space) for one in surrogates.values())
-
-
-def _decode_surrogate(kind: str, data: bytes) -> Surrogate:
-    if kind == _AVERAGE:
-        return average_archive.decode_average(data)
-    if kind in (_TUNED, _AS_PRINTED):
-        try:
-            return TunedPrior(WeightPrior(**prior_archive.decode_prior(data)), as_printed=kind == _AS_PRINTED)
-        except FileFormatError as error:
-            raise FileFormatError(f"What is stored of old data {error}.") from error
-    raise FileFormatError(f"What is stored of old data is of an unknown kind, {kind[:40]!r}. Update tunedprior.")

@@ -12,7 +12,7 @@ from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.model_averaging.average import Average
 from tunedprior.model_averaging.source_fits import fit_sources
-from tunedprior.models.surrogate import Surrogate
+from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 from tunedprior.weight_prior.pretraining import check_weight_prior, pretrain_or_warn
@@ -28,6 +28,12 @@ AS_PRINTED = "as printed"
 def list_prior_names() -> tuple[str, ...]:
     """The names that `Optimizer(prior=…)` accepts."""
     return (AVERAGE, *(one.name for one in list_beliefs() if one.stands_alone), AS_PRINTED)
+
+
+def make_plain_surrogate(space: Space, box: Box | None = None) -> CachingSurrogate:
+    """The process without old data, in a box that holds the search space: by default the box around it."""
+    box = Box.enclose(space) if box is None else box
+    return Average(box, (), axes=box.make_kernel_axes(space))
 
 
 def make_surrogate(
@@ -60,7 +66,7 @@ def make_surrogate(
         raise InputError(f"prior must be one of {', '.join(list_prior_names())}; got {format_value(prior)}.")
     if kernel is not None:
         refuse_other_kernels(kernel)
-    plain = Average.make_plain(space) if within is None else Average(within, (), axes=within.make_kernel_axes(space))
+    plain = make_plain_surrogate(space, within)
     if not old or prior == UNINFORMED:
         return plain
     as_printed, reversed_sources = prior == AS_PRINTED, find_reversed_sources(old, direction)

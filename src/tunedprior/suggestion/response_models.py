@@ -22,12 +22,13 @@ from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.goals.observations import Observations
 from tunedprior.history.trials import History, Trial, collect_settings
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.posterior import MEMBERS, ComponentModel, assign_members, find_components
 from tunedprior.models.surrogate import CachingSurrogate, Surrogate
 from tunedprior.numerics.isolation import (
+    ADDED_JITTER,
     ENDED_EARLY,
     LARGE,
+    NEGATIVE_VARIANCE,
     OwnGenerator,
     derive_seed,
     isolate_computation,
@@ -115,7 +116,7 @@ class ResponseModel:
         """`NUM_SAMPLES` samples of f at n points, jointly, each component as often as its weight says."""
         known = self.components
         if known is None:
-            with torch.no_grad(), silence_warnings(), OwnGenerator(seed):
+            with torch.no_grad(), silence_warnings(NEGATIVE_VARIANCE, ADDED_JITTER), OwnGenerator(seed):
                 posterior: Any = self.model.posterior(X)
                 drawn: Tensor = posterior.rsample(torch.Size([NUM_SAMPLES]))
             return drawn.reshape(-1, len(X))
@@ -176,7 +177,7 @@ class ModelFitter:
 
     goals: Goals
     surrogates: Mapping[str, Surrogate]
-    plain: Average
+    plain: CachingSurrogate
     composes: bool
     learns_failures: bool
     cost: Cost | None = None

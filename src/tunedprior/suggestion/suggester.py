@@ -24,7 +24,6 @@ from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings
-from tunedprior.model_averaging.average import Average
 from tunedprior.models.posterior import condition_on_pending
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import LARGE, derive_seed, isolate_computation
@@ -40,6 +39,7 @@ from tunedprior.suggestion.first_settings import (
     compute_design_position,
     is_designed,
 )
+from tunedprior.suggestion.priors import make_plain_surrogate
 from tunedprior.suggestion.response_models import (
     Cost,
     FittedModels,
@@ -72,8 +72,8 @@ class Suggester:
         beta: As for `Optimizer`.
         initial: The number of settings that the initial design extends over. Without old data they all belong to the
             design, by default one more than there are parameters; with old data the design and the model take turns.
-        other_surrogates: The surrogates of further responses, by name; they have the box of the first.
-        failures: What a failed run counts as: `"learnt"` (failures have a model of their own; for averages alone) or
+        other_surrogates: The surrogates of further responses, by name, in the box of the first; by default the first.
+        failures: What a failed run counts as: `"learnt"` (failures have a model of their own, with acquisition="ei") or
             `"worst"` (a bad value).
         cost: The function that gives the cost of a setting, where it is known beforehand.
         design: `"old data"` (the settings that old data proposes, then a Sobol design) or `"sobol"`.
@@ -82,7 +82,7 @@ class Suggester:
         encoded_space: The allowed settings as points, made from the space.
 
     >>> space = Space.parse({"x": (0.0, 1.0)})
-    >>> suggester = Suggester(space, Average.make_plain(space))
+    >>> suggester = Suggester(space, make_plain_surrogate(space))
     >>> history = History().append_pending({"x": 0.25}).append_result({"x": 0.25}, 1.0)
     >>> suggester.suggest(history, seed=1) == suggester.suggest(history, seed=1)
     True
@@ -112,6 +112,8 @@ class Suggester:
                 f"The model's box ({self.surrogate.box.names}) does not hold this search space ({self.space.names}, "
                 "its order, scales and bounds). Make it with Box.enclose(space, old_settings)."
             )
+        others = {one.name: self.other_surrogates.get(one.name, self.surrogate) for one in self.goals.others}
+        object.__setattr__(self, "other_surrogates", others)
         object.__setattr__(self, "own_box", Box.enclose(self.space))
         object.__setattr__(self, "encoded_space", EncodedSpace.from_space(self.space, self.surrogate.box))
         object.__setattr__(self, "num_opening", self._first_settings.num_opening)
@@ -166,7 +168,7 @@ class Suggester:
 
     def drop_old_data(self) -> "Suggester":
         """This suggester with the process without old data in place of its surrogate."""
-        plain, most = Average.make_plain(self.space), compute_default_initial(len(self.space.parameters), 0)
+        plain, most = make_plain_surrogate(self.space), compute_default_initial(len(self.space.parameters), 0)
         others = dict.fromkeys(self.other_surrogates, plain)
         return replace(self, surrogate=plain, other_surrogates=others, initial=min(self.initial or most, most))
 
@@ -188,9 +190,9 @@ class Suggester:
     @cached_property
     def _fitting(self) -> ModelFitter:
         box = self.surrogate.box
-        composes = isinstance(self.surrogate, Average) and self.acquisition == "ei"
+        composes = self.acquisition == "ei"
         surrogates = {self.objective.name: self.surrogate, **self.other_surrogates}
-        plain = Average(box, (), axes=box.make_kernel_axes(self.space))
+        plain = make_plain_surrogate(self.space, box)
         return ModelFitter(self.goals, surrogates, plain, composes, composes and self.failures == LEARNT, self.cost)
 
     def _can_learn_failures(self, history: History) -> bool:
@@ -219,22 +221,19 @@ class Suggester:
             raise InputError(f"cost must be a function of a setting; got {type(self.cost).__name__}.")
         if self.goals.is_plain and self.cost is None:
             return
-        if not isinstance(self.surrogate, Average) or self.acquisition != "ei":
-            what = "acquisition='ei'" if isinstance(self.surrogate, Average) else "prior='average'"
+        if self.acquisition != "ei":
             raise InputError(
-                f"A target, several responses, requirements and cost take prior='average' and acquisition='ei'; this "
-                f"is not {what}. Leave it out."
+                "A target, several responses, requirements and cost take acquisition='ei'; got "
+                f"{format_value(self.acquisition)}. Leave it out."
             )
-        lacking = [one.name for one in self.goals.others if one.name not in self.other_surrogates]
-        if lacking:
-            raise InputError(f"Every response needs a model; {format_list(lacking)} has none. Give others={{…}}.")
 
     def _make_acquisition(
         self, fitted: FittedModels, pending_X: Float[Tensor, "p k"], num_choices: int | None, seed: int
     ) -> AcquisitionFunction | None:
         """The acquisition function, conditioned on pending settings; None if there is nothing to maximise yet."""
-        if not self.goals.is_plain or fitted.success_model is not None or fitted.cost is not None:
-            return AcquisitionBuilder(self.goals, fitted, pending_X).build_acquisition()
+        composed = not self.goals.is_plain or fitted.success_model is not None or fitted.cost is not None
+        if composed or (self.acquisition == "ei" and fitted.models[fitted.main].components is None):
+            return AcquisitionBuilder(self.goals, fitted, pending_X, seed).build_acquisition()
         model, observations = fitted.model, fitted.observations
         best = observations.y.max()
         if len(pending_X):

@@ -1,13 +1,13 @@
 """The second half of Algorithm 1: a Gaussian process whose kernel is re-weighted by old data."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from botorch.models import SingleTaskGP
 from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
-from tunedprior.errors import InputError
+from tunedprior.errors import FileFormatError, InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.kernels.anchors import compute_mean_variance
 from tunedprior.machines.machine import AlphaFit
@@ -19,9 +19,11 @@ from tunedprior.models.gaussian_process import (
     fit_unscaled_process,
     standardise_with_amplitude,
 )
+from tunedprior.models.surrogate import encode_surrogate, register_decoder
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 from tunedprior.space.encoding import Box
 from tunedprior.weight_prior.prior import WeightPrior
+from tunedprior.weight_prior.prior_archive import decode_prior, encode_prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +89,23 @@ class TunedPrior:
         Cached: it is constant over a run, and costs up to |A|² terms for each point of the box sample.
         """
         return compute_mean_variance(self._make_kernel(), self.prior.anchors.shape[1], self.prior.reach)
+
+
+#: What these processes are called where surrogates are stored: as printed or not.
+_KINDS = {False: "reweighted", True: "as printed"}
+
+
+@encode_surrogate.register
+def _encode_registered(surrogate: TunedPrior) -> tuple[str, bytes]:
+    return _KINDS[surrogate.as_printed], encode_prior(surrogate.prior)
+
+
+def _decode(data: bytes, as_printed: bool) -> TunedPrior:
+    try:
+        return TunedPrior(WeightPrior(**decode_prior(data)), as_printed=as_printed)
+    except FileFormatError as error:
+        raise FileFormatError(f"What is stored of old data {error}.") from error
+
+
+for _as_printed, _kind in _KINDS.items():
+    register_decoder(_kind, partial(_decode, as_printed=_as_printed))
