@@ -180,9 +180,9 @@ class OldGaps:
             rows.note("blank", "", said + f"{format_list(places)}.", places)
             rows.kept &= ~blank
 
-    def set_aside_columns(self, told: Bool[ndarray, " n"]) -> tuple[str, ...]:
+    def set_aside_columns(self, has_response: Bool[ndarray, " n"]) -> tuple[str, ...]:
         """Treat columns as absent that lack more than half of their values in rows with a response."""
-        rows = self._rows.kept & told
+        rows = self._rows.kept & has_response
         mostly = [name for name, unknown in self._unknown.items() if 2 * (unknown & rows).sum() > rows.sum()]
         for name in mostly:
             blank = self._unknown.pop(name) & rows

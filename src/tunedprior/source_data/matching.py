@@ -31,33 +31,33 @@ from tunedprior.tables.reading import read_table
 
 
 def parse_response(
-    rows: OldRows, target: str, told: Bool[ndarray, " n"], direction: Goal, source_direction: str = ""
+    rows: OldRows, target: str, has_response: Bool[ndarray, " n"], direction: Goal, source_direction: str = ""
 ) -> tuple[Float64[ndarray, " n"], bool, str]:
     """Return the responses as numbers or labels ±1, whether they are labels, and a name for their kind.
 
     Args:
         rows: The table; rows without a response are no longer kept.
         target: The column of the response.
-        told: Which rows have a response.
+        has_response: For each row whether it has a response.
         direction: Which way is source_direction, or a target.
         source_direction: "maximize" or "minimize", if the source has a direction of its own, as a study does.
     """
     column = rows.table[target]
     words = column.map(lambda value: str(value).strip().lower())
-    passed, failed = words.isin(PASSED).to_numpy() & told, words.isin(NOT_PASSED).to_numpy() & told
-    rows.leave_out("blank", target, ~told, "blank, which is taken for 'not measured', and left out")
-    if len(column) and not told.any():
+    passed, failed = words.isin(PASSED).to_numpy() & has_response, words.isin(NOT_PASSED).to_numpy() & has_response
+    rows.leave_out("blank", target, ~has_response, "blank, which is taken for 'not measured', and left out")
+    if len(column) and not has_response.any():
         found = f"{rows.what}'s response {target!r} is blank in every row."
         raise InputError(
             f"{found} Name the right column with target=.",
             typed=f"{found} Fill it in, or give the goal in the space file the name of the right column.",
         )
-    if (passed | failed)[told].all():
+    if (passed | failed)[has_response].all():
         return np.where(passed, 1.0, -1.0), True, "pass and fail"
     values = rows.parse_numbers(column.where(~failed, np.nan), " Or say pass or fail in every row.")
     marked = find_sentinels(values)
     rows.leave_out("sentinel", target, marked, "taken to mean 'not measured' and left out", values)
-    measured = told & ~failed & ~marked
+    measured = has_response & ~failed & ~marked
     distinct = set(values[measured])
     if distinct in ({0.0, 1.0}, {-1.0, 1.0}):
         less = source_direction == "minimize"  # a study that minimised what is 0 or 1 wanted 0
@@ -135,12 +135,12 @@ class OldSettings:
             said = f"Old data has no column {name!r}{others}: what it says is taken to hold for every {name!r}."
             rows.note("absent", name, said)
 
-    def build_table(self, told: Bool[ndarray, " n"]) -> pd.DataFrame:
+    def build_table(self, has_response: Bool[ndarray, " n"]) -> pd.DataFrame:
         """Build the settings, one column for each parameter, and drop the rows that cannot be used."""
         present = [parameter for parameter in self._space.parameters if parameter.name not in self.absent]
         columns = {parameter.name: self._parse_column(parameter) for parameter in present}
         self.gaps.leave_out_blank_rows()
-        absent = self.absent + self.gaps.set_aside_columns(told)
+        absent = self.absent + self.gaps.set_aside_columns(has_response)
         self.gaps.leave_out_blank_rows()  # of the columns that remain
         self.absent = tuple(name for name in self._space.names if name in absent)
         count = len(self._rows.table)
@@ -380,9 +380,9 @@ def read_old_data(
     rows, source_direction = OldRows(read, what), read.directions.get(target, "")
     rows.note_errors([*space.names, target])
     found = OldSettings(rows, space, target, others)
-    told = ~rows.table[target].map(is_unmeasured).to_numpy(dtype=bool)
-    settings = found.build_table(told)
-    response, labels, words = parse_response(rows, target, told, direction, source_direction)
+    has_response = ~rows.table[target].map(is_unmeasured).to_numpy(dtype=bool)
+    settings = found.build_table(has_response)
+    response, labels, words = parse_response(rows, target, has_response, direction, source_direction)
     if log and not labels:
         response = compute_logarithms(rows, target, response)
     found.gaps.leave_out_unfillable()
