@@ -2,7 +2,7 @@
 
 With constraints: start at the best of many feasible settings; alternate between sequential quadratic programming along
 the continuous parameters and steps to better neighbours in all others, until neither improves. In five continuous
-spaces under linear constraints BoTorch's `optimize_acqf` finds the same maxima (within 0.05% in all of ten runs each) in
+spaces under linear constraints BoTorch's `optimize_acqf` finds the same maxima (within 0.05% in ten runs of each) in
 1.7 to 3.5 s and this search in 0.04 to 0.12 s (`python -m benchmarks libraries --only polytopes`); conditions between
 parameters and constraints that are functions have no counterpart there.
 """
