@@ -17,7 +17,7 @@ from botorch.models import SingleTaskGP
 
 from support.cases import number, table
 from support.mixtures import make_closed_form, mixture_of_many
-from tunedprior.acquisition.closed_form import ClosedFormAcquisition
+from tunedprior.acquisition.closed_form import ClosedFormAcquisition, compute_log_improvement
 from tunedprior.acquisition.encoded_space import EncodedSpace
 from tunedprior.acquisition.functions import AcquisitionContext, make_acquisition
 from tunedprior.acquisition.optimisation import maximize
@@ -25,7 +25,6 @@ from tunedprior.kernels.sections import KernelStack
 from tunedprior.model_averaging.hypotheses import Processes
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.models.posterior import condition_on_pending
-from tunedprior.numerics.log_improvements import compute_log_improvement
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 

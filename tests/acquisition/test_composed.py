@@ -7,7 +7,7 @@ from botorch.utils.multi_objective.box_decompositions.non_dominated import Nondo
 from botorch.utils.testing import MockModel, MockPosterior
 
 from tunedprior import Optimizer
-from tunedprior.acquisition.composed import (
+from tunedprior.acquisition.closed_form import (
     ScaledGoal,
     make_hypervolume_term,
     make_improvement_term,

@@ -23,7 +23,7 @@ from botorch.utils.multi_objective.box_decompositions.non_dominated import FastN
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.composed import ScaledGoal
+from tunedprior.acquisition.closed_form import ScaledGoal
 from tunedprior.errors import InputError
 
 _SAMPLES = 256

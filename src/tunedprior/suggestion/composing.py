@@ -10,7 +10,7 @@ from botorch.models.model import Model
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tunedprior.acquisition.composed import (
+from tunedprior.acquisition.closed_form import (
     ComposedAcquisition,
     ScaledGoal,
     Term,

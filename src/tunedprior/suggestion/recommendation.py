@@ -12,8 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.closed_form import ClosedFormAcquisition, compute_upper_confidence_bound
-from tunedprior.acquisition.composed import ComposedAcquisition, ScaledGoal
+from tunedprior.acquisition.closed_form import (
+    ClosedFormAcquisition,
+    ComposedAcquisition,
+    ScaledGoal,
+    compute_upper_confidence_bound,
+)
 from tunedprior.acquisition.optimisation import maximize
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError

@@ -36,7 +36,8 @@ from tunedprior.numerics.isolation import (
 )
 from tunedprior.numerics.linalg import cholesky
 from tunedprior.space.encoding import Box
-from tunedprior.space.search_space import Setting
+from tunedprior.space.search_space import Setting, Space
+from tunedprior.suggestion.priors import make_plain_surrogate
 
 _OF_EACH = 8  # samples of each of `MEMBERS` equal members
 #: How many samples `ResponseModel.sample_posterior` draws.
@@ -169,7 +170,7 @@ class ModelFitter:
     Attributes:
         goals: Objectives and requirements of the campaign.
         surrogates: By response, the function from observations to a model.
-        plain: The process without old data, which models failures and cost.
+        space: The search space.
         composes: Whether the acquisition function can be composed of several models.
         learns_failures: Whether failures get a model of their own, rather than a bad value.
         cost: The function that gives the cost of a setting, where it is known.
@@ -177,14 +178,24 @@ class ModelFitter:
 
     goals: Goals
     surrogates: Mapping[str, Surrogate]
-    plain: CachingSurrogate
+    space: Space
     composes: bool
     learns_failures: bool
     cost: Cost | None = None
 
+    @property
+    def box(self) -> Box:
+        """The box that all models share."""
+        return self.surrogates[self.goals.main.name].box
+
+    @cached_property
+    def plain(self) -> CachingSurrogate:
+        """The process without old data, which models failures and cost."""
+        return make_plain_surrogate(self.space, self.box)
+
     def fit(self, history: History, seed: int, previous: FittedModels | None) -> FittedModels:
         """Fit the models to a history; `previous`, the models of a shorter one, saves time and changes nothing."""
-        box, models = self.plain.box, {}
+        box, models = self.box, {}
         told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
         for one in self.goals.responses:
             observations = self.goals.make_observations(one, told, box, failures and one.is_main)

@@ -189,11 +189,11 @@ class Suggester:
 
     @cached_property
     def _fitting(self) -> ModelFitter:
-        box = self.surrogate.box
         composes = self.acquisition == "ei"
         surrogates = {self.objective.name: self.surrogate, **self.other_surrogates}
-        plain = make_plain_surrogate(self.space, box)
-        return ModelFitter(self.goals, surrogates, plain, composes, composes and self.failures == LEARNT, self.cost)
+        return ModelFitter(
+            self.goals, surrogates, self.space, composes, composes and self.failures == LEARNT, self.cost
+        )
 
     def _can_learn_failures(self, history: History) -> bool:
         """Whether a history without a single value can be fitted: all runs failed, and failures count."""

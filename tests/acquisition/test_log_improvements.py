@@ -6,7 +6,7 @@ import mpmath
 import pytest
 import torch
 
-from tunedprior.numerics.log_improvements import (
+from tunedprior.acquisition.closed_form import (
     compute_log_closeness,
     compute_log_excess,
     compute_log_probability_within,
