@@ -417,3 +417,12 @@ def test_two_who_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.Mon
     assert (said[1], "was changed since" in said[0]) == ("saved", True)
     assert len(Optimizer.load(path).trials) == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_goals_have_the_key_of_earlier_files(tmp_path: Path) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, objectives={"gain": "maximize", "cost": "minimize"})
+    opt.save(tmp_path / "campaign.json")
+    arguments = json.loads((tmp_path / "campaign.json").read_text(encoding="utf-8"))["arguments"]
+    assert [one["name"] for one in arguments["aims"]["objectives"]] == ["gain", "cost"]
+    assert "goals" not in arguments
+    assert Optimizer.load(tmp_path / "campaign.json").suggester.goals == opt.suggester.goals
