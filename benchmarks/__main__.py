@@ -18,6 +18,7 @@ from benchmarks.studies import (
     libraries,
     merge,
     mistakes,
+    models,
     paper,
     pictures,
     readers,
@@ -72,6 +73,7 @@ _BENCHMARKS = {
     "demo": demo,
     "gallery": gallery,
     "ideas": ideas,
+    "models": models,
     "pictures": pictures,
     "tuning-tables": tuning_tables,
 }

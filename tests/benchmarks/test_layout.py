@@ -20,6 +20,7 @@ ASKS_ITSELF = {
     "studies/hostile/attribute_cases.py",
     "studies/hostile/sqlite_cases.py",
     "studies/ideas.py",
+    "studies/models.py",
     "studies/readers.py",
     "studies/size.py",
     "studies/speed/data.py",
