@@ -119,6 +119,6 @@ def test_trust_is_told_for_old_data(tmp_path) -> None:
     suggester = SuggestionWorker(lambda: opt, opt.study)
     assert suggester.get_model_summary(opt.trials) is None
     assert suggester.wait(SECONDS)
-    insight = suggester.get_model_summary(opt.trials)
-    assert insight.trust == tuple(opt.trust.sentences)
-    assert insight.recommended.setting == opt.recommend().setting
+    summary = suggester.get_model_summary(opt.trials)
+    assert summary.trust == tuple(opt.trust.sentences)
+    assert summary.recommended.setting == opt.recommend().setting

@@ -83,7 +83,7 @@ class _WorkerState:
     asked: dict[str, SuggestionRequest] = field(default_factory=dict)
     waiting: deque[tuple[str, int]] = field(default_factory=deque)
     wanted: str = ""
-    insight: ModelSummary | None = None
+    summary: ModelSummary | None = None
     expected: dict[int, tuple[ResponseInterval, ...]] = field(default_factory=dict)
     is_ending: bool = False
 
@@ -133,7 +133,7 @@ class SuggestionWorker:
         """Return the summary for this history; None while it is being computed."""
         version = compute_version(history)
         with self._news:
-            known = self._state.insight
+            known = self._state.summary
             if known is not None and known.version == version:
                 return known
             if self._state.wanted != version:
@@ -142,7 +142,7 @@ class SuggestionWorker:
             return None
 
     def get_intervals(self, number: int) -> tuple[ResponseInterval, ...]:
-        """Return the last prediction intervals of a suggestion; an empty dict if there are none."""
+        """Return the last prediction intervals of a suggestion; an empty tuple if there are none."""
         with self._news:
             return self._state.expected.get(number, ())
 
@@ -210,13 +210,13 @@ class SuggestionWorker:
     def _update_summary(self) -> None:
         """Work out what the models say of what is known by now."""
         try:
-            expected, insight = self._use_optimizer(_summarise_campaign)
+            expected, summary = self._use_optimizer(_summarise_campaign)
         except Exception:  # likewise
             traceback.print_exc(file=sys.stderr)
             with self._news:
-                expected, insight = {}, ModelSummary(self._state.wanted)
+                expected, summary = {}, ModelSummary(self._state.wanted)
         with self._news:
-            self._state.insight = insight
+            self._state.summary = summary
             self._state.expected.update(expected)
             self._state.wanted = ""  # whoever has seen more since asks again
             self._news.notify_all()
@@ -363,10 +363,13 @@ def _suggest_once(optimizer: Optimizer, form: str, count: int) -> SuggestionRequ
 
 
 def _summarise_campaign(optimizer: Optimizer) -> tuple[dict[int, tuple[ResponseInterval, ...]], ModelSummary]:
-    """What is expected of each suggestion, and the insight."""
+    """Predict the responses of pending suggestions, and summarise what the models say.
+
+    The first value holds the intervals of each pending trial by its number. What cannot be computed yet is left out.
+    """
     history = optimizer.trials
     expected: dict[int, tuple[ResponseInterval, ...]] = {}
-    insight = ModelSummary(compute_version(history))
+    summary = ModelSummary(compute_version(history))
     if len(history):
         with suppress(InputError):  # there may be nothing to predict from yet: every run failed
             if history.pending:
@@ -375,14 +378,14 @@ def _summarise_campaign(optimizer: Optimizer) -> tuple[dict[int, tuple[ResponseI
                     one.id: _compute_intervals(table.iloc[row], optimizer, history)
                     for row, one in enumerate(history.pending)
                 }
-        with suppress(InputError):  # the same, or there is a front
-            insight = replace(insight, recommended=optimizer.recommend())
+        with suppress(InputError):  # no prediction yet, or several objectives, which have a front instead
+            summary = replace(summary, recommended=optimizer.recommend())
     with suppress(InputError):  # there is no old data
         trust = optimizer.trust
         several = trust.items() if isinstance(trust, Mapping) else [("", trust)]
         sentences = [f"{name}: {said}" if name else said for name, one in several for said in one.sentences]
-        insight = replace(insight, trust=tuple(sentences))
-    return expected, insight
+        summary = replace(summary, trust=tuple(sentences))
+    return expected, summary
 
 
 def _compute_intervals(row: "pd.Series[Any]", optimizer: Optimizer, history: History) -> tuple[ResponseInterval, ...]:

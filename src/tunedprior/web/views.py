@@ -139,9 +139,9 @@ def list_trade_offs(told: Sequence[Trial], goals: Goals) -> list[Trial]:
     return sorted(found, key=lambda one: -goals.compute_utilities(one)[0])[:_MOST_TRADE_OFFS]
 
 
-def describe_recommendation(insight: ModelSummary | None, goals: Goals) -> Mapping[str, object] | None:
+def describe_recommendation(summary: ModelSummary | None, goals: Goals) -> Mapping[str, object] | None:
     """Describe the recommended setting and its prediction."""
-    found = None if insight is None else insight.recommended
+    found = None if summary is None else summary.recommended
     if found is None:
         return None
     middle = ResponseInterval(goals.main.name, found.mean, found.low, found.high)
@@ -241,7 +241,7 @@ class Pages:
         self, request: Request | None, template: str, history: History, status: int = 200, **content: Any
     ) -> HTMLResponse:
         """Render a page with its common content; only pages with forms need the request."""
-        campaign, insight = self.campaign, self.suggester.get_model_summary(history)
+        campaign, summary = self.campaign, self.suggester.get_model_summary(history)
         return self._draw(
             request,
             template,
@@ -251,8 +251,8 @@ class Pages:
             goal=campaign.goals.describe(),
             where=self._where,
             history=history,
-            version=self.compute_page_version(history, insight),
-            insight=insight,
+            version=self.compute_page_version(history, summary),
+            summary=summary,
             is_suggesting=self.suggester.is_suggesting,
             people=sorted({str(one.extra[campaign.who]) for one in history.trials if campaign.who in one.extra}),
             has_report=can_render_report(),
@@ -261,14 +261,14 @@ class Pages:
             **content,
         )
 
-    def compute_page_version(self, history: History, insight: ModelSummary | None) -> str:
+    def compute_page_version(self, history: History, summary: ModelSummary | None) -> str:
         """Return a digest that changes whenever the page changes."""
-        return f"{compute_version(history)}{'-' if insight is None else '+'}{self.suggester.is_suggesting:d}"
+        return f"{compute_version(history)}{'-' if summary is None else '+'}{self.suggester.is_suggesting:d}"
 
     def render_home(self, request: Request) -> HTMLResponse:
         """Render the start page: what to run now, and the status."""
         history, goals = self.campaign.trials, self.campaign.goals
-        insight = self.suggester.get_model_summary(history)
+        summary = self.suggester.get_model_summary(history)
         cards = [
             (
                 make_suggestion_card(one, history, self.suggester.get_intervals(one.id), goals),
@@ -289,7 +289,7 @@ class Pages:
                 (one.id, format_result_lines(one, goals), format_setting_lines(one.setting))
                 for one in list_trade_offs(history.told, goals)
             ],
-            recommended=describe_recommendation(insight, goals),
+            recommended=describe_recommendation(summary, goals),
             last=history.told[-1] if history.told else None,
             last_results=format_result_lines(history.told[-1], goals) if history.told else [],
             failed=sum(one.failed for one in history.told),
