@@ -100,14 +100,20 @@ def _is_short(blocks: tuple[Block, ...]) -> bool:
 def _append_block(
     blocks: tuple[Block, ...], left: Float[Tensor, "s m n"], corner: Float[Tensor, "s m m"]
 ) -> tuple[Block, ...]:
-    """The blocks with more rows of L: as a new block, or in the last one while that is short."""
+    """Append m rows to L: as a new block, or within the last block if that has fewer than `_BLOCK` rows.
+
+    Args:
+        blocks: The blocks of the first n rows.
+        left: The new rows in the first n columns.
+        corner: The new rows in the last m columns, lower triangular.
+    """
     if not _is_short(blocks):
         return *blocks, (left, corner)
-    above, upper = blocks[-1]
-    start = above.shape[-1]
+    last_left, last_corner = blocks[-1]
+    start = last_left.shape[-1]
     below = torch.cat([left[:, :, start:], corner], dim=-1)
-    joined = torch.cat([pad(upper, (0, corner.shape[-1])), below], dim=1)
-    return *blocks[:-1], (torch.cat([above, left[:, :, :start]], dim=1), joined)
+    joined = torch.cat([pad(last_corner, (0, corner.shape[-1])), below], dim=1)
+    return *blocks[:-1], (torch.cat([last_left, left[:, :, :start]], dim=1), joined)
 
 
 @dataclass(frozen=True, eq=False)
