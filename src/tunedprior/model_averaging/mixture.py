@@ -77,7 +77,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         # L⁻¹y, from which every prediction is one product away.
         whitened = torch.linalg.solve_triangular(factor, y.expand(len(processes), *y.shape), upper=False)
         self._set_processes(processes, amplitude, members, box)
-        self._set_data(X, y.squeeze(-1), x, factor, whitened)
+        self._set_observations(X, y.squeeze(-1), x, factor, whitened)
 
     def _set_processes(
         self, processes: Processes, amplitude: Float[Tensor, " s"], members: Int[Tensor, " m"], box: Box
@@ -95,7 +95,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         likelihood.noise = (amplitude * processes.noise)[members, None].clamp_min(1.01e-4)
         self.likelihood = likelihood.requires_grad_(False)
 
-    def _set_data(
+    def _set_observations(
         self,
         X: Float[Tensor, "*fantasies n k"],
         targets: Float[Tensor, "..."],
@@ -103,6 +103,15 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         factor: Float[Tensor, "*fantasies s n n"],
         whitened: Float[Tensor, "*fantasies s n 1"],
     ) -> None:
+        """Set the observations, as buffers; leading axes are those of BoTorch's fantasies.
+
+        Args:
+            X: The observed settings, encoded.
+            targets: The responses there.
+            x: The same settings as kernel inputs.
+            factor: L, the Cholesky factor of the observations' covariance over a, for each distinct process.
+            whitened: L⁻¹y.
+        """
         self.register_buffer("X", X)
         self.register_buffer("targets", targets)
         self.register_buffer("x", x)
@@ -348,7 +357,9 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         copied = MixtureOfProcesses.__new__(MixtureOfProcesses)
         Model.__init__(copied)
         copied._set_processes(processes, amplitude, members, self.box)
-        copied._set_data(self.X, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :])
+        copied._set_observations(
+            self.X, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :]
+        )
         return copied
 
 
