@@ -170,30 +170,30 @@ class AcquisitionBuilder:
     def _compute_utilities(
         self, models: Mapping[str, _Conditioned], scaled_goals: Sequence[ScaledGoal]
     ) -> Float[Tensor, "n m"]:
-        """Compute the utilities of told trials and pending settings that meet the requirements.
+        """Compute the utilities of told trials and pending settings that meet the requirements: a column per objective.
 
-        A single objective counts as it was measured. Of several objectives the posterior means count, so that noise and
-        missing measurements do not distort the front.
+        Of told trials the measured value counts for a single objective, and the posterior means for several, so that
+        noise and missing measurements do not distort the front. Of pending settings the posterior means always count.
         """
-        useful = self._select_useful(models)
+        trials = self._select_feasible_trials(models)
         if len(scaled_goals) == 1:
             response_model = self.fitted.models[scaled_goals[0].response]
-            useful = self.goals.main.select_measured(useful)
+            trials = self.goals.main.select_measured(trials)
             told = [
                 self._scale_value(scaled_goals[0].response, self.goals.main.get_value(trial), response_model)
-                for trial in useful
+                for trial in trials
             ]
             found = scaled_goals[0].compute_utility(torch.tensor(told, dtype=torch.float64))[:, None]
         else:
             found = self._compute_expected_utilities(
-                models, scaled_goals, encode_run_settings(collect_settings(useful), self.fitted.box)
+                models, scaled_goals, encode_run_settings(collect_settings(trials), self.fitted.box)
             )
         if len(self.pending):
             here = self._compute_expected_utilities(models, scaled_goals, self.pending)
             found = torch.cat([found, here[self._predict_feasibility(models, self.pending)]])
         return found
 
-    def _select_useful(self, models: Mapping[str, _Conditioned]) -> list[Trial]:
+    def _select_feasible_trials(self, models: Mapping[str, _Conditioned]) -> list[Trial]:
         """Select the told trials that meet all requirements of which anything was ever measured.
 
         Where a trial lacks a response that other trials have, the posterior mean decides.
