@@ -152,9 +152,17 @@ class HyperPrior:
     def compute_proposal_root(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"], widened: float
     ) -> Float[Tensor, "k k"]:
-        """A root of the covariance of Laplace's approximation at the most probable θ, widened by a factor.
+        """W, with WWᵀ the covariance of the normal distribution from which θ near the most probable one is drawn.
 
-        In no direction is it wider than the prior.
+        It is Laplace's approximation of p(θ | y), with the curvature by finite differences of the gradient. Its
+        standard deviations are capped at the prior's largest one, then multiplied by `widened`. W is square, not
+        triangular.
+
+        Args:
+            theta: The most probable θ.
+            squares: The squared distances of the observed points along each parameter.
+            y: The observations.
+            widened: The factor on the standard deviations.
         """
         _, here = self.compute_log_posterior(theta, squares, y)
         steps = _STEP * torch.eye(len(theta)).to(theta)
