@@ -133,7 +133,8 @@ class Effect:
     """The effect of one input on the response, averaged over all others.
 
     Attributes:
-        way: Such as "rises", "falls then rises", "little effect", "depends on others".
+        way: For a number "rises", "falls", "rises then falls", "falls then rises" or "goes up and down"; for a category
+            "differs"; for either "little effect", or "depends on others" if nearly all effect is in interactions.
         low: The least expected response along it.
         high: The largest expected response.
         lowest: The value with the least expected response.
@@ -147,7 +148,7 @@ class Effect:
     highest: Any
 
     def describe(self, name: str, response: str) -> str:
-        """A clause about the response along this input."""
+        """Describe the effect as a clause without a full stop, with the input and the response by these names."""
         at, within = (
             f"from {format_value(self.low)} to {format_value(self.high)}",
             f"{format_value(self.low)} and {format_value(self.high)}",

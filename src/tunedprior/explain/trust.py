@@ -70,7 +70,7 @@ class Trust:
 
     @property
     def sentences(self) -> list[str]:
-        """A text for each old data set, and where the results came from."""
+        """A text for each old data set; then one on results at settings from old data alone, if there are any."""
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
         said = [

@@ -164,7 +164,11 @@ class Hypotheses:
         return replace(self, processes=replace(self.processes, noise=noise))
 
     def drop_noise_variants(self) -> "Hypotheses":
-        """Keep each hypothesis once, instead of at every noise variance; the noise is then set afterwards."""
+        """Keep one of the hypotheses that differ only in their noise variance, for data whose noise is known.
+
+        It is the one with the least variance of the grid, which the caller replaces. Draws of the plain process have no
+        such variants, and all are kept.
+        """
         once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
         return self.select(once.nonzero().flatten())
 

@@ -90,7 +90,12 @@ def fit_training_set(
 
 
 def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"], seed: int) -> Fit:
-    """Fit with an α for each row; of too many rows in features; if these miss too much, with α for a subset."""
+    """Fit ĝ at the given length-scale, in the form that the number of rows allows.
+
+    Up to `MOST_ROWS_WITH_ALPHA` rows have an α each. For more rows ĝ is a weighted sum of the kernel's largest
+    features. If these miss more than `_MOST_MISSING` of the kernel's variance, a random subset of the rows has an α
+    each.
+    """
     points, y = training.points, training.response
     if len(y) <= MOST_ROWS_WITH_ALPHA:
         return AlphaFit.fit_by_evidence(points, y, lengthscale)
@@ -98,7 +103,7 @@ def _fit_at_lengthscale(training: TrainingSet, lengthscale: Float[Tensor, " d"],
     features = FeatureMap.from_largest_features(kernel, points, _MOST_FEATURES)
     if features.missing <= _MOST_MISSING:
         return FeatureFit.fit_by_evidence(features, points, y)
-    # Standardised responses are numbers, whatever the old ones were: repeated settings are averaged.
+    # Responses at repeated settings are averaged as numbers, also where they were labels before standardisation.
     some = draw_row_numbers(len(y), MOST_ROWS_WITH_ALPHA, seed)
     return AlphaFit.fit_by_evidence(*average_replicates(points[some], y[some]), lengthscale)
 

@@ -195,12 +195,13 @@ def build_interactions_picture(snapshot: Snapshot) -> Picture:
 
 
 def _describe_interaction(response: Objective, pair: Pair) -> str:
-    pairs = f"{pair.one.name} and {pair.other.name}"
+    """Say in a sentence which share of the variance along two inputs is due to their interaction."""
+    names = f"{pair.one.name} and {pair.other.name}"
     if pair.strength == 0:
-        return f"{response.name}: {pairs} do not act together."
+        return f"{response.name}: {names} do not act together."
     share = f"{100 * pair.share:.0f} %" if pair.share >= 0.005 else "less than 1 %"
     return (
-        f"{response.name}: of what changes with {pairs}, {share} is their acting together, and not the sum of what "
+        f"{response.name}: of what changes with {names}, {share} is their acting together, and not the sum of what "
         "each does alone."
     )
 

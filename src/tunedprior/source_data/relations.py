@@ -204,7 +204,14 @@ class RegressionData:
     def predict_left_out(
         self, response: Float64[ndarray, " n"], seed: int
     ) -> tuple[LeaveOneOutFit, Float64[ndarray, " k"]]:
-        """Return leave-one-out predictions of a response, and the response in the predicted rows."""
+        """Predict each of at most `_MOST_ROWS` random rows from the others; return that fit, and their responses.
+
+        The weights of the inputs are tuned on at most `_ROWS_TO_TUNE` of these rows.
+
+        Args:
+            response: A number for each row of the points, such as the response shifted by a row.
+            seed: The seed of the choice of rows.
+        """
         few, many = self.draw_rows(_ROWS_TO_TUNE, seed), self.draw_rows(_MOST_ROWS, seed)
         weights = tune_weights(self.points[few], self.groups, response[few])
         return Spectrum.from_points(self.points[many] * weights, 1.0).predict_left_out(response[many]), response[many]

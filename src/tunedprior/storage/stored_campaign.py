@@ -151,6 +151,7 @@ class StudyRecord:
         return self._last
 
     def _read_entries(self) -> None:
+        """Apply the journal entries since the last read to the ledger; all of them if earlier ones have moved."""
         with self._convert_log_errors():
             try:
                 new = self._log.read(self._ledger.sequence)

@@ -126,7 +126,7 @@ def _parse_cell_place(place: re.Match[str]) -> tuple[int, int]:
 
 
 def _list_sheet_parts(packed: zipfile.ZipFile) -> dict[str, str]:
-    """The names of the sheets, and where they are."""
+    """For each sheet by name, the path of its XML file within the .xlsx archive."""
     relations = map(_parse_attributes, _RELATION.findall(_read_part(packed, "xl/_rels/workbook.xml.rels")))
     places = {one["Id"]: one["Target"] for one in relations}
     sheets = map(_parse_attributes, _SHEET.findall(_read_part(packed, "xl/workbook.xml")))
