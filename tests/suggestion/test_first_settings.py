@@ -182,7 +182,7 @@ def test_design_and_relation_are_saved(tmp_path) -> None:
     again = Optimizer.load(tmp_path / "campaign.json")
     assert isinstance(again.surrogate, Average)
     assert again.surrogate.sources[0].sign == 1
-    assert again.suggester.design == "old data"
+    assert again.suggester.search.design == "old data"
     fresh = Optimizer(SPACE, tmp_path / "old.csv", relation="same", seed=4)
     assert fresh.ask() == first
     assert again.ask() == opt.ask()

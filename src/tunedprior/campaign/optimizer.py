@@ -53,11 +53,11 @@ from tunedprior.storage.stored_campaign import (
     open_record,
 )
 from tunedprior.suggestion.candidates import Pool
-from tunedprior.suggestion.first_settings import OLD_DATA, check_design
+from tunedprior.suggestion.config import LEARNT, OLD_DATA, Cost, SearchConfig
 from tunedprior.suggestion.priors import AVERAGE, UNINFORMED, make_surrogates
 from tunedprior.suggestion.recommendation import BaselineSuggestion, suggest_baseline
-from tunedprior.suggestion.response_models import Cost, FittedModels
-from tunedprior.suggestion.suggester import LEARNT, Suggester
+from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.suggester import Suggester
 from tunedprior.tables import lock_for_writing, write_atomically
 from tunedprior.weight_prior.sources import (
     UNKNOWN,
@@ -242,7 +242,7 @@ class Optimizer(Viewer):
         name: str = UNNAMED,
     ) -> None:
         seed, ard = check_seed(seed), check_flag(ard, "ard")
-        check_design(design)
+        search = SearchConfig(acquisition, beta, initial, design, failures, cost)
         space = Space.parse(space).add_constraints(constraints)
         goals = make_goals(target, direction, objectives, requirements, preference, noise_std, log, limits)
         refuse_names_of_parameters(goals, space)
@@ -275,7 +275,7 @@ class Optimizer(Viewer):
         made_with = Provenance(prior, ard, make_sources(sets, old), objects, relations, campaign_id)
         if kept is not None and learnt is not None:
             made_with = kept.made_with
-        suggester = Suggester(space, model, goals, acquisition, beta, initial, design, others, failures, cost)
+        suggester = Suggester(space, model, goals, search, others)
         self._start(suggester, seed, made_with)
         if storage is not None:
             self._record = open_record(storage, name, suggester, seed, made_with, replace_surrogates=bool(sets))

@@ -77,12 +77,12 @@ class Viewer(TrialRecorder):
     @property
     def acquisition(self) -> AcquisitionChoice:
         """The acquisition function: "ei", "ucb" or a BoTorch class."""
-        return self._suggester.acquisition
+        return self._suggester.search.acquisition
 
     @property
     def beta(self) -> str | float:
         """GP-UCB's schedule."""
-        return self._suggester.beta
+        return self._suggester.search.beta
 
     @property
     def old_sources(self) -> tuple[OldSource, ...]:

@@ -176,7 +176,7 @@ def _describe_origin(explainer: "SettingExplainer") -> list[str]:
     if explainer.origin == DESIGN:
         return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
     if explainer.origin == MODEL:
-        criterion = explainer.suggester.acquisition
+        criterion = explainer.suggester.search.acquisition
         name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else get_acquisition_name(criterion)
         return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
     return [f"{said} was not suggested."]

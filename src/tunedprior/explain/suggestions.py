@@ -160,7 +160,7 @@ def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
     if not trial.is_suggestion or trial.substitute:
         return NOBODY
     before = [one for one in (*history.told, *history.pending) if one.id < trial.id]
-    lengths = suggester.num_opening, suggester.initial or 1
+    lengths = suggester.num_opening, suggester.initial
     position = compute_design_position(len(before), sum(one.substitute for one in before), *lengths)
     early = all(one.is_suggestion for one in before if not one.is_pending)
     nothing = not any(not one.is_pending for one in before)

@@ -265,23 +265,23 @@ def encode_campaign(
     """Return the campaign as JSON values; paths of old data are relative to the folder."""
     import tunedprior
 
-    objective, acquisition = suggester.objective, suggester.acquisition
+    objective, search = suggester.objective, suggester.search
     plain = suggester.goals.is_plain and not objective.log and objective.limits == NO_LIMITS
     arguments = SavedArguments(
         space=[_encode_parameter(parameter) for parameter in suggester.space.parameters],
         direction=objective.direction if plain else "maximize",  # type: ignore[arg-type]  # one of the two
-        acquisition=acquisition if isinstance(acquisition, str) else None,
+        acquisition=search.acquisition if isinstance(search.acquisition, str) else None,
         seed=seed,
         target=objective.name,
-        beta=suggester.beta if isinstance(suggester.beta, str) else float(suggester.beta),
+        beta=search.beta if isinstance(search.beta, str) else float(search.beta),
         noise_std=None if objective.noise_std is None else float(objective.noise_std),
         initial=suggester.initial,
         prior=made.prior,
         ard=made.ard,
-        design=suggester.design,
+        design=search.design,
         relations=dict(made.relations),
         goals=None if plain else _encode_goals(suggester.goals),
-        failures=suggester.failures,
+        failures=search.failures,
         constraints=[_encode_constraint(constraint) for constraint in suggester.space.constraints],
         objects=[*made.objects, *([] if "suggester" in made.objects else _list_further_objects(suggester))],
     )
@@ -321,7 +321,7 @@ def compute_checksum(content: SavedCampaign) -> str:
 def _list_further_objects(suggester: Suggester) -> list[str]:
     """Objects among the arguments that the suggester tells of."""
     has_function = any(isinstance(constraint, FunctionConstraint) for constraint in suggester.space.constraints)
-    by_name = isinstance(suggester.acquisition, str)
+    by_name = isinstance(suggester.search.acquisition, str)
     return [*([] if by_name else ["acquisition"]), *(["constraints"] if has_function else [])]
 
 

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
-from tunedprior.checks import format_list, format_value
-from tunedprior.errors import InputError
 from tunedprior.goals.goal import Target
 from tunedprior.goals.objective import Objective
 from tunedprior.models.surrogate import OpeningSurrogate, Surrogate
@@ -20,8 +17,8 @@ from tunedprior.numerics.isolation import derive_seed
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.candidates import Pool
+from tunedprior.suggestion.config import OLD_DATA
 
-OLD_DATA, SOBOL = DESIGNS = ("old data", "sobol")
 #: Settings to look for the most promising one among.
 NUM_OFFERED = 1024
 # Settings around the best one so far, and the standard deviation of their distances in each round of looking again.
@@ -31,12 +28,6 @@ NUM_ROUNDS = len(WIDTHS)
 _APART = 0.1
 # Settings of the design that come after an opening, in turns with the model's; no more than there are parameters.
 _IN_TURNS = 3
-
-
-def check_design(design: Any) -> None:
-    """Raise an `InputError` for an unknown design, before any model is fitted."""
-    if design not in DESIGNS:
-        raise InputError(f"design must be one of {format_list(map(repr, DESIGNS))}; got {format_value(design)}.")
 
 
 def is_designed(position: int, num_opening: int, initial: int) -> bool:

@@ -3,7 +3,7 @@
 Where there are too many results for all of them, models are fitted to a selection.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, log
@@ -37,6 +37,7 @@ from tunedprior.numerics.isolation import (
 from tunedprior.numerics.linalg import cholesky
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
+from tunedprior.suggestion.config import Cost, SearchConfig
 from tunedprior.suggestion.priors import make_plain_surrogate
 
 _OF_EACH = 8  # samples of each of `MEMBERS` equal members
@@ -84,10 +85,6 @@ def _compute_worth(trial: Trial, goals: Goals) -> float:
     """The utility of a trial (summed over a front's objectives); -∞ if a value is missing or a requirement not met."""
     worth = sum(goals.compute_utilities(trial)) if goals.has_front else goals.compute_worth(trial)
     return -np.inf if isnan(worth) or not goals.is_met(trial) else worth
-
-
-#: What a setting costs, where it is known beforehand.
-Cost = Callable[[Setting], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,17 +168,13 @@ class ModelFitter:
         goals: Objectives and requirements of the campaign.
         surrogates: By response, the function from observations to a model.
         space: The search space.
-        composes: Whether the acquisition function can be composed of several models.
-        learns_failures: Whether failures get a model of their own, rather than a bad value.
-        cost: The function that gives the cost of a setting, where it is known.
+        search: How suggestions are searched for: whether failures and costs have models of their own.
     """
 
     goals: Goals
     surrogates: Mapping[str, Surrogate]
     space: Space
-    composes: bool
-    learns_failures: bool
-    cost: Cost | None = None
+    search: SearchConfig
 
     @property
     def box(self) -> Box:
@@ -196,7 +189,7 @@ class ModelFitter:
     def fit(self, history: History, seed: int, previous: FittedModels | None) -> FittedModels:
         """Fit the models to a history; `previous`, the models of a shorter one, saves time and changes nothing."""
         box, models = self.box, {}
-        told, failures = thin_trials(history.told, self.goals, box), not self.learns_failures
+        told, failures = thin_trials(history.told, self.goals, box), not self.search.learns_failures
         for one in self.goals.responses:
             observations = self.goals.make_observations(one, told, box, failures and one.is_main)
             if len(observations):
@@ -204,10 +197,10 @@ class ModelFitter:
                 response_model = self._fit_model(self.surrogates[one.name], observations, seed, old)
                 models[one.name] = replace(response_model, limits=one.infer_limits(history.told))
         success_model, cost = None, None
-        if self.learns_failures and any(trial.failed for trial in told):
+        if self.search.learns_failures and any(trial.failed for trial in told):
             old = None if previous is None else previous.success_model
             success_model = self._fit_model(self.plain, encode_failures(told, box), seed, old)
-        costs = _collect_costs(told) if self.composes and self.cost is None else []
+        costs = _collect_costs(told) if self.search.composes and self.search.cost is None else []
         if len({value for _, value in costs}) > 1:
             old = None if previous is None else previous.cost
             cost = self._fit_model(self.plain, standardise_costs(costs, box), seed, old)

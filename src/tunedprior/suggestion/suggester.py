@@ -12,14 +12,12 @@ from torch import Tensor
 
 from tunedprior.acquisition.encoded_space import EncodedSpace, is_among, is_near
 from tunedprior.acquisition.functions import (
-    AcquisitionChoice,
     AcquisitionContext,
     check_acquisition,
-    check_choice,
     make_acquisition,
 )
 from tunedprior.acquisition.optimisation import maximize
-from tunedprior.checks import check_positive_integer, format_list, format_value, warn
+from tunedprior.checks import format_value, warn
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
@@ -31,17 +29,15 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.candidates import Pool, parse_candidates
 from tunedprior.suggestion.composing import AcquisitionBuilder
+from tunedprior.suggestion.config import SearchConfig
 from tunedprior.suggestion.first_settings import (
-    OLD_DATA,
     FirstSettings,
-    check_design,
     compute_default_initial,
     compute_design_position,
     is_designed,
 )
 from tunedprior.suggestion.priors import make_plain_surrogate
 from tunedprior.suggestion.response_models import (
-    Cost,
     FittedModels,
     ModelFitter,
     ResponseModel,
@@ -51,8 +47,6 @@ from tunedprior.suggestion.response_models import (
 
 # How many more settings than known ones are drawn where the search led back to a known one.
 _FRESH = 256
-#: What a failed run counts as: learnt as such, by the probability that a run works; or a little worse than the worst.
-LEARNT, WORST = FAILURES = ("learnt", "worst")
 # Settings at which a known cost is looked at, to have a smooth model of it.
 _COSTED = 128
 
@@ -68,16 +62,10 @@ class Suggester:
         space: The search space.
         surrogate: The function from observations of the first response to a model.
         goals: Objectives and requirements of the campaign.
-        acquisition: As for `Optimizer`.
-        beta: As for `Optimizer`.
-        initial: The number of settings that the initial design extends over. Without old data they all belong to the
-            design, by default one more than there are parameters; with old data the design and the model take turns.
+        search: How suggestions are searched for.
         other_surrogates: The surrogates of further responses, by name, in the box of the first; by default the first.
-        failures: What a failed run counts as: `"learnt"` (failures have a model of their own, with acquisition="ei") or
-            `"worst"` (a bad value).
-        cost: The function that gives the cost of a setting, where it is known beforehand.
-        design: `"old data"` (the settings that old data proposes, then a Sobol design) or `"sobol"`.
         num_opening: The number of first settings that old data proposes.
+        initial: The number of settings that the initial design extends over, as the search has it or by default.
         own_box: The box of the search space without old data, by which settings are outside of it or near each other.
         encoded_space: The allowed settings as points, made from the space.
 
@@ -91,22 +79,15 @@ class Suggester:
     space: Space
     surrogate: Surrogate
     goals: Goals = field(default_factory=Goals)
-    acquisition: AcquisitionChoice = "ei"
-    beta: str | float = "brochu"
-    initial: int | None = None
-    design: str = OLD_DATA
+    search: SearchConfig = field(default_factory=SearchConfig)
     other_surrogates: Mapping[str, Surrogate] = field(default_factory=dict)
-    failures: str = LEARNT
-    cost: Cost | None = None
     num_opening: int = field(init=False, repr=False)
+    initial: int = field(init=False, repr=False)
     own_box: Box = field(init=False, repr=False)
     encoded_space: EncodedSpace = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_choice(self.acquisition, self.beta)
-        check_design(self.design)
         self._check_goals()
-        initial = None if self.initial is None else check_positive_integer(self.initial, "initial")
         if not self.surrogate.box.covers(self.space):
             raise InputError(
                 f"The model's box ({self.surrogate.box.names}) does not hold this search space ({self.space.names}, "
@@ -118,8 +99,8 @@ class Suggester:
         object.__setattr__(self, "encoded_space", EncodedSpace.from_space(self.space, self.surrogate.box))
         object.__setattr__(self, "num_opening", self._first_settings.num_opening)
         default = compute_default_initial(len(self.space.parameters), self.num_opening)
-        object.__setattr__(self, "initial", default if initial is None else initial)
-        check_acquisition(self.acquisition, self.surrogate, self.encoded_space, self.beta)
+        object.__setattr__(self, "initial", self.search.initial or default)
+        check_acquisition(self.search.acquisition, self.surrogate, self.encoded_space, self.search.beta)
 
     def suggest(
         self,
@@ -155,7 +136,7 @@ class Suggester:
         there is no model, however many settings are pending.
         """
         position = self._compute_design_position(history, len(history) + len(pending))
-        early = is_designed(position, self.num_opening, self.initial or 1)
+        early = is_designed(position, self.num_opening, self.initial)
         nothing = not any(
             one.select_measured(history.told) for one in self.goals.responses
         ) and not self._can_learn_failures(history)
@@ -164,13 +145,14 @@ class Suggester:
     def fit(self, history: History, seed: int = 0, previous: FittedModels | None = None) -> FittedModels:
         """Fit the models to a history; `previous`, the models of a shorter one, saves time and changes nothing."""
         fitted = self._fitting.fit(history, seed, previous)
-        return fitted if self.cost is None else replace(fitted, cost=self._known_cost)
+        return fitted if self.search.cost is None else replace(fitted, cost=self._known_cost)
 
     def drop_old_data(self) -> "Suggester":
         """This suggester with the process without old data in place of its surrogate."""
         plain, most = make_plain_surrogate(self.space), compute_default_initial(len(self.space.parameters), 0)
         others = dict.fromkeys(self.other_surrogates, plain)
-        return replace(self, surrogate=plain, other_surrogates=others, initial=min(self.initial or most, most))
+        search = replace(self.search, initial=min(self.initial, most))
+        return replace(self, surrogate=plain, other_surrogates=others, search=search)
 
     def keep_usable(self, trials: Sequence[Trial]) -> list[Trial]:
         """Keep trials with a value whose setting satisfies the constraints; if there are none, all with a value."""
@@ -185,25 +167,22 @@ class Suggester:
     @cached_property
     def _first_settings(self) -> FirstSettings:
         models = tuple(self.other_surrogates.get(one.name, self.surrogate) for one in self.goals.objectives)
-        return FirstSettings(self.space, self.goals.objectives, models, self.design, self.encoded_space)
+        return FirstSettings(self.space, self.goals.objectives, models, self.search.design, self.encoded_space)
 
     @cached_property
     def _fitting(self) -> ModelFitter:
-        composes = self.acquisition == "ei"
         surrogates = {self.objective.name: self.surrogate, **self.other_surrogates}
-        return ModelFitter(
-            self.goals, surrogates, self.space, composes, composes and self.failures == LEARNT, self.cost
-        )
+        return ModelFitter(self.goals, surrogates, self.space, self.search)
 
     def _can_learn_failures(self, history: History) -> bool:
         """Whether a history without a single value can be fitted: all runs failed, and failures count."""
-        return bool(len(history)) and (not self._fitting.learns_failures or any(one.failed for one in history.told))
+        return bool(len(history)) and (not self.search.learns_failures or any(one.failed for one in history.told))
 
     @cached_property
     def _known_cost(self) -> ResponseModel | None:
         """A model of the known cost function, on a logarithmic scale; None if all settings cost the same."""
-        assert self.cost is not None
-        costs = [(setting, evaluate_cost(self.cost, setting)) for setting in self.space.sobol(_COSTED, 0)]
+        assert self.search.cost is not None
+        costs = [(setting, evaluate_cost(self.search.cost, setting)) for setting in self.space.sobol(_COSTED, 0)]
         if len({value for _, value in costs}) == 1:
             return None
         observations = standardise_costs(costs, self.surrogate.box)
@@ -213,18 +192,10 @@ class Suggester:
 
     def _check_goals(self) -> None:
         """Refuse goals that the model or the acquisition function does not support."""
-        if self.failures not in FAILURES:
-            raise InputError(
-                f"failures must be one of {format_list(map(repr, FAILURES))}; got {format_value(self.failures)}."
-            )
-        if self.cost is not None and not callable(self.cost):
-            raise InputError(f"cost must be a function of a setting; got {type(self.cost).__name__}.")
-        if self.goals.is_plain and self.cost is None:
-            return
-        if self.acquisition != "ei":
+        if not self.search.composes and (not self.goals.is_plain or self.search.cost is not None):
             raise InputError(
                 "A target, several responses, requirements and cost take acquisition='ei'; got "
-                f"{format_value(self.acquisition)}. Leave it out."
+                f"{format_value(self.search.acquisition)}. Leave it out."
             )
 
     def _make_acquisition(
@@ -232,7 +203,7 @@ class Suggester:
     ) -> AcquisitionFunction | None:
         """The acquisition function, conditioned on pending settings; None if there is nothing to maximise yet."""
         composed = not self.goals.is_plain or fitted.success_model is not None or fitted.cost is not None
-        if composed or (self.acquisition == "ei" and fitted.models[fitted.main].components is None):
+        if composed or (self.search.composes and fitted.models[fitted.main].components is None):
             return AcquisitionBuilder(self.goals, fitted, pending_X, seed).build_acquisition()
         model, observations = fitted.model, fitted.observations
         best = observations.y.max()
@@ -248,7 +219,7 @@ class Suggester:
             seed=seed,
             bounds=self.encoded_space.bounds,
         )
-        return make_acquisition(self.acquisition, model, context, self.beta)
+        return make_acquisition(self.search.acquisition, model, context, self.search.beta)
 
     def parse_candidates(self, candidates: Any) -> Pool:
         """Parse candidates; an `InputError` says which of them are no settings of the space."""
@@ -282,7 +253,7 @@ class Suggester:
 
     def _compute_design_position(self, history: History, position: int) -> int:
         substitutes = sum(trial.substitute for trial in (*history.told, *history.pending))
-        return compute_design_position(position, substitutes, self.num_opening, self.initial or 1)
+        return compute_design_position(position, substitutes, self.num_opening, self.initial)
 
     def decode_setting(self, X: Float[Tensor, " k"]) -> Setting:
         """The allowed setting for an encoded one; rounding may have moved it out of the constraints."""

@@ -35,6 +35,7 @@ from tunedprior.storage.study_trials import (
     read_settings,
     sort_finished,
 )
+from tunedprior.suggestion.config import SearchConfig
 from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.suggester import Suggester
 
@@ -197,7 +198,7 @@ class GroupModel:
             everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
             surrogates = source_learner.learn_surrogates(study, space, goals, constraints, ends, everything)
             main = surrogates.pop(goals.main.name)
-            suggester = Suggester(space, main, goals, acquisition, other_surrogates=surrogates)
+            suggester = Suggester(space, main, goals, SearchConfig(acquisition), surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)
         return cls(suggester, _keep_in_box(results, suggester) if outside else results, made_for, made_of)
 
