@@ -7,7 +7,7 @@ from html import escape
 from itertools import count
 from os import PathLike
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import pandas as pd
 from optuna.storages import BaseStorage
@@ -309,8 +309,12 @@ class Optimizer(Viewer):
 
     # -- asking ----------------------------------------------------------------------------------------
 
+    @overload
+    def ask(self, n: None = None, candidates: Any = None) -> Suggestion: ...
+    @overload
+    def ask(self, n: int, candidates: Any = None) -> list[Suggestion]: ...
     @lock_method
-    def ask(self, n: int | None = None, candidates: Any = None) -> Any:
+    def ask(self, n: int | None = None, candidates: Any = None) -> Suggestion | list[Suggestion]:
         """Suggest the next setting to try, or with `n` a list of n settings to try side by side.
 
         No setting is suggested twice while there are others, unless the noise is known not to be zero. When all were
