@@ -23,6 +23,8 @@ from support.stored import (
     demo,
     fibre_ratio,
     median,
+    model_loss,
+    model_ratio,
     over_problems,
     ratio,
     runs,
@@ -241,3 +243,22 @@ def test_the_demonstration() -> None:
         assert sorted(set(found["seed"])) == list(range(8))
         for trial, cell in zip(map(int, head[1:]), cells, strict=True):
             assert agrees(cell, found[found["trial"] == trial]["distance"].mean()), (prior, with_old, trial)
+
+
+def test_every_goal_with_every_model() -> None:
+    """Mean losses, and their ratios to those of random search."""
+    document, random, problems = "docs/goals.md", "random search", ["Branin", "Hartmann-3"]
+    assert set(runs("models").groupby(["goal", "model", "problem"])["seed"].nunique()) == {5}
+    head, rows = tables(document)["models losses"]
+    goals = [row[0] for row in rows]
+    assert sorted(goals) == sorted(set(runs("models")["goal"]))
+    assert sorted(head[1:]) == sorted(set(runs("models")["model"]))
+    for goal, *cells in rows:
+        for model, cell in zip(head[1:], cells, strict=True):
+            assert unmarked_agrees(cell, model_loss(goal, problems, model)), (goal, model, cell)
+    models = tables(document)["models ratios"][0][1:]
+    assert {*models, random} == set(head[1:])
+    groups = {f"{goal}, {problem}": ([goal], [problem]) for goal in goals for problem in problems}
+    groups |= {f"{TOGETHER}, {problem}": (goals, [problem]) for problem in problems} | {TOGETHER: (goals, problems)}
+    expected = {told: {model: model_ratio(*group, model, random) for model in models} for told, group in groups.items()}
+    assert wrong_cells(document, "models ratios", expected) == []

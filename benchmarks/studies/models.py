@@ -18,6 +18,7 @@ of 100 continuations of the first four settings by uniform ones.
 """
 
 import argparse
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -48,6 +49,8 @@ AVERAGE, TUNED, STANDARD, OWN, RANDOM = "average", "TunedPrior", "SingleTaskGP",
 #: The last one chooses without a model.
 MODELS = (AVERAGE, TUNED, STANDARD, OWN, RANDOM)
 TOGETHER = "geometric mean"
+#: Goals and functions.
+Pairs = list[tuple[str, str]]
 #: The least p of the requirement.
 PURE = 0.75
 _TRIALS, _SEEDS, _SIDE_BY_SIDE, _POOL = 15, 5, 4, 200
@@ -263,25 +266,34 @@ STUDY = Study("models", ModelJob, compute_losses, "python -m benchmarks models")
 
 
 def tables(results: pd.DataFrame) -> dict[str, str]:
-    """The mean loss at the end of each goal and model, and its ratio to random search's."""
-    last = results.sort_values("step").groupby(["goal", "model", "problem", "seed"])["value"].last()
+    """The mean loss at the end by goal and model; its ratio to random search's by goal, function and model."""
+    last = results.sort_values("step").groupby(["goal", "problem", "model", "seed"])["value"].last()
     final = last.unstack("seed")
     goals = [goal for goal in GOALS if goal in final.index]
-    losses = {model: [_with_interval(_mean(_rows(final, [goal], model))) for goal in goals] for model in MODELS}
-    ratios = {
-        model: [marked(_ratio(final, some, model)) for some in (*([goal] for goal in goals), goals)]
+    problems = [problem for problem in PROCESSES if problem in final.index.get_level_values("problem")]
+    losses = {
+        model: [_with_interval(_mean(_rows(final, _pair_all([goal], problems), model))) for goal in goals]
         for model in MODELS
-        if model != RANDOM
+    }
+    rows = {f"{goal}, {problem}": [(goal, problem)] for goal in goals for problem in problems}
+    rows |= {f"{TOGETHER}, {problem}": _pair_all(goals, [problem]) for problem in problems}
+    rows |= {TOGETHER: _pair_all(goals, problems)}
+    ratios = {
+        model: [marked(_ratio(final, pairs, model)) for pairs in rows.values()] for model in MODELS if model != RANDOM
     }
     return {
         "models losses": markdown(pd.DataFrame(losses, index=pd.Index(goals, name="goal"))),
-        "models ratios": markdown(pd.DataFrame(ratios, index=pd.Index([*goals, TOGETHER], name="goal"))),
+        "models ratios": markdown(pd.DataFrame(ratios, index=pd.Index(rows, name="goal, function"))),
     }
 
 
-def _rows(final: pd.DataFrame, goals: Sequence[str], model: str) -> np.ndarray:
+def _pair_all(goals: Sequence[str], problems: Sequence[str]) -> Pairs:
+    return list(itertools.product(goals, problems))
+
+
+def _rows(final: pd.DataFrame, pairs: Pairs, model: str) -> np.ndarray:
     """A row for each goal and problem, a column for each seed."""
-    return np.concatenate([final.loc[(goal, model)].to_numpy() for goal in goals])
+    return np.stack([final.loc[(*pair, model)].to_numpy() for pair in pairs])
 
 
 def _mean(rows: np.ndarray) -> Estimate:
@@ -293,8 +305,8 @@ def _mean(rows: np.ndarray) -> Estimate:
     return estimated(mean, *rows)
 
 
-def _ratio(final: pd.DataFrame, goals: Sequence[str], model: str) -> Estimate:
-    return paired_ratio(_rows(final, goals, model), _rows(final, goals, RANDOM), least=LEAST_REGRET)
+def _ratio(final: pd.DataFrame, pairs: Pairs, model: str) -> Estimate:
+    return paired_ratio(_rows(final, pairs, model), _rows(final, pairs, RANDOM), least=LEAST_REGRET)
 
 
 def _with_interval(value: Estimate) -> str:

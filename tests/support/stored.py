@@ -160,6 +160,28 @@ def fibre_ratio(method: str) -> Estimate:
     return Estimate(float(ours.mean() / theirs.mean()), (weights @ ours) / (weights @ theirs))
 
 
+def model_losses(goals: Collection[str], problems: Collection[str], model: str) -> np.ndarray:
+    """The loss at the end of each campaign: a row for each goal and problem, a column for each seed."""
+    found = curves("models")
+    rows = found[found["goal"].isin(goals) & found["problem"].isin(problems) & (found["model"] == model)]
+    last = rows.sort_values("step", kind="stable").groupby(["goal", "problem", "seed"])["value"].last()
+    return last.unstack("seed").to_numpy()
+
+
+def model_loss(goal: str, problems: Collection[str], model: str) -> Estimate:
+    """The mean over problems and seeds."""
+    rows = model_losses([goal], problems, model)
+    return Estimate(float(rows.mean()), _resampled(rows.shape[1]) @ rows.mean(axis=0))
+
+
+def model_ratio(goals: Collection[str], problems: Collection[str], model: str, to: str) -> Estimate:
+    """The geometric mean over goals and problems of the mean loss over another's."""
+    both = [model_losses(goals, problems, name) for name in (model, to)]
+    middle = np.log([np.maximum(rows.mean(axis=1), LEAST) for rows in both])
+    draws = np.log([np.maximum(_resampled(rows.shape[1]) @ rows.T, LEAST) for rows in both])
+    return Estimate(float(np.exp((middle[0] - middle[1]).mean())), np.exp((draws[0] - draws[1]).mean(axis=1)))
+
+
 def median(values: np.ndarray) -> Estimate:
     """Of a sample."""
     draws = np.random.default_rng(21).integers(len(values), size=(_RESAMPLES, len(values)))
