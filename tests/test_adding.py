@@ -19,10 +19,10 @@ from tunedprior import Optimizer, WeightPrior, pretrain
 from tunedprior.acquisition.functions import forget_acquisition, register_acquisition
 from tunedprior.audit import run_audit
 from tunedprior.beliefs import forget
-from tunedprior.checks import import_modules
 from tunedprior.cli import commands
 from tunedprior.cli.app import make_app
 from tunedprior.cli.registry import forget_command, register_command
+from tunedprior.discovery import import_modules
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import WithBias, forget_kernel
 from tunedprior.source_data.findings import Fault, Sheet, forget_check, register_check

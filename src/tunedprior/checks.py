@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
-from pkgutil import iter_modules
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -236,9 +235,3 @@ def import_optional(module: str, extra: str) -> ModuleType:
             f"This needs {module.split('.')[0]}, which is not installed. Install it with: pip install "
             f'"tunedprior[{extra}]"'
         ) from error
-
-
-def import_modules(package: str) -> None:
-    """Import the modules of a package, in the order of their names."""
-    for name in sorted(one.name for one in iter_modules(import_module(package).__path__)):
-        import_module(f"{package}.{name}")

@@ -15,6 +15,7 @@ from botorch.acquisition import (
 )
 from botorch.models import SingleTaskGP
 
+from support.builders import SPACE, box_of, observed
 from support.cases import number, table
 from support.mixtures import make_closed_form, mixture_of_many
 from tunedprior.acquisition.closed_form import ClosedFormAcquisition, compute_log_improvement
@@ -24,6 +25,7 @@ from tunedprior.acquisition.optimisation import maximize
 from tunedprior.kernels.sections import KernelStack
 from tunedprior.model_averaging.hypotheses import Processes
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
+from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.posterior import condition_on_pending
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
@@ -151,7 +153,7 @@ def test_classes_of_botorch_that_have_a_closed_form_are_given_it() -> None:
 
 def test_what_each_component_expects_of_pending_settings_is_its_own_best() -> None:
     model, X, pending = mixture_of_many(2), table(9, 2, seed=3, low=-1.0, high=1.0), table(3, 2, seed=12)
-    conditioned, expected = condition_on_pending(model, None, None, pending)
+    conditioned, expected = condition_on_pending(model, StandardSurrogate(box_of(SPACE)), observed(6), pending)
     best = expected.amax(-1).clamp_min(0.1)
     context = AcquisitionContext(best, X, step=10, num_inputs=2, num_choices=None, seed=0, bounds=X[:2])
     found = make_acquisition("ei", conditioned, context, "fixed")(X[:, None])

@@ -22,7 +22,7 @@ from support.builders import (
 from tunedprior import Optimizer, beliefs
 from tunedprior.machines import AlphaFit
 from tunedprior.model_averaging import weighing
-from tunedprior.model_averaging.relations import draw_space_sample
+from tunedprior.model_averaging.average import draw_space_sample
 
 ROWS = 40
 RESULTS = 8

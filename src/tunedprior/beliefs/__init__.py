@@ -15,7 +15,7 @@ from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.beliefs.shape import ShapeBelief
 from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.beliefs.uninformed import UninformedBelief
-from tunedprior.checks import import_modules
+from tunedprior.discovery import import_modules
 
 import_modules(__name__)
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tunedprior.checks import import_modules
 from tunedprior.cli.output import ExitCode, complain, show_warnings_as_notes
 from tunedprior.cli.program import raise_when_stopped
 from tunedprior.cli.registry import list_commands
+from tunedprior.discovery import import_modules
 from tunedprior.errors import InputError, TunedPriorError
 
 

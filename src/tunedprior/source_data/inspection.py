@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior.checks import import_modules
+from tunedprior.discovery import import_modules
 from tunedprior.errors import OldDataWarning, SpaceWarning
 from tunedprior.goals.goal import Goal
 from tunedprior.source_data.column_checks import (

@@ -1,6 +1,6 @@
 """Files and tables as users have them: read in any usual dialect, and written without ever being half there."""
 
-from tunedprior.checks import import_modules
+from tunedprior.discovery import import_modules
 from tunedprior.tables.atomic import check_file_name, lock_for_writing, write_atomically
 from tunedprior.tables.cells import is_unmeasured, parse_numbers
 from tunedprior.tables.content import ReadTable
