@@ -39,7 +39,7 @@ def _convert_numpy_scalar(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-@define
+@define(slots=False)  # with slots, a class of the same name is left until garbage is collected, and BayBE finds that
 class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
     """σ_g² K_A + σ_b² K_B: the kernel that old data A taught, plus the one that BayBE would use without.
 
