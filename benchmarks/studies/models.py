@@ -53,7 +53,7 @@ TOGETHER = "geometric mean"
 Pairs = list[tuple[str, str]]
 #: The least p of the requirement.
 PURE = 0.75
-_TRIALS, _SEEDS, _SIDE_BY_SIDE, _POOL = 15, 5, 4, 200
+_TRIALS, _SEEDS, _SIDE_BY_SIDE, _POOL = 15, 10, 4, 200
 _BUDGET_PER_TRIAL = 4 / 3
 _CONTINUATIONS, _SAMPLE = 100, 2**17
 
