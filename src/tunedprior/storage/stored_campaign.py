@@ -85,7 +85,7 @@ class StudyRecord:
     is_shared = True
 
     def __init__(self, study: Study, space: Space, goals: Goals, mark: Callable[[], None] | None = None) -> None:
-        self.study, self._space, self._aims, self._mark = study, space, goals, mark
+        self.study, self._space, self._goals, self._mark = study, space, goals, mark
         self._log = make_entry_log(study)
         self._ledger = self._make_ledger()
         self._last = History()
@@ -205,7 +205,7 @@ class StudyRecord:
         version = _make_version_key(frozen, corrections)
         if version not in self._known:
             self._known[version] = from_optuna_trial(
-                frozen, self._space, self._aims, corrections.get(frozen.number + 1)
+                frozen, self._space, self._goals, corrections.get(frozen.number + 1)
             )
         return self._known[version]
 
@@ -241,7 +241,7 @@ class StudyRecord:
             number = self._reserved.pop(0) if self._reserved else 0
             while not number:
                 made = storage.create_new_trial(
-                    get_storage_id(self.study), make_reservation(trial, self._space, self._aims)
+                    get_storage_id(self.study), make_reservation(trial, self._space, self._goals)
                 )
                 number = storage.get_trial(made).number + 1
                 if as_they_are and number < trial.id <= number + _MOST_SKIPPED:
@@ -293,7 +293,7 @@ class StudyRecord:
 
     def _write(self, trial: Trial, frozen: FrozenTrial) -> None:
         storage, at = get_storage(self.study), get_storage_id(frozen)
-        user, system = to_optuna_attributes(trial, self._space, self._aims)
+        user, system = to_optuna_attributes(trial, self._space, self._goals)
         if any(frozen.system_attrs.get(name) != value for name, value in system.items()):
             params, distributions = to_optuna_parameters(trial.setting, self._space)
             for name, value in params.items():
@@ -302,9 +302,9 @@ class StudyRecord:
                 storage.set_trial_system_attr(at, name, value)
             for name, value in user.items():
                 storage.set_trial_user_attr(at, name, value)
-        state = to_optuna_state(trial, self._aims)
+        state = to_optuna_state(trial, self._goals)
         if state != TrialState.RUNNING:
-            values = to_optuna_values(trial, self._aims) if state == TrialState.COMPLETE else None
+            values = to_optuna_values(trial, self._goals) if state == TrialState.COMPLETE else None
             storage.set_trial_state_values(at, state, values)
 
 
