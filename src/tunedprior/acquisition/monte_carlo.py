@@ -54,11 +54,13 @@ class SampledResponses:
         models: A BoTorch model of one output for each response.
         example: A point, at which the kind of their posteriors is found out.
         seed: The seed of the samples.
+        pending: Pending points, which are sampled jointly with a candidate.
     """
 
     models: Mapping[str, Model]
     example: Float[Tensor, "1 k"]
     seed: int
+    pending: Float[Tensor, "p k"]
 
     def make_improvement(
         self, goals: Sequence[ScaledGoal], worths: Sequence[float], best: float, required: Sequence[ScaledRequirement]
@@ -75,6 +77,7 @@ class SampledResponses:
             best,
             self._make_sampler(),
             GenericMCObjective(compute_utility),
+            X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
 
@@ -98,6 +101,7 @@ class SampledResponses:
             FastNondominatedPartitioning(reference, front),  # type: ignore[arg-type]  # BoTorch's type is too narrow
             self._make_sampler(),
             GenericMCMultiOutputObjective(compute_utilities),
+            X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
 

@@ -1,7 +1,7 @@
 """Build the acquisition function for several responses, requirements, failed runs and costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 import torch
@@ -26,7 +26,7 @@ from tunedprior.errors import InputError
 from tunedprior.goals.goals import Goals, is_non_dominated
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import Trial, collect_settings
-from tunedprior.models.posterior import ComponentModel, GaussianComponents, condition_on_pending, predict_moments
+from tunedprior.models.posterior import ComponentModel, predict_moments
 from tunedprior.suggestion.response_models import FittedModels, ResponseModel
 
 # What is not the name of any response: whether a run works at all, and what it costs.
@@ -44,7 +44,8 @@ class AcquisitionBuilder:
     Attributes:
         goals: Objectives and requirements of the campaign.
         fitted: The fitted models of all responses.
-        pending: The encoded pending settings; each component is conditioned on its own mean there.
+        pending: The encoded pending settings; each component is conditioned on its own mean there, and a model without
+            components is sampled there.
         seed: The seed of samples, where models have no closed form.
     """
 
@@ -59,16 +60,15 @@ class AcquisitionBuilder:
         In closed form where all models are mixtures of Gaussian processes, else from samples. None if an objective was
         never measured and there is no model of a requirement or of failures.
         """
-        models = {
-            name: self._condition_on_pending(response_model) for name, response_model in self._collect_models().items()
-        }
-        closed = {name: model for name, model in models.items() if isinstance(model, ComponentModel)}
-        if len(closed) == len(models):
+        response_models = self._collect_models()
+        if all(one.components is not None for one in response_models.values()):
+            closed = self._condition_all(response_models)
             terms = [*self._build_improvement_terms(closed), *self._build_requirement_terms(closed)]
             return ComposedAcquisition(closed, [*terms, *self._build_cost_terms(closed)]) if terms else None
-        closed = {name: model for name, model in closed.items() if name in (_WORKS, _COST)}
-        factors = self._build_sampled_factors({name: one for name, one in models.items() if name not in closed})
-        terms = self._build_requirement_terms(closed)
+        closed = self._condition_all(
+            {name: response_models[name] for name in (_WORKS, _COST) if name in response_models}
+        )
+        factors, terms = self._build_sampled_factors(), self._build_requirement_terms(closed)
         if not factors and not terms:
             return None
         terms += self._build_cost_terms(closed)
@@ -78,13 +78,13 @@ class AcquisitionBuilder:
         """Compute the probability that a run at each setting works and meets all requirements."""
         asked = {_WORKS, *(one.response for one in self.goals.requirements)}
         parts = {name: response_model for name, response_model in self._collect_models().items() if name in asked}
-        models = {name: self._condition_on_pending(response_model) for name, response_model in parts.items()}
-        closed = {name: model for name, model in models.items() if isinstance(model, ComponentModel)}
+        closed = self._condition_all({name: one for name, one in parts.items() if one.components is not None})
         terms, found = self._build_requirement_terms(closed), torch.ones(len(X), dtype=torch.float64)
         if terms:
             logarithm: Tensor = ComposedAcquisition(closed, terms)(X[:, None])
             found = logarithm.exp()
-        for one in self._list_scaled_requirements({name: models[name] for name in models if name not in closed}):
+        sampled = {name: one.model for name, one in parts.items() if one.components is None}
+        for one in self._list_scaled_requirements(sampled):
             samples = parts[one.response].sample_posterior(X, self.seed)
             found = found * ((one.low <= samples) & (samples <= one.high)).to(found).mean(0)
         return found
@@ -97,20 +97,18 @@ class AcquisitionBuilder:
             found[_COST] = self.fitted.cost
         return found
 
-    def _condition_on_pending(self, response_model: ResponseModel) -> _Conditioned:
-        known = response_model.components
-        if not len(self.pending):
-            return response_model.model if known is None else known
-        with torch.no_grad():
-            if known is not None:
-                return known.condition_on_means(self.pending)
-            return condition_on_pending(
-                response_model.model, response_model.surrogate, response_model.observations, self.pending
-            )[0]
+    def _condition_all(self, response_models: Mapping[str, ResponseModel]) -> dict[str, ComponentModel]:
+        """The components of each model, conditioned on their own means at pending settings."""
+        found = {}
+        for name, one in response_models.items():
+            assert one.components is not None
+            with torch.no_grad():
+                found[name] = one.components.condition_on_means(self.pending) if len(self.pending) else one.components
+        return found
 
     def _build_improvement_terms(self, models: Mapping[str, ComponentModel]) -> list[Term]:
         """Build the term for the gain on the best trial so far; none while no trial meets the requirements."""
-        scaled_goals, utilities = self._list_scaled_goals(models)
+        scaled_goals, utilities = self.list_scaled_goals(models)
         if len(utilities) == 0:
             return []
         if len(scaled_goals) == 1:
@@ -121,22 +119,23 @@ class AcquisitionBuilder:
             return [make_weighted_improvement_term(scaled_goals, worths, best)]
         return [make_hypervolume_term(scaled_goals, utilities, self._compute_reference_point(utilities))]
 
-    def _build_sampled_factors(self, models: Mapping[str, _Conditioned]) -> list[AcquisitionFunction]:
-        """The improvement where everything required is met, by samples; or the probability of that alone."""
-        own = {name: one.model if isinstance(one, GaussianComponents) else one for name, one in models.items()}
-        sampled_models = {name: one for name, one in own.items() if isinstance(one, Model)}
-        mixtures = [name for name, one in own.items() if isinstance(one, ComponentModel)]
+    def _build_sampled_factors(self) -> list[AcquisitionFunction]:
+        """The improvement where everything required is met, by samples; or the probability of that alone.
+
+        It is the improvement of a setting and the pending ones together: they are sampled jointly.
+        """
+        models = {name: one.model for name, one in self.fitted.models.items()}
+        mixtures = [name for name, one in models.items() if isinstance(one, ComponentModel)]
         if mixtures:
-            others = [name for name in own if name not in mixtures]
+            others = [name for name in models if name not in mixtures]
             raise InputError(
                 f"The model of {format_list(mixtures)} is a mixture, and that of {format_list(others)} can only be "
                 "sampled: they cannot be sampled together. Give models of one kind for all responses."
             )
-        sampled = SampledResponses(
-            sampled_models, next(iter(self.fitted.models.values())).observations.X[:1], self.seed
-        )
+        example = next(iter(self.fitted.models.values())).observations.X[:1]
+        sampled = SampledResponses(models, example, self.seed, self.pending)
         required = self._list_scaled_requirements(models)
-        scaled_goals, utilities = self._list_scaled_goals(models)
+        scaled_goals, utilities = replace(self, pending=self.pending[:0]).list_scaled_goals(models)
         if len(utilities) == 0:
             return [sampled.make_probability(required)] if required else []
         if len(scaled_goals) > 1 and not self.goals.weights:
@@ -146,7 +145,7 @@ class AcquisitionBuilder:
         best = float((utilities @ utilities.new_tensor(worths)).max())
         return [sampled.make_improvement(scaled_goals, worths, best, required)]
 
-    def _list_scaled_goals(self, models: Mapping[str, _Conditioned]) -> tuple[list[ScaledGoal], Float[Tensor, "n m"]]:
+    def list_scaled_goals(self, models: Mapping[str, _Conditioned]) -> tuple[list[ScaledGoal], Float[Tensor, "n m"]]:
         """The scaled goal of each objective, and the utilities so far; none while an objective was never measured."""
         names = [one.name for one in self.goals.objectives]
         if any(name not in models for name in names):
