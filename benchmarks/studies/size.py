@@ -2,7 +2,8 @@
 
     python -m benchmarks size [--out DIR]
 
-Counts modules, statements (nodes of the syntax tree) and import statements of src/tunedprior. The traced `ask` is of a
+Counts modules, statements (nodes of the syntax tree) and import statements of src/tunedprior, and how often anything
+but the maker of the default model imports model averaging: all else asks for protocols. The traced `ask` is of a
 campaign with the default model: 20 old rows, two parameters, five results. The table goes to docs/flow.md.
 """
 
@@ -38,7 +39,17 @@ def count_source() -> dict[str, int]:
         "modules": len(trees),
         "statements": sum(isinstance(node, ast.stmt) for node in nodes),
         "import statements": sum(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes),
+        "imports of model averaging elsewhere": sum(1 for _ in find_imports_of_averaging()),
     }
+
+
+def find_imports_of_averaging() -> Iterator[str]:
+    """Imports of model averaging outside its package and the module that makes the default model."""
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.parent != ROOT / "model_averaging" and path != ROOT / "suggestion" / "priors.py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tunedprior.model_averaging"):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
 def make_campaign(results: int = 5) -> Optimizer:
