@@ -15,7 +15,7 @@ from botorch.acquisition import qUpperConfidenceBound
 from typer.testing import CliRunner
 
 import tunedprior.beliefs
-from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior import Optimizer, SearchConfig, TransferConfig, WeightPrior, pretrain
 from tunedprior.acquisition.functions import forget_acquisition, register_acquisition
 from tunedprior.audit import run_audit
 from tunedprior.beliefs import forget
@@ -58,13 +58,13 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
 def test_a_belief_makes_suggestions_by_its_name(add: Callable[[str], Any]) -> None:
     add("as_smooth_belief")
     try:
-        opt = Optimizer(SPACE, OLD, prior="as smooth", seed=0)
+        opt = Optimizer(SPACE, OLD, direction="maximize", seed=0, transfer=TransferConfig(prior="as smooth"))
         opt.tell([{"x": 0.1}, {"x": 0.6}], [1.0, 2.0])
         assert 0 <= opt.ask()["x"] <= 1
     finally:
         forget("as smooth")
     with pytest.raises(InputError, match="as smooth"):
-        Optimizer(SPACE, OLD, prior="as smooth")
+        Optimizer(SPACE, OLD, direction="maximize", transfer=TransferConfig(prior="as smooth"), seed=0)
 
 
 def test_a_file_in_the_folder_of_beliefs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,9 @@ def test_a_campaign_with_a_kernel_of_ones_own_goes_on(add: Callable[[str], Any],
     kind = add("cosh_kernel").Cosh
     try:
         pretrain(OLD, SPACE, kernel=kind()).save(tmp_path / "prior")
-        opt = Optimizer(SPACE, str(tmp_path / "prior"), prior="reweighted", seed=0)
+        opt = Optimizer(
+            SPACE, str(tmp_path / "prior"), direction="maximize", seed=0, transfer=TransferConfig(prior="reweighted")
+        )
         opt.tell(opt.ask(), 1.0)
         opt.save(tmp_path / "campaign.json")
         assert Optimizer.load(tmp_path / "campaign.json").ask() == opt.ask()
@@ -109,10 +111,13 @@ def test_a_campaign_with_a_kernel_of_ones_own_goes_on(add: Callable[[str], Any],
 
 def test_an_acquisition_function_is_chosen_by_its_name(add: Callable[[str], Any], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="acquisition must be 'ei', 'ucb' or a BoTorch"):
-        Optimizer(SPACE, acquisition="cautious")
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(acquisition="cautious"), seed=0)
     kind = add("cautious").Cautious
     try:
-        by_name, by_class = (Optimizer(SPACE, OLD, acquisition=one, seed=0) for one in ("cautious", kind))
+        by_name, by_class = (
+            Optimizer(SPACE, OLD, direction="maximize", seed=0, search=SearchConfig(acquisition=one))
+            for one in ("cautious", kind)
+        )
         for opt in (by_name, by_class):
             opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.6}, {"x": 0.9}], [1.0, 2.0, 1.5, 1.2])
         setting = by_name.ask()
@@ -127,14 +132,21 @@ def test_an_acquisition_function_is_chosen_by_its_name(add: Callable[[str], Any]
 
 
 def test_an_acquisition_class_with_fixed_arguments_has_a_name_in_explanations() -> None:
-    opt = Optimizer(SPACE, acquisition=partial(qUpperConfidenceBound, beta=0.5), design="sobol", initial=2, seed=0)
+    opt = Optimizer(
+        SPACE,
+        direction="maximize",
+        seed=0,
+        search=SearchConfig(acquisition=partial(qUpperConfidenceBound, beta=0.5), initial=2, design="sobol"),
+    )
     opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.9}], [1.0, 2.0, 1.5])
     assert "qUpperConfidenceBound" in str(opt.explain(opt.ask()))
 
 
 def test_a_model_makes_suggestions(add: Callable[[str], Any]) -> None:
     kind = add("linear_model").LinearModel
-    opt = Optimizer(SPACE, model=kind(Box.enclose(Space.parse(SPACE))), seed=0)
+    opt = Optimizer(
+        SPACE, direction="maximize", seed=0, search=SearchConfig(model=kind(Box.enclose(Space.parse(SPACE))))
+    )
     opt.tell([{"x": 0.1}, {"x": 0.4}, {"x": 0.9}], [1.1, 1.9, 3.0])
     assert opt.ask()["x"] > 0.9  # straight on
     low, middle, high = opt.predict([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}])["mean"]
@@ -151,7 +163,9 @@ def test_a_reader_reads_a_file(add: Callable[[str], Any], tmp_path: Path) -> Non
         read = read_table(path, ["x", "y"], "Old data")
         pd.testing.assert_frame_equal(read.table.astype(float), OLD)
         assert read.format_place(2) == "line 3"
-        assert [one.used for one in Optimizer(SPACE, path).old_data_report.sets] == [len(OLD)]
+        assert [one.used for one in Optimizer(SPACE, path, direction="maximize", seed=0).old_data_report.sets] == [
+            len(OLD)
+        ]
         path.write_text('{"x": 1}\nnothing\n', encoding="utf-8")
         with pytest.raises(FileFormatError, match=r"line 2 of 'old.jsonl'"):
             read_table(path, ["x", "y"], "Old data")

@@ -22,9 +22,14 @@ def nothing_learnt() -> object:
 
 CALLS: dict[str, tuple[Callable[[], object], type[Warning]]] = {
     "a column too many": (lambda: pretrain(plant_data().assign(operator=1), PLANT), OldDataWarning),
-    "old data that never varies": (lambda: Optimizer(SPACE, old_data(rows=8).assign(y=1.0)), OldDataWarning),
+    "old data that never varies": (
+        lambda: Optimizer(SPACE, old_data(rows=8).assign(y=1.0), direction="maximize", seed=0),
+        OldDataWarning,
+    ),
     "the same within optimize": (
-        lambda: optimize(lambda _: 1.0, SPACE, 1, old_data(rows=8).assign(y=1.0), progress=False),
+        lambda: optimize(
+            lambda _: 1.0, SPACE, 1, old_data(rows=8).assign(y=1.0), direction="maximize", progress=False, seed=0
+        ),
         OldDataWarning,
     ),
     "a machine that learnt nothing": (nothing_learnt, VanishingKernelWarning),

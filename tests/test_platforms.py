@@ -116,7 +116,7 @@ for option in ([], ["--json"]):
 def test_a_console_that_lacks_letters_gets_their_numbers(tmp_path: Path) -> None:
     encoding = "cp1252"  # Windows, in western Europe
     url = resolve_database_url(str(tmp_path / "a.db"))
-    Optimizer({"λ": (0.0, 1.0), "Größe": [1, 2]}, storage=url, name="a", seed=0).ask()
+    Optimizer({"λ": (0.0, 1.0), "Größe": [1, 2]}, direction="maximize", storage=url, name="a", seed=0).ask()
     done = subprocess.run(
         [sys.executable, "-c", SUGGESTING],
         cwd=tmp_path,
@@ -141,7 +141,9 @@ def test_commands_are_quoted_as_the_systems_shell_wants_them(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["a b.db", "a#b.db", "a%20b.db", "größe λ.db", "100%.db"])
 def test_a_campaign_lies_in_the_file_that_was_named(tmp_path: Path, name: str) -> None:
-    Optimizer({"x": (0.0, 1.0)}, storage=resolve_database_url(str(tmp_path / name)), name="a")
+    Optimizer(
+        {"x": (0.0, 1.0)}, direction="maximize", storage=resolve_database_url(str(tmp_path / name)), name="a", seed=0
+    )
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

@@ -18,7 +18,7 @@ from benchmarks.methods.rivals import (
     mixture,
 )
 from benchmarks.methods.rivals.source import Source
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import read_old_data
@@ -59,7 +59,7 @@ def _average(old: OldData) -> Surrogate:
 
 
 def _plain(old: OldData) -> Surrogate:
-    return Optimizer(old.space, direction=old.direction).surrogate
+    return Optimizer(old.space, direction=old.direction, seed=0).surrogate
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,9 @@ VARIANTS = {
 OWN_START, SOBOL_START, PLAIN = "average-EI (own start)", "average-EI (Sobol start)", "plain-EI"
 DEFAULTS = {
     OWN_START: Method(OWN_START, "average over beliefs", "ei", _average, _whole),
-    SOBOL_START: Method(SOBOL_START, "average over beliefs", "ei", _average, partial(_whole, design="sobol")),
+    SOBOL_START: Method(
+        SOBOL_START, "average over beliefs", "ei", _average, partial(_whole, search=SearchConfig(design="sobol"))
+    ),
     PLAIN: Method(PLAIN, "no old data", "ei", _plain),
 }
 ALL_METHODS = METHODS | VARIANTS | DEFAULTS

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.methods.by_name import ALL_METHODS, OldData
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.campaign import simulate
 from tunedprior.space.search_space import Setting
 
@@ -71,9 +71,8 @@ def optimizer_for(method: str, old: OldData) -> Optimizer:
     return Optimizer(
         old.space,
         direction=old.direction,
-        acquisition=chosen.acquisition,
         seed=old.seed,
-        model=chosen.surrogate(old),
+        search=SearchConfig(acquisition=chosen.acquisition, model=chosen.surrogate(old)),
     )
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
-from tunedprior import Optimizer
+from tunedprior import Optimizer, TransferConfig
 from tunedprior.space.search_space import Setting
 
 CONTINUOUS = {"x": (0.0, 1.0), "z": (-1.0, 2.0)}
@@ -58,7 +58,7 @@ def nearest(job: BatchJob) -> list[float]:
         columns = {name: rng.uniform(*ends, _ROWS) for name, ends in CONTINUOUS.items()}
         table = pd.DataFrame(columns | ({"gas": rng.choice(MIXED["gas"], _ROWS)} if "gas" in space else {}))
         table["y"] = [1 - _respond(setting) for setting in table.to_dict("records")]
-    optimizer = Optimizer(space, table, seed=job.seed, prior=prior)
+    optimizer = Optimizer(space, table, direction="maximize", seed=job.seed, transfer=TransferConfig(prior=prior))
     found = []
     for _ in range(1 + job.batches):
         batch = optimizer.ask(n=_BATCH)

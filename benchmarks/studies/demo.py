@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from benchmarks.problems.fibre import TARGET_LENGTH, fibre_length, lengths, space, squared_miss, tables
 from benchmarks.results import replace_file
-from tunedprior import Optimizer, Target, WeightPrior, pretrain
+from tunedprior import Optimizer, Target, TransferConfig, WeightPrior, pretrain
 from tunedprior.campaign import simulate
 from tunedprior.space.search_space import Setting
 
@@ -31,7 +31,7 @@ def made(prior: str, known: pd.DataFrame | WeightPrior | None, seed: int) -> Opt
     """What is asked: the average for the length itself, the paper's algorithm for the squared distance."""
     if prior == "average":
         return Optimizer(space("B"), known, direction=Target(TARGET_LENGTH), target="length", seed=seed)
-    return Optimizer(space("B"), known, direction="minimize", seed=seed, prior=prior)
+    return Optimizer(space("B"), known, direction="minimize", seed=seed, transfer=TransferConfig(prior=prior))
 
 
 def response_of(optimizer: Optimizer, setting: Setting) -> float:

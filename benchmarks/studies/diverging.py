@@ -34,7 +34,7 @@ from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
-from tunedprior.goals.goals import make_goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial
 from tunedprior.integrations.optuna import TunedPriorSampler
 from tunedprior.space.encoding import Box
@@ -163,7 +163,7 @@ def taken_as_far_worse(job: OrdinaryJob, tables: Path) -> list[float]:
         rows["y"] = np.log(rows["y"])
     names = [name for name in about["inputs"] if rows[name].nunique() > 1]
     space = Space.parse({name: _parameter(rows[name], name in about["categorical"]) for name in names})
-    goals, box = make_goals("y", {"max": "maximize", "min": "minimize"}[about["goal"]]), Box.enclose(space)
+    goals, box = Goals.parse({"max": "maximize", "min": "minimize"}[about["goal"]]), Box.enclose(space)
     rng, found = np.random.default_rng(job.seed), 0
     settings, values = rows[names].to_dict("records"), rows["y"].tolist()
     for _ in range(job.samples):

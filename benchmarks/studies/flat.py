@@ -18,7 +18,7 @@ from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, run_all
 from benchmarks.studies.storing import add_storing, places
 from benchmarks.tables import markdown, write_tables
-from tunedprior import Optimizer
+from tunedprior import Optimizer, TransferConfig
 from tunedprior.errors import OldDataWarning
 
 PRIORS = ("average", "reweighted", "as printed")
@@ -41,7 +41,7 @@ def notice(job: FlatJob) -> list[float]:
     old = old_data(FLIPPED, function, job.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        Optimizer(function.space, old, prior=job.prior, seed=job.seed)
+        Optimizer(function.space, old, direction="maximize", seed=job.seed, transfer=TransferConfig(prior=job.prior))
     said = any(
         issubclass(one.category, OldDataWarning) and "Going on without old data" in str(one.message) for one in caught
     )

@@ -16,7 +16,7 @@ from benchmarks.problems.functions import FUNCTIONS
 from benchmarks.problems.kinds import FLIPPED, SPACE, old_data
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from tunedprior import Optimizer
+from tunedprior import Optimizer, TransferConfig
 from tunedprior.campaign import simulate
 
 NAMES = ("Ackley", "Styblinski-Tang")
@@ -36,7 +36,7 @@ def regret(job: FlippedJob) -> list[float]:
     """Simple regret after each evaluation."""
     function = FUNCTIONS[job.problem]
     old = old_data(FLIPPED, function, job.seed) if job.with_old else None
-    optimizer = Optimizer(SPACE, old, seed=job.seed, prior="reweighted")
+    optimizer = Optimizer(SPACE, old, direction="maximize", seed=job.seed, transfer=TransferConfig(prior="reweighted"))
     return [1 - best for best in simulate(optimizer, function.respond, job.evaluations)]
 
 

@@ -70,7 +70,7 @@ def old_records(seed: int = 0) -> pd.DataFrame:
 def for_yield() -> Optimizer:
     """As much yield as possible, before anything is told."""
     known = {"other substrate": old_records().drop(columns="waste (g)")}
-    return Optimizer(SPACE, known, target="yield (%)", seed=1)
+    return Optimizer(SPACE, known, direction="maximize", target="yield (%)", seed=1)
 
 
 def for_trade_offs() -> Optimizer:

@@ -55,7 +55,10 @@ def old_records(seed: int = 0) -> pd.DataFrame:
 def models() -> dict[str, Optimizer]:
     """The same three results, without old data and with it."""
     old = old_records().rename(columns={"waste": "y"})
-    found = {_WITHOUT: Optimizer(SPACE, seed=0), _WITH: Optimizer(SPACE, old, seed=0)}
+    found = {
+        _WITHOUT: Optimizer(SPACE, direction="maximize", seed=0),
+        _WITH: Optimizer(SPACE, old, direction="maximize", seed=0),
+    }
     for opt in found.values():
         opt.tell([{"temperature": one} for one in TRIED], new_yield(np.array(TRIED)))
     return found

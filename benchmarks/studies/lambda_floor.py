@@ -12,7 +12,7 @@ from benchmarks.problems.functions import FUNCTIONS
 from benchmarks.problems.kinds import FLIPPED, SPACE, old_data
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from tunedprior import Optimizer, pretrain
+from tunedprior import Optimizer, TransferConfig, pretrain
 from tunedprior.campaign import simulate
 from tunedprior.space.search_space import Space
 
@@ -36,7 +36,9 @@ def regret(job: FloorJob) -> list[float]:
     function = FUNCTIONS[job.problem]
     old = old_data(FLIPPED, function, job.seed)
     prior = None if job.floor is None else pretrain(old, SPACE, lam_bounds=(job.floor, 10.0))
-    optimizer = Optimizer(SPACE, prior, seed=job.seed, prior="reweighted")
+    optimizer = Optimizer(
+        SPACE, prior, direction="maximize", seed=job.seed, transfer=TransferConfig(prior="reweighted")
+    )
     pool = Space.parse(SPACE).sobol(job.pool, job.seed)
     best = max(map(function.respond, pool))
     return [best - value for value in simulate(optimizer, function.respond, job.evaluations, candidates=pool)]

@@ -79,7 +79,7 @@ def regret(job: MistakeJob) -> list[float]:
     """Simple regret after each trial."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OldDataWarning)
-        optimizer = Optimizer(UNITS, table_of(job), seed=job.seed)
+        optimizer = Optimizer(UNITS, table_of(job), direction="maximize", seed=job.seed)
     function = function_named(job.problem)
     best = float(function(np.asarray(function.best_settings)).max())
     return [best - value for value in simulate(optimizer, lambda one: _respond(function, one), job.trials)]

@@ -22,6 +22,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ from benchmarks.problems.variants import old_variant
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, marked, write_tables
-from tunedprior import Optimizer, Target
+from tunedprior import Goals, Optimizer, SearchConfig, Target, TransferConfig
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.space.encoding import Box
@@ -171,22 +172,27 @@ def _open(process: Process, job: ModelJob, model: str) -> Optimizer:
     """The campaign before its first setting."""
     goals = {
         TARGET: {"direction": Target(process.wanted)},
-        REQUIREMENT: {"requirements": {"p": f">= {PURE}"}},
-        COST: {"cost": _cost_of},
+        REQUIREMENT: {"direction": "maximize", "requirements": {"p": f">= {PURE}"}},
         FRONT: {
-            "objectives": {"y": "maximize", "p": "maximize"},
-            "preference": {"y": f">= {process.least}", "p": ">= 0"},
+            "objectives": Goals.parse(
+                objectives={"y": "maximize", "p": "maximize"},
+                preference={"y": f">= {process.least}", "p": ">= 0"},
+            ),
         },
     }
     box, responses = Box.enclose(Space.parse(process.function.space)), _responses_of(job.goal)
     models = {
-        AVERAGE: lambda: {"old_data": process.old(job.seed, responses)},
-        TUNED: lambda: {"old_data": process.old(job.seed, responses), "prior": "reweighted"},
-        STANDARD: lambda: {"model": StandardSurrogate(box)},
-        OWN: lambda: {"model": HeavyTailedSurrogate(box)},
+        STANDARD: lambda: StandardSurrogate(box),
+        OWN: lambda: HeavyTailedSurrogate(box),
     }
-    options = goals.get(job.goal, {}) | models[model]()
-    return Optimizer(process.function.space, seed=job.seed, design="sobol", initial=_SIDE_BY_SIDE, **options)
+    options: dict[str, Any] = goals.get(job.goal, {"direction": "maximize"})
+    own = models[model]() if model in models else None
+    if own is None:
+        options["old_data"] = process.old(job.seed, responses)
+        options["transfer"] = TransferConfig("reweighted" if model == TUNED else "average")
+    cost = _cost_of if job.goal == COST else None
+    search = SearchConfig(initial=_SIDE_BY_SIDE, design="sobol", cost=cost, model=own)
+    return Optimizer(process.function.space, seed=job.seed, search=search, **options)
 
 
 def _run_campaign(process: Process, job: ModelJob) -> Iterator[Setting]:

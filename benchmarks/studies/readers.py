@@ -162,7 +162,9 @@ def _begin(place: Path, seed: int) -> list[int]:
             for x, y in zip(drawn, responses, strict=True)
         ]
 
-    opt = Optimizer(dict.fromkeys(names, (0.0, 1.0)), rows(_OLD), storage=f"sqlite:///{place}", seed=seed)
+    opt = Optimizer(
+        dict.fromkeys(names, (0.0, 1.0)), rows(_OLD), direction="maximize", storage=f"sqlite:///{place}", seed=seed
+    )
     for row in rows(_RESULTS):
         opt.tell({name: row[name] for name in names}, row["y"])
     return [one.trial for one in opt.ask(_OPEN)]

@@ -20,7 +20,7 @@ from benchmarks.problems.pairs import PAIRS, read_pair, subsample
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, with_interval, write_tables
-from tunedprior import Optimizer, pretrain
+from tunedprior import Optimizer, TransferConfig, pretrain
 from tunedprior.campaign import simulate
 from tunedprior.errors import ExhaustedWarning, OldDataWarning
 
@@ -53,7 +53,7 @@ def regret(folder: Path, job: SharingJob) -> list[float]:
             prior = pretrain(pair.old, pair.space, direction=pair.direction, seed=job.seed)
             options |= {
                 "old_data": prior.drop_rows() if job.shared == ANONYMOUS else prior,
-                "prior": job.prior,
+                "transfer": TransferConfig(job.prior),
             }
         optimizer = Optimizer(pair.space, **options)
         known = dict(zip(map(_key, pair.pool.to_dict("records")), pair.responses.tolist(), strict=True))

@@ -21,7 +21,7 @@ from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import DOCS, markdown, write_tables
 from tunedprior.campaign.outlier_warnings import Spans, describe_outliers
-from tunedprior.goals.goals import make_goals
+from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial
 from tunedprior.source_data.matching import read_old_data
 from tunedprior.space.search_space import Space
@@ -56,7 +56,7 @@ def noted(job: SlipJob, pairs: Path) -> list[float]:
     pair = subsample(_read(pairs, job.problem), job.seed)
     rows = np.random.default_rng(job.seed).permutation(len(pair.pool))[:RESULTS_TOLD]
     settings, values = pair.pool.iloc[rows].to_dict("records"), pair.responses[rows]
-    goals, spans = make_goals("y", pair.direction), _spans(pair) if job.old == OLD_DATA else {}
+    goals, spans = Goals.parse(pair.direction, target="y"), _spans(pair) if job.old == OLD_DATA else {}
     sound = [Trial(settings[number], float(value), id=number) for number, value in enumerate(values)]
     slipped = [replace(one, value=_slipped(one.value, job)) for one in sound]
     found = [bool(describe_outliers(sound[:k], [slipped[k]], goals, spans)) for k in range(3, len(sound))]

@@ -47,7 +47,7 @@ _DRAWS = ("#0072b2", "#009e73", "#56b4e9", "black")  # none like the old data's
 def campaign(kind: str, steps: int) -> Optimizer:
     """An optimiser that was told the first settings and so many of its own."""
     function, pool = FUNCTIONS[NAME], _pool()
-    optimizer = Optimizer(SPACE, old_data(kind, function, SEED), seed=SEED)
+    optimizer = Optimizer(SPACE, old_data(kind, function, SEED), direction="maximize", seed=SEED)
     first = np.random.default_rng(SEED).choice(len(pool), size=function.num_inputs + 1, replace=False)
     begun = pool.iloc[first].to_dict("records")
     simulate(optimizer, function.respond, len(begun) + steps, first=begun, candidates=pool)
@@ -66,7 +66,7 @@ def course(kind: str, optimizer: Optimizer) -> pd.DataFrame:
 def told_again(kind: str, rows: Iterable[int]) -> Optimizer:
     """An optimiser that was told the results at these rows of the pool, without choosing anything."""
     function = FUNCTIONS[NAME]
-    optimizer = Optimizer(SPACE, old_data(kind, function, SEED), seed=SEED)
+    optimizer = Optimizer(SPACE, old_data(kind, function, SEED), direction="maximize", seed=SEED)
     for setting in _pool().iloc[list(rows)].to_dict("records"):
         optimizer.tell(setting, function.respond(setting))
     return optimizer

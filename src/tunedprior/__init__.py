@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from tunedprior.campaign import Optimizer, Suggester, optimize
     from tunedprior.errors import TunedPriorError
     from tunedprior.goals.goal import Target
+    from tunedprior.goals.goals import Goals
     from tunedprior.history.trials import History, Trial
     from tunedprior.source_data.training_set import average_replicates
     from tunedprior.space.constraints import LinearConstraint, Mixture, OnlyWhen
+    from tunedprior.suggestion.config import CampaignConfig, SearchConfig, TransferConfig
     from tunedprior.weight_prior import WeightPrior, pretrain
 
 __version__ = "0.1.0"
@@ -24,14 +26,18 @@ __version__ = "0.1.0"
 # Where each name is defined. They are imported when they are first used: PyTorch takes seconds, and neither the help of
 # the command line nor its completion should.
 _DEFINED_IN = {
+    "CampaignConfig": "tunedprior.suggestion.config",
+    "Goals": "tunedprior.goals.goals",
     "History": "tunedprior.history.trials",
     "LinearConstraint": "tunedprior.space.constraints",
     "Mixture": "tunedprior.space.constraints",
     "OnlyWhen": "tunedprior.space.constraints",
     "Optimizer": "tunedprior.campaign",
+    "SearchConfig": "tunedprior.suggestion.config",
     "Suggester": "tunedprior.campaign",
     "Target": "tunedprior.goals.goal",
     "Trial": "tunedprior.history.trials",
+    "TransferConfig": "tunedprior.suggestion.config",
     "TunedPriorError": "tunedprior.errors",
     "WeightPrior": "tunedprior.weight_prior",
     "average_replicates": "tunedprior.source_data.training_set",
@@ -40,13 +46,17 @@ _DEFINED_IN = {
 }
 
 __all__ = [
+    "CampaignConfig",
+    "Goals",
     "History",
     "LinearConstraint",
     "Mixture",
     "OnlyWhen",
     "Optimizer",
+    "SearchConfig",
     "Suggester",
     "Target",
+    "TransferConfig",
     "Trial",
     "TunedPriorError",
     "WeightPrior",

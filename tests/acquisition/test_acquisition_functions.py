@@ -18,7 +18,7 @@ from botorch.models import SingleTaskGP
 from support.builders import SPACE, assert_allowed, mixed, told_what_it_asked
 from support.cases import table
 from support.mixtures import BOUNDS
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.acquisition.functions import AcquisitionContext, _draw_sobol, compute_beta, make_acquisition
 from tunedprior.errors import InputError
 
@@ -33,7 +33,7 @@ from tunedprior.errors import InputError
 def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
     suggestions = []
     for _ in range(2):
-        opt = Optimizer(SPACE, acquisition=acquisition, seed=5)
+        opt = Optimizer(SPACE, direction="maximize", seed=5, search=SearchConfig(acquisition=acquisition))
         told_what_it_asked(opt, 3, mixed)
         suggestions.append(opt.ask())
     assert_allowed(SPACE, suggestions[0])
@@ -42,7 +42,7 @@ def test_any_botorch_acquisition_can_be_passed(acquisition) -> None:
 
 def test_an_acquisition_that_needs_more_says_how_to_give_it() -> None:
     with pytest.raises(InputError, match=r"needs acq_function, d, columns, values.*functools.partial"):
-        Optimizer(SPACE, acquisition=FixedFeatureAcquisitionFunction)
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(acquisition=FixedFeatureAcquisitionFunction), seed=0)
 
 
 def test_what_a_partial_fixes_stays_fixed() -> None:
@@ -53,7 +53,9 @@ def test_what_a_partial_fixes_stays_fixed() -> None:
             received.append(beta)
             super().__init__(model, beta)
 
-    opt = Optimizer(SPACE, acquisition=functools.partial(Spy, beta=0.01))
+    opt = Optimizer(
+        SPACE, direction="maximize", search=SearchConfig(acquisition=functools.partial(Spy, beta=0.01)), seed=0
+    )
     opt.tell({"a": 0.0, "b": 0.0}, 1.0)
     opt.ask()
     assert received == [0.01, 0.01]  # when it was tried out, and when it was asked
@@ -70,7 +72,7 @@ def test_confidence_widths_by_hand() -> None:
 
 
 def test_srinivas_needs_a_finite_choice() -> None:
-    opt = Optimizer(SPACE, acquisition="ucb", beta="srinivas")
+    opt = Optimizer(SPACE, direction="maximize", search=SearchConfig(acquisition="ucb", beta="srinivas"), seed=0)
     opt.tell({"a": 0.0, "b": 0.0}, 1.0)
     with pytest.raises(InputError, match="this space is continuous"):
         opt.ask()

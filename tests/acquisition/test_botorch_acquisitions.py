@@ -12,7 +12,7 @@ import pytest
 import torch
 from botorch.acquisition import AcquisitionFunction, qKnowledgeGradient
 
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.acquisition.functions import _KNOWN
 from tunedprior.errors import InputError
 from tunedprior.models.gaussian_process import StandardSurrogate
@@ -51,7 +51,7 @@ def to_be_had() -> list[str]:
 def surrogate() -> Surrogate:
     random = np.random.default_rng(3)
     old = pd.DataFrame(random.uniform(-1, 1, (20, 2)), columns=list(SPACE))
-    return Optimizer(SPACE, old.assign(y=np.sin(3 * old["a"]) * old["b"])).surrogate
+    return Optimizer(SPACE, old.assign(y=np.sin(3 * old["a"]) * old["b"]), direction="maximize", seed=0).surrogate
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,12 @@ def test_the_page_names_every_class() -> None:
 @pytest.mark.parametrize("name", sorted(documented("work")))
 @pytest.mark.filterwarnings("ignore::botorch.exceptions.warnings.NumericsWarning")  # it would rather we used LogEI
 def test_a_class_that_works(name: str) -> None:
-    opt = Optimizer(SPACE, model=surrogate(), acquisition=getattr(botorch.acquisition, name), seed=1)
+    opt = Optimizer(
+        SPACE,
+        direction="maximize",
+        seed=1,
+        search=SearchConfig(acquisition=getattr(botorch.acquisition, name), model=surrogate()),
+    )
     opt.tell(pd.DataFrame({"a": [-0.5, 0.1, 0.8], "b": [0.2, -0.7, 0.4]}), [0.1, 0.9, 0.3])
     first, second = opt.ask(n=2)  # the second with a pending setting
     assert opt.space.allows(first)
@@ -83,13 +88,23 @@ def test_a_class_that_works(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(documented("refused")))
 def test_a_class_that_does_not_is_refused_at_once(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} does not work with the model that Average makes"):
-        Optimizer(SPACE, model=surrogate(), acquisition=getattr(botorch.acquisition, name))
+        Optimizer(
+            SPACE,
+            direction="maximize",
+            search=SearchConfig(acquisition=getattr(botorch.acquisition, name), model=surrogate()),
+            seed=0,
+        )
 
 
 def test_knowledge_gradient_works_with_a_single_process() -> None:
     """It was broken by a sampler of another size than its fantasies."""
-    opt = Optimizer(SPACE, acquisition=qKnowledgeGradient, model=StandardSurrogate(surrogate().box))
-    assert opt.acquisition is qKnowledgeGradient
+    opt = Optimizer(
+        SPACE,
+        direction="maximize",
+        search=SearchConfig(acquisition=qKnowledgeGradient, model=StandardSurrogate(surrogate().box)),
+        seed=0,
+    )
+    assert opt.config.search.acquisition is qKnowledgeGradient
 
 
 class Nonsense(AcquisitionFunction):
@@ -101,4 +116,4 @@ class Nonsense(AcquisitionFunction):
 
 def test_a_class_that_gives_no_number_is_refused() -> None:
     with pytest.raises(InputError, match="Nonsense should give one finite number for each setting"):
-        Optimizer(SPACE, model=surrogate(), acquisition=Nonsense)
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(acquisition=Nonsense, model=surrogate()), seed=0)

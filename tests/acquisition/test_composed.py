@@ -6,7 +6,7 @@ from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImpr
 from botorch.utils.multi_objective.box_decompositions.non_dominated import NondominatedPartitioning
 from botorch.utils.testing import MockModel, MockPosterior
 
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
 from tunedprior.acquisition.closed_form import (
     ScaledGoal,
     make_hypervolume_term,
@@ -90,7 +90,7 @@ def test_gradients_by_hand_are_those_of_differences(goals: str) -> None:
         options = {"target": "a", "requirements": {"b": "<= 0.4", "c": "pass"}}
     elif goals == "target":
         options = {"objectives": {"a": Target(0.3), "b": "maximize"}, "requirements": {"c": "pass"}}
-    opt = Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, **options)
+    opt = make_optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, **options)
     for x, z in torch.rand(7, 2, generator=torch.Generator().manual_seed(1)).tolist():
         told = {"a": x - z**2, "b": (x - 0.5) ** 2 + z, "c": x < 0.7}
         opt.tell({"x": x, "z": z}, {name: told[name] for name in told if name != "c" or goals != "front"})

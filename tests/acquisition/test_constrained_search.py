@@ -7,7 +7,7 @@ from botorch.models.deterministic import GenericDeterministicModel
 
 from support.builders import vector
 from support.mixtures import make_closed_form, mixture_of_many
-from tunedprior import Mixture, OnlyWhen, Optimizer
+from tunedprior import Mixture, OnlyWhen, Optimizer, SearchConfig
 from tunedprior.acquisition.encoded_space import EncodedSpace
 from tunedprior.acquisition.optimisation import maximize
 from tunedprior.errors import InputError
@@ -112,5 +112,9 @@ def test_classes_that_look_for_several_settings_at_once_are_refused() -> None:
     space = Space.parse(UNITS)
     with pytest.raises(InputError, match="qKnowledgeGradient looks for several settings at once"):
         Optimizer(
-            space, model=StandardSurrogate(Box.enclose(space)), acquisition=qKnowledgeGradient, constraints="a <= b"
+            space,
+            direction="maximize",
+            constraints="a <= b",
+            search=SearchConfig(acquisition=qKnowledgeGradient, model=StandardSurrogate(Box.enclose(space))),
+            seed=0,
         )

@@ -10,7 +10,7 @@ from botorch.optim import optimize_acqf
 
 from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import make_closed_form, mixture_of_many
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
 from tunedprior.acquisition.optimisation import _draw_starts, maximize
 
@@ -33,7 +33,11 @@ def test_the_maximum_is_as_good_as_that_of_botorch(kind: str, num_inputs: int) -
 def test_a_campaign_goes_the_way_it_would_go_with_botorch() -> None:
     average, suggestions = average_over(flipped), []
     for acquisition in ("ei", partial(LogExpectedImprovement, maximize=True)):
-        opt = told(Optimizer(SPACE, model=average, acquisition=acquisition, seed=1), 6, seed=1)
+        opt = told(
+            Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(acquisition=acquisition, model=average)),
+            6,
+            seed=1,
+        )
         suggestions.append(list(opt.ask().values()))
     torch.testing.assert_close(torch.tensor(suggestions[0]), torch.tensor(suggestions[1]), rtol=0, atol=1e-4)
 

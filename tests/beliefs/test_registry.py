@@ -19,14 +19,14 @@ from support.builders import (
     weighed_after,
 )
 from support.mixtures import make_closed_form
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig, TransferConfig
 from tunedprior.beliefs import KernelBelief, forget, get_belief, list_beliefs, register
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.machines.machine import Fit
 from tunedprior.model_averaging.average import Average
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
-from tunedprior.suggestion.priors import list_prior_names
+from tunedprior.suggestion.config import list_prior_names
 
 # -- all that a new belief takes -----------------------------------------------------------------------
 
@@ -68,7 +68,10 @@ def test_it_is_known_by_its_name_until_it_is_forgotten(loud: str) -> None:
 
 
 def test_an_optimizer_can_have_it_for_its_prior(loud: str) -> None:
-    opt = told(Optimizer(SPACE, old_data(flipped, rows=15), prior=loud, seed=1), 4)
+    opt = told(
+        Optimizer(SPACE, old_data(flipped, rows=15), direction="maximize", seed=1, transfer=TransferConfig(prior=loud)),
+        4,
+    )
     assert isinstance(opt.surrogate, Average)
     assert {label.belief for label in opt.surrogate.hypotheses.labels} == {loud}
     for _ in range(2):
@@ -86,7 +89,7 @@ def test_an_average_can_hold_it_beside_others(loud: str) -> None:
     assert set(labels) == set(held)
     mine = torch.tensor([label == loud for label in labels])
     assert 0 < after.weights[mine].sum() < 1
-    opt = told(Optimizer(SPACE, model=average, seed=1), 5)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(model=average)), 5)
     assert_allowed(SPACE, opt.ask())
     assert loud in set(opt.trust.beliefs["belief"])
     assert loud not in {label.belief for label in average_over().hypotheses.labels}  # unless asked for
@@ -135,7 +138,7 @@ def test_an_unknown_name_is_refused_wherever_it_is_given() -> None:
     with pytest.raises(InputError, match="There is no belief 'loud'"):
         average_over(beliefs=("uninformed", "loud"))
     with pytest.raises(InputError, match=f"prior must be one of {', '.join(list_prior_names())}; got 'loud'"):
-        Optimizer(SPACE, old_data(rows=10), prior="loud")
+        Optimizer(SPACE, old_data(rows=10), direction="maximize", transfer=TransferConfig(prior="loud"), seed=0)
 
 
 def test_a_taken_name_is_refused(loud: str) -> None:

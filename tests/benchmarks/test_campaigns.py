@@ -77,7 +77,7 @@ def response(setting: Setting, pool: pd.DataFrame, values: np.ndarray) -> float:
 def test_a_method_may_choose_its_own_start(in_pool: tuple[OldData, pd.DataFrame, np.ndarray]) -> None:
     old, pool, values = in_pool
     curve = campaign_in_pool(OWN_START, old, pool, values, 5)
-    optimizer, by_hand = Optimizer(SPACE, old.table, seed=5), []
+    optimizer, by_hand = Optimizer(SPACE, old.table, direction="maximize", seed=5), []
     for _ in range(5):
         setting = optimizer.ask(candidates=pool)
         optimizer.tell(setting, response(setting, pool, values))

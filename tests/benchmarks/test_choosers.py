@@ -63,7 +63,7 @@ def test_optuna_leaves_no_trial_open() -> None:
 
 
 def test_ours_is_told_one_response_as_a_number() -> None:
-    optimizer, seen = Optimizer({"x": (0.0, 1.0)}, seed=1), []
+    optimizer, seen = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=1), []
     chooser: Chooser = Ours(optimizer)
     done = in_turn(chooser, lambda setting: {"y": setting["x"]}, 3, after=lambda setting, _: seen.append(setting))
     assert [setting for setting, _ in done] == seen

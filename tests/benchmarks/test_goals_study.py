@@ -65,7 +65,7 @@ def test_all_methods_share_the_first_settings_of_a_front() -> None:
     with_old, alone = AtRandom.made
     assert list(with_old.old_data.columns) == ["x0", "x1", "f0", "f1"]
     assert alone.old_data is None
-    assert with_old.options["objectives"] == {"f0": "minimize", "f1": "minimize"}
+    assert with_old.options["objectives"].describe() == "minimize f0, minimize f1"
     assert with_old.told[:3] == alone.told[:3]
     assert set(with_old.told[0][1]) == {"f0", "f1"}
 

@@ -10,7 +10,7 @@ import torch
 from benchmarks.methods.by_name import METHODS, OldData
 from benchmarks.methods.rivals import Envelope
 from benchmarks.methods.rivals.source import Source
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.campaign import simulate
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
@@ -38,7 +38,12 @@ def truth(setting: Setting) -> float:
 def test_every_method_runs_behind_the_optimiser(name: str, old: pd.DataFrame) -> None:
     method = METHODS[name]
     surrogate = method.surrogate(OldData(old, SPACE, "minimize", 0))
-    opt = Optimizer(SPACE, direction="minimize", acquisition=method.acquisition, model=surrogate, initial=4)
+    opt = Optimizer(
+        SPACE,
+        direction="minimize",
+        search=SearchConfig(acquisition=method.acquisition, initial=4, model=surrogate),
+        seed=0,
+    )
     simulate(opt, truth, 4)
     # Searching the box takes long, and needs the model's gradients; what the acquisition is changes nothing there.
     pool = Space.parse(SPACE).sobol(64, 1) if method.acquisition == "ucb" else None

@@ -92,7 +92,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     old["catalyst"] = rng.choice(["Pd/C", "Ni <Raney>"], 30)
     old["yield"] = 60 + 20 * np.sin(old["temperature"] / 20) - 30 * (old["acid"] - 0.4) ** 2
     space = {"temperature": (20, 90, 5), "acid": (0.0, 1.0), "catalyst": ["Pd/C", "Ni <Raney>"]}
-    Optimizer(space, old, target="yield", storage=f"sqlite:///{path}", name="dye 7", seed=1)
+    Optimizer(space, old, direction="maximize", target="yield", storage=f"sqlite:///{path}", name="dye 7", seed=1)
     return path
 
 

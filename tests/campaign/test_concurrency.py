@@ -12,7 +12,7 @@ import pytest
 import torch
 from botorch.acquisition import qLogExpectedImprovement
 
-from tunedprior import History, Optimizer, Suggester
+from tunedprior import History, Optimizer, SearchConfig, Suggester, TransferConfig
 
 SPACES = {
     "continuous": {"a": (-1.0, 1.0), "b": (-1.0, 1.0)},
@@ -61,7 +61,14 @@ def old_table(space: dict, rows: int = 24) -> pd.DataFrame:
 
 
 def suggester(space: str, prior: str, acquisition="ei") -> Suggester:
-    return Optimizer(SPACES[space], old_table(SPACES[space]), prior=prior, acquisition=acquisition).suggester
+    return Optimizer(
+        SPACES[space],
+        old_table(SPACES[space]),
+        direction="maximize",
+        search=SearchConfig(acquisition=acquisition),
+        transfer=TransferConfig(prior=prior),
+        seed=0,
+    ).suggester
 
 
 def history(suggester: Suggester, seed: int, results: int = 5) -> History:
@@ -121,7 +128,7 @@ def test_a_process_that_shares_a_suggester() -> None:
 
 def test_optimisers_in_threads() -> None:
     def campaign(seed: int) -> list[dict]:
-        opt = Optimizer(SPACES["continuous"], old_table(SPACES["continuous"]), seed=seed)
+        opt = Optimizer(SPACES["continuous"], old_table(SPACES["continuous"]), direction="maximize", seed=seed)
         for _ in range(6):
             setting = opt.ask()
             opt.tell(setting, response(setting))
@@ -162,7 +169,9 @@ class Interrupting:
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("broken")])
 def test_errors_and_interrupts_leave_the_global_state_as_it_was(error: BaseException) -> None:
     surrogate = suggester("continuous", "uninformed").surrogate
-    opt = Optimizer(SPACES["continuous"], model=Interrupting(surrogate, error))
+    opt = Optimizer(
+        SPACES["continuous"], direction="maximize", search=SearchConfig(model=Interrupting(surrogate, error)), seed=0
+    )
     opt.tell({"a": 0.1, "b": 0.2}, 1.0)
     before, told = global_state(), opt.history
     with pytest.raises(type(error)):
@@ -192,7 +201,7 @@ def test_a_thread_that_starts_meanwhile_keeps_its_number_of_threads() -> None:
     try:
         other = threading.Thread(target=look)
         other.start()
-        opt = Optimizer(SPACES["continuous"], model=Waiting())
+        opt = Optimizer(SPACES["continuous"], direction="maximize", search=SearchConfig(model=Waiting()), seed=0)
         opt.tell({"a": 0.1, "b": 0.2}, 1.0)
         with pytest.raises(ValueError, match="enough"):
             opt.ask()

@@ -5,13 +5,14 @@ import pytest
 
 from support.builders import SPACE, smooth
 from support.cases import table
+from support.optimizers import make_optimizer
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 
 
 def told(values: list[float], **options) -> Optimizer:
     """An optimiser that was told these values at the same settings every time."""
-    opt = Optimizer(SPACE, seed=3, **options)
+    opt = make_optimizer(SPACE, seed=3, **options)
     opt.tell(opt.space.sobol(len(values), seed=1), values)
     return opt
 
@@ -36,13 +37,13 @@ def test_a_wrong_value_can_be_put_right() -> None:
 
 
 def test_a_suggestion_names_its_result() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     first = opt.ask()
     opt.tell(first, 5.0)
     opt.amend(first, 0.5)
     assert (opt.best.value, opt.best.is_suggestion) == (0.5, True)
     with pytest.raises(InputError, match="is not what this suggestion was made for"):
-        opt.amend(Optimizer(SPACE, seed=9).ask(), 1.0)
+        opt.amend(Optimizer(SPACE, direction="maximize", seed=9).ask(), 1.0)
 
 
 def test_what_is_withdrawn_stays_on_record_and_counts_for_nothing() -> None:
@@ -66,7 +67,7 @@ def test_a_corrected_campaign_is_one_that_was_told_the_right_thing(with_old: boo
     opt.cancel(opt.pending)
     opt.amend(2, 1.0)
     opt.withdraw(4)
-    right = Optimizer(SPACE, seed=3, **options)
+    right = make_optimizer(SPACE, seed=3, **options)
     points = right.space.sobol(5, seed=1)
     right.tell([points[0], points[1], points[2], points[4]], [0.1, 1.0, 0.3, 0.2])
     pd.testing.assert_frame_equal(opt.predict(grid), right.predict(grid), check_exact=True)
@@ -74,13 +75,13 @@ def test_a_corrected_campaign_is_one_that_was_told_the_right_thing(with_old: boo
     if with_old:
         pd.testing.assert_frame_equal(opt.trust.history, right.trust.history, check_exact=True)
         assert not opt.trust.beliefs.equals(before[1].beliefs)
-    resumed = Optimizer(SPACE, seed=3, **options).resume(opt.history)
+    resumed = make_optimizer(SPACE, seed=3, **options).resume(opt.history)
     assert resumed.trials == opt.trials
     assert resumed.ask() == opt.ask()
 
 
 def test_what_is_cancelled_is_remembered() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     first, second = opt.ask(n=2)
     opt.cancel(first)
     assert opt.pending == [second]
@@ -116,7 +117,7 @@ def test_corrections_that_make_no_sense_change_nothing(arguments: tuple, options
 
 
 def test_a_run_of_another_kind_leaves_its_suggestion_pending_unless_it_says_which_it_was() -> None:
-    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, seed=0)
+    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, direction="maximize", seed=0)
     suggested = opt.ask()
     run = {"x": suggested["x"], "gas": "air" if suggested["gas"] == "argon" else "argon"}
     opt.tell(run, 1.0)

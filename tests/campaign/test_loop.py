@@ -7,7 +7,7 @@ import pytest
 
 from support.builders import SPACE, bowl, mixed
 from support.cases import table
-from tunedprior import Optimizer, optimize
+from tunedprior import Optimizer, SearchConfig, optimize
 from tunedprior.campaign.loop import simulate
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Space
@@ -22,7 +22,7 @@ def test_it_finds_the_best_of_a_smooth_function(with_old: bool) -> None:
         points = table(40, 2).numpy()
         old = pd.DataFrame({"a": points[:, 0], "b": 2.5 + 2.5 * points[:, 1]})
         old["y"] = [-bowl(row) for row in old.to_dict("records")]
-    opt = optimize(bowl, SPACE, 15, old_data=old, direction="minimize", progress=False)
+    opt = optimize(bowl, SPACE, 15, old_data=old, direction="minimize", progress=False, seed=0)
     assert opt.best.value < 2e-3
     assert opt.best.value == pytest.approx(bowl(opt.best.setting))
 
@@ -34,15 +34,15 @@ def test_optimize_counts_caught_exceptions_as_failures(capsys: pytest.CaptureFix
             raise RuntimeError("the pump stopped")
         return mixed(setting)
 
-    opt = optimize(sometimes, SPACE, 5, catch=(RuntimeError,), seed=0)
+    opt = optimize(sometimes, SPACE, 5, direction="maximize", catch=(RuntimeError,), seed=0)
     assert len(opt.history) == 5
     assert "failed" in set(opt.history["state"])
     assert "5/5" in capsys.readouterr().err
     with pytest.raises(RuntimeError, match="the pump stopped") as caught:
-        optimize(sometimes, SPACE, 5, progress=False, seed=0)
+        optimize(sometimes, SPACE, 5, direction="maximize", progress=False, seed=0)
     assert isinstance(caught.value.optimizer, Optimizer)
     with pytest.raises(InputError, match="n_trials must be a whole number"):
-        optimize(sometimes, SPACE, 0)
+        optimize(sometimes, SPACE, 0, direction="maximize", seed=0)
 
 
 class FrozenError(Exception):
@@ -63,7 +63,7 @@ def test_whatever_ends_a_campaign_brings_it_along(error: type[BaseException]) ->
         return mixed(setting)
 
     with pytest.raises(error) as caught:
-        optimize(response, SPACE, 5, progress=False, seed=0)
+        optimize(response, SPACE, 5, direction="maximize", progress=False, seed=0)
     assert len(caught.value.optimizer.trials) == 2
     assert len(caught.value.optimizer.pending) == 1
 
@@ -78,7 +78,7 @@ def test_errors_while_asking_bring_it_along_too(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Suggester, "suggest", fails)
     with pytest.raises(ArithmeticError, match="no factor") as caught:
-        optimize(mixed, SPACE, 5, progress=False)
+        optimize(mixed, SPACE, 5, direction="maximize", progress=False, seed=0)
     assert len(caught.value.optimizer.trials) == 2
 
 
@@ -88,13 +88,24 @@ def test_a_function_may_change_the_dict_it_is_given() -> None:
         setting.clear()
         return value
 
-    assert optimize(careless, SPACE, 2, progress=False).trials == optimize(mixed, SPACE, 2, progress=False).trials
+    assert (
+        optimize(careless, SPACE, 2, direction="maximize", progress=False, seed=0).trials
+        == optimize(mixed, SPACE, 2, direction="maximize", progress=False, seed=0).trials
+    )
 
 
 def test_what_is_no_number_ends_the_campaign_even_where_errors_are_caught() -> None:
     answers = iter([1.0, 2.0, None])
     with pytest.raises(InputError, match="must return one number") as caught:
-        optimize(lambda _: next(answers), SPACE, 3, catch=(ValueError, TypeError), progress=False)
+        optimize(
+            lambda _: next(answers),
+            SPACE,
+            3,
+            direction="maximize",
+            catch=(ValueError, TypeError),
+            progress=False,
+            seed=0,
+        )
     assert caught.value.optimizer.best.value == 2.0
     assert len(caught.value.optimizer.pending) == 1
 
@@ -102,7 +113,7 @@ def test_what_is_no_number_ends_the_campaign_even_where_errors_are_caught() -> N
 @pytest.mark.usefixtures("short_search")
 def test_a_simulation_is_asking_running_and_telling() -> None:
     first = [{"a": 0.0, "b": 1.0}, {"a": 0.5, "b": 2.0}]
-    opt, seen = Optimizer(SPACE, seed=1, initial=2), []
+    opt, seen = Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(initial=2)), []
     curve = simulate(opt, lambda s: math.nan if s["a"] == 0 else -bowl(s), 4, first=first, after=seen.append)
     assert math.isnan(curve[0])
     assert curve[1] == -bowl(first[1])
@@ -114,7 +125,7 @@ def test_a_simulation_is_asking_running_and_telling() -> None:
 
 def test_a_simulation_may_choose_from_a_list() -> None:
     pool = Space.parse(SPACE).sobol(6, seed=4)
-    opt = Optimizer(SPACE, seed=1, initial=2)
+    opt = Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(initial=2))
     curve = simulate(opt, bowl, 6, candidates=pool)
     assert curve[-1] == max(map(bowl, pool))
     assert opt.pending == []

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from optuna.distributions import IntDistribution
 
 from support.builders import MIXED, SMALL, SPACE, assert_allowed, mixed, old_data, scaled, told_what_it_asked
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, TransferConfig
 from tunedprior.errors import ExhaustedWarning, InputError, OldDataWarning
 
 
@@ -30,8 +31,16 @@ from tunedprior.errors import ExhaustedWarning, InputError, OldDataWarning
 )
 def test_every_suggestion_is_allowed_finite_and_new(space, prior, acquisition, direction, seed, failures) -> None:
     old = None if prior is None else old_data(scaled(mixed, -1.0), space=space, rows=6 if space is SMALL else 15)
-    options = {} if prior is None else {"prior": prior}
-    opt = Optimizer(space, old, direction, acquisition, seed, noise_std=0, initial=4, **options)
+    transfer = None if prior is None else TransferConfig(prior)
+    opt = Optimizer(
+        space,
+        old,
+        direction,
+        seed=seed,
+        noise_std=0,
+        transfer=transfer,
+        search=SearchConfig(acquisition=acquisition, initial=4),
+    )
     seen, steps = [], 7 if space is SMALL else 6  # one more than there are settings
     for step in range(steps):
         setting = opt.ask()
@@ -45,19 +54,21 @@ def test_every_suggestion_is_allowed_finite_and_new(space, prior, acquisition, d
 
 
 def test_the_first_points_are_a_sobol_design_unless_observations_are_given() -> None:
-    opt = Optimizer(SPACE, seed=3)
+    opt = Optimizer(SPACE, direction="maximize", seed=3)
     design = opt.space.sobol(3, seed=3)
     assert opt.ask(n=3) == design
     assert opt.ask(n=3) == opt.space.sobol(6, seed=3)[3:]  # nothing told yet: the design goes on
-    informed = Optimizer(SPACE, seed=3)
+    informed = Optimizer(SPACE, direction="maximize", seed=3)
     informed.tell({"a": 0.1, "b": 1.0}, 0.3)
     assert informed.ask() not in design
-    assert Optimizer(SPACE, seed=3, initial=6).ask(n=6) == opt.space.sobol(6, seed=3)
+    assert Optimizer(SPACE, direction="maximize", seed=3, search=SearchConfig(initial=6)).ask(n=6) == opt.space.sobol(
+        6, seed=3
+    )
 
 
 @pytest.mark.usefixtures("short_search")
 def test_batches_spread_and_respect_what_is_pending() -> None:
-    opt = Optimizer(SPACE, seed=1, noise_std=0.01)
+    opt = Optimizer(SPACE, direction="maximize", seed=1, noise_std=0.01)
     told_what_it_asked(opt, 4, mixed)
     batch = opt.ask(n=4)
     assert len({tuple(setting.values()) for setting in batch}) == 4
@@ -72,7 +83,7 @@ def test_batches_spread_and_respect_what_is_pending() -> None:
 
 
 def test_candidates_are_picked_from_and_only_once() -> None:
-    opt = Optimizer(MIXED, old_data(scaled(mixed, -1.0), space=MIXED), seed=2)
+    opt = Optimizer(MIXED, old_data(scaled(mixed, -1.0), space=MIXED), direction="maximize", seed=2)
     pool = pd.DataFrame(opt.space.sobol(9, seed=5))
     picked = []
     for _ in range(9):
@@ -88,7 +99,7 @@ def test_candidates_are_picked_from_and_only_once() -> None:
 
 
 def test_candidates_may_shrink_as_they_are_measured() -> None:
-    opt, whole = Optimizer(SPACE, seed=2), Optimizer(SPACE, seed=2)
+    opt, whole = Optimizer(SPACE, direction="maximize", seed=2), Optimizer(SPACE, direction="maximize", seed=2)
     pool = pd.DataFrame(opt.space.sobol(20, seed=5))
     left = pool.copy()
     for _ in range(5):
@@ -104,7 +115,7 @@ def test_candidates_must_lie_in_the_space_even_where_old_data_did_not() -> None:
         y=lambda t: np.sin(4 * t["x"])
     )
     with pytest.warns(OldDataWarning, match="'helium' in old data, which the search space does not offer"):
-        opt = Optimizer({"x": (0.0, 0.3), "gas": ["air", "argon"]}, old)
+        opt = Optimizer({"x": (0.0, 0.3), "gas": ["air", "argon"]}, old, direction="maximize", seed=0)
     for wrong in ({"x": 0.9, "gas": "air"}, {"x": 0.1, "gas": "helium"}):
         with pytest.raises(InputError, match=r"must lie between 0 and 0\.3|must be one of air, argon"):
             opt.ask(candidates=[{"x": 0.1, "gas": "air"}, wrong])
@@ -113,11 +124,11 @@ def test_candidates_must_lie_in_the_space_even_where_old_data_did_not() -> None:
     assert len(opt.trials) == 0
     assert_allowed({"x": (0.0, 0.3), "gas": ["air", "argon"]}, opt.ask())
     with pytest.raises(InputError, match="1 of 1 are not"):
-        Optimizer({"n": [1, 2, 3]}).ask(candidates=[{"n": 1.7}])
+        Optimizer({"n": [1, 2, 3]}, direction="maximize", seed=0).ask(candidates=[{"n": 1.7}])
 
 
 def test_failed_runs_are_remembered_and_avoided() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
     for x in (0.1, 0.3, 0.5):
         opt.tell({"x": x}, x)
     for x in (0.8, 0.9, 1.0):
@@ -128,7 +139,7 @@ def test_failed_runs_are_remembered_and_avoided() -> None:
 
 
 def test_failures_are_avoided_after_a_single_success() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
     opt.tell({"x": 0.2}, 1.0)
     opt.tell([{"x": x} for x in (0.7, 0.8, 0.9, 1.0)], [math.nan] * 4)
     good, bad = opt.predict([{"x": 0.2}, {"x": 0.85}])["probability"]
@@ -147,7 +158,7 @@ def test_failures_are_avoided_after_a_single_success() -> None:
 )
 @pytest.mark.usefixtures("short_search")
 def test_fixed_parameters_are_no_trouble(space: dict) -> None:
-    opt = Optimizer(space, seed=0, initial=1)
+    opt = Optimizer(space, direction="maximize", seed=0, search=SearchConfig(initial=1))
     for _ in range(3):
         setting = opt.ask()
         assert_allowed(space, setting)
@@ -165,7 +176,7 @@ def test_fixed_parameters_are_no_trouble(space: dict) -> None:
 )
 @pytest.mark.usefixtures("short_search")
 def test_large_discrete_spaces_stay_on_their_grid(space: dict) -> None:
-    opt = Optimizer(space, seed=0, initial=2)
+    opt = Optimizer(space, direction="maximize", seed=0, search=SearchConfig(initial=2))
     seen = []
     for _ in range(5):
         setting = opt.ask()
@@ -177,7 +188,7 @@ def test_large_discrete_spaces_stay_on_their_grid(space: dict) -> None:
 
 @pytest.mark.usefixtures("short_search")
 def test_a_campaign_of_failures_goes_on() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     for _ in range(6):
         opt.tell(opt.ask(), math.nan)
     assert opt.best is None
@@ -198,11 +209,11 @@ def test_a_campaign_of_failures_goes_on() -> None:
 )
 def test_bad_options_say_what_to_do(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Optimizer(SPACE, **options)
+        make_optimizer(SPACE, **options)
 
 
 def test_bad_asks_say_what_to_do() -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     with pytest.raises(InputError, match="n must be a whole number, 1 or more"):
         opt.ask(n=0)
     with pytest.raises(InputError, match="at least one setting"):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from support.builders import SPACE, smooth
+from support.optimizers import make_optimizer
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.errors import InputError, OddResultWarning
@@ -18,7 +19,7 @@ SETTINGS = Space.parse(SPACE).sobol(9, seed=1)
 
 
 def told_some() -> Optimizer:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     for setting in SETTINGS[:7]:
         opt.tell(setting, smooth(setting))
     return opt
@@ -53,12 +54,12 @@ def test_a_sentinel_typed_into_a_history_is_said_to_be() -> None:
     table = told_some().history
     table.loc[3, "y"] = -9999.0
     with pytest.warns(OddResultWarning, match=r"-9999 \(trial 4\)"):
-        Optimizer(SPACE, seed=1).resume(table)
+        Optimizer(SPACE, direction="maximize", seed=1).resume(table)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_results_of_any_size_are_no_slips(scale: float) -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     for setting in SETTINGS:
         opt.tell(setting, scale * smooth(setting))
 
@@ -66,7 +67,7 @@ def test_results_of_any_size_are_no_slips(scale: float) -> None:
 def with_old(low: float, high: float, told: tuple[float, ...], **options: Any) -> Optimizer:
     """A campaign with old responses from one end to the other, and these results."""
     old = pd.DataFrame(Space.parse(SPACE).sobol(12, seed=2)).assign(y=np.linspace(low, high, 12))
-    opt = Optimizer(SPACE, old, seed=1, **options)
+    opt = make_optimizer(SPACE, old, seed=1, **options)
     for setting, value in zip(SETTINGS, told, strict=False):
         opt.tell(setting, value)
     return opt
@@ -131,7 +132,7 @@ def test_what_old_data_spans_is_kept_with_a_campaign(tmp_path: Path) -> None:
 
 def test_values_of_other_rows_are_refused() -> None:
     table = pd.DataFrame(SETTINGS).assign(y=np.arange(9.0))
-    opt, names = Optimizer(SPACE), list(SPACE)
+    opt, names = Optimizer(SPACE, direction="maximize", seed=0), list(SPACE)
     with pytest.raises(InputError, match="different indices"):
         opt.tell(table[names].head(4), table["y"].sort_values(ascending=False).head(4))
     opt.tell(table[names].head(4), table["y"].head(4))
@@ -140,18 +141,18 @@ def test_values_of_other_rows_are_refused() -> None:
 
 
 def test_what_else_a_setting_says_is_kept() -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.tell({**SETTINGS[0], "bottle": "B7"}, 1.0)
     assert opt.history["bottle"].tolist() == ["B7"]
 
 
 def test_the_word_failed_in_the_place_of_a_value_is_a_failed_run() -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     opt.tell(SETTINGS[0], 1.0)
     opt.ask()
     table = opt.history.astype({"y": object})
     table.loc[1, "y"] = "failed"
-    again = Optimizer(SPACE, seed=1).resume(table)
+    again = Optimizer(SPACE, direction="maximize", seed=1).resume(table)
     assert [trial.state for trial in again.trials.told] == ["complete", "failed"]
     assert not again.pending
 
@@ -182,7 +183,7 @@ def test_a_loss_that_diverges_on_half_of_the_box_is_minimised_all_the_same() -> 
 
 @pytest.mark.parametrize(("scale", "said"), [(1e-320, "too small to compute with"), (1.7e308, "too large to compute")])
 def test_numbers_that_cannot_be_computed_with_are_said_to_be_once(scale: float, said: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=1)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=1)
     opt.tell({"x": 0.1}, 0.0)
     with pytest.warns(OddResultWarning, match=said):
         opt.tell([{"x": 0.3}, {"x": 0.6}], [scale * 0.5, -scale])
@@ -201,7 +202,7 @@ def test_true_and_false_among_numbers(value: Any) -> None:
 
 
 def test_a_campaign_told_in_flags_is_no_slip(recwarn: pytest.WarningsRecorder) -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     opt.tell(SETTINGS[:3], [True, False, True])
     opt.tell(SETTINGS[3], float("nan"))
     opt.amend(2, True)

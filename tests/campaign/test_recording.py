@@ -14,7 +14,7 @@ SPACE = {"heat": (20, 90, 5), "flow": (0.0, 1.0), "gas": ["air", "argon"]}
 
 @pytest.fixture
 def opt() -> Optimizer:
-    return Optimizer(SPACE, seed=0)
+    return Optimizer(SPACE, direction="maximize", seed=0)
 
 
 def sheet(opt: Optimizer, *values: object) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def test_numbers_that_a_sheet_shows_as_per_cent(opt: Optimizer, tmp_path: Path, 
         opt.history.to_excel(writer, index=False)
         writer.sheets["Sheet1"]["D2"].number_format = shown
     with raises(InputError, "row 2", "y", "'10%'", "10 or 0.1"):
-        Optimizer(SPACE).resume(tmp_path / "history.xlsx")
+        Optimizer(SPACE, direction="maximize", seed=0).resume(tmp_path / "history.xlsx")
 
 
 def test_results_in_two_sheets(opt: Optimizer, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_setting_that_was_rounded_at_the_end_of_its_range_is_taken(opt: Optimi
 
 
 def test_constraints_hold_for_what_is_recorded() -> None:
-    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints="a + b <= 1")
+    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, direction="maximize", constraints="a + b <= 1", seed=0)
     with raises(InputError, "a + b <= 1"):
         opt.record([{"a": 0.8, "b": 0.8, "y": 1.0}])
 
@@ -239,7 +239,7 @@ def test_a_sheet_for_the_other_direction(opt: Optimizer) -> None:
 
 def test_several_responses() -> None:
     opt = Optimizer(
-        {"a": (0.0, 1.0)}, objectives={"yield": "maximize", "cost": "minimize"}, requirements={"purity": "pass"}
+        {"a": (0.0, 1.0)}, objectives={"yield": "maximize", "cost": "minimize"}, requirements={"purity": "pass"}, seed=0
     )
     opt.ask(n=3)
     opt.record(
@@ -258,7 +258,11 @@ def test_several_responses() -> None:
 
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a database"])
 def test_undo_takes_back_the_last_result_and_opens_its_suggestion(kept: bool, tmp_path: Path) -> None:
-    opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db") if kept else Optimizer(SPACE)
+    opt = (
+        Optimizer(SPACE, direction="maximize", storage=f"sqlite:///{tmp_path}/a.db", seed=0)
+        if kept
+        else Optimizer(SPACE, direction="maximize", seed=0)
+    )
     first, second = opt.ask(n=2)
     opt.tell(first, 1.0)
     opt.tell(second, 99.0)
@@ -320,7 +324,7 @@ def test_runs_without_a_number_may_be_refused(opt: Optimizer) -> None:
 )
 def test_settings_far_from_what_was_suggested(change: dict[str, object], expected: str) -> None:
     suggested = {"heat": 50, "flow": 0.5, "gas": "air", "rate": 1.0}
-    opt = Optimizer({**SPACE, "rate": (0.001, 1.0, "log")}, seed=0)
+    opt = Optimizer({**SPACE, "rate": (0.001, 1.0, "log")}, direction="maximize", seed=0)
     opt.ask(candidates=[suggested])
     second = opt.ask()
     rows = [{"trial": 1, **suggested, **change, "y": 1.0}, {"trial": 2, **second, "y": 2.0}]
@@ -339,7 +343,7 @@ def test_settings_far_from_what_was_suggested(change: dict[str, object], expecte
 
 def test_the_sheet_of_another_campaign(opt: Optimizer) -> None:
     opt.ask(n=6)
-    theirs = sheet(Optimizer(SPACE, seed=9), *range(6))
+    theirs = sheet(Optimizer(SPACE, direction="maximize", seed=9), *range(6))
     with raises(InputError, "sheet", "another campaign"):
         opt.record(theirs)
     theirs["y"] = [1.0, *[None] * 5]
@@ -351,7 +355,9 @@ def test_the_sheet_of_another_campaign(opt: Optimizer) -> None:
 
 def test_a_renamed_column_is_named_first_and_choices_are_all_named() -> None:
     names = [f"x{k}" for k in range(8)]
-    opt = Optimizer({**dict.fromkeys(names, (0.0, 1.0)), "gas": list("abcdefgh")}, target="yield")
+    opt = Optimizer(
+        {**dict.fromkeys(names, (0.0, 1.0)), "gas": list("abcdefgh")}, direction="maximize", target="yield", seed=0
+    )
     row = {"trial": opt.ask().trial, **dict.fromkeys(names, 0.5), "gas": "a", "Ausbeute": 1.0}
     with raises(InputError, "column for yield", "Ausbeute, trial, x0", "x7, gas"):
         opt.record([row])
@@ -360,14 +366,18 @@ def test_a_renamed_column_is_named_first_and_choices_are_all_named() -> None:
 
 
 def test_a_header_with_a_unit_after_a_space() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, target="yield")
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", target="yield", seed=0)
     opt.record([{"x": 0.5, "Yield %": 20.0}])
     assert opt.best.value == 20.0
 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a database"])
 def test_a_cancelled_suggestion_that_was_run_after_all(kept: bool, tmp_path: Path) -> None:
-    opt = Optimizer(SPACE, storage=f"sqlite:///{tmp_path}/a.db") if kept else Optimizer(SPACE, seed=0)
+    opt = (
+        Optimizer(SPACE, direction="maximize", storage=f"sqlite:///{tmp_path}/a.db", seed=0)
+        if kept
+        else Optimizer(SPACE, direction="maximize", seed=0)
+    )
     asked = opt.ask(n=4)
     table = pd.DataFrame([{"trial": one.trial, **one, "y": None} for one in asked])
     opt.cancel(asked)
@@ -404,7 +414,7 @@ def test_what_a_sheet_says_of_cancelled_suggestions(opt: Optimizer) -> None:
 def test_a_header_with_another_unit_than_in_old_data(tmp_path: Path) -> None:
     old = pd.DataFrame({"x": [0.1, 0.5, 0.9, 0.7], "t (s)": [10, 20, 30, 40], "yield [%]": [20.0, 50.0, 90.0, 75.0]})
     space, url = {"x": (0.0, 1.0), "t": (5, 50)}, f"sqlite:///{tmp_path}/a.db"
-    first = Optimizer(space, old, target="yield", storage=url)
+    first = Optimizer(space, old, direction="maximize", target="yield", storage=url, seed=0)
     first.save(tmp_path / "a.json")
     for opt in (first, Optimizer.load(url), Optimizer.load(tmp_path / "a.json", old_data=old)):
         with raises(InputError, "'yield'", "fraction", "old data", "%"):

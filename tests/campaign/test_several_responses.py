@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from support.optimizers import make_optimizer
 from support.responses import BOTH, SPACE, old, told
-from tunedprior import Optimizer, Target
+from tunedprior import Goals, Optimizer, SearchConfig, Target
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Setting
 
@@ -25,7 +26,7 @@ def test_the_front_comes_near_the_true_one() -> None:
 
 @pytest.mark.slow
 def test_requirements_are_met_by_what_is_suggested() -> None:
-    opt = Optimizer(SPACE, target="yield", requirements={"purity": ">= 0.6"}, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", target="yield", requirements={"purity": ">= 0.6"}, seed=0)
     told(opt, 14, "yield", "purity")
     assert opt.best.more["purity"] >= 0.6
     assert opt.best.value > 0.99
@@ -38,7 +39,7 @@ def test_requirements_are_met_by_what_is_suggested() -> None:
 def test_old_labels_say_where_runs_work() -> None:
     table = old()
     table["works"] = np.where(table["x"] < 0.5, "pass", "fail")
-    opt = Optimizer(SPACE, table, target="yield", requirements={"works": "pass"}, seed=0)
+    opt = Optimizer(SPACE, table, direction="maximize", target="yield", requirements={"works": "pass"}, seed=0)
     for x, z in [(0.1, 0.2), (0.3, 0.9), (0.9, 0.5), (0.2, 0.6)]:
         opt.tell({"x": x, "z": z}, {"yield": x, "works": x < 0.5})
     chance = opt.predict([{"x": x, "z": 0.4} for x in (0.15, 0.35, 0.65, 0.95)])["probability"].tolist()
@@ -48,14 +49,14 @@ def test_old_labels_say_where_runs_work() -> None:
 @pytest.mark.parametrize("failures", ["learnt", "worst"])
 def test_failed_runs_are_avoided(failures: str) -> None:
     """The response is best where runs fail, so an optimiser that did not learn of it would stay there."""
-    opt = Optimizer(SPACE, seed=0, failures=failures)
+    opt = Optimizer(SPACE, direction="maximize", seed=0, search=SearchConfig(failures=failures))
     for _ in range(16):
         setting = opt.ask()
         opt.tell(setting, math.nan if setting["x"] > 0.6 else setting["x"] - (setting["z"] - 0.5) ** 2)
     assert opt.best.value > 0.5
     assert ("probability" in opt.predict([setting])) == (failures == "learnt")
     with pytest.raises(InputError, match="failures must be one of 'learnt', 'worst'"):
-        Optimizer(SPACE, failures="ignored")
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(failures="ignored"), seed=0)
 
 
 def test_a_target_is_met_and_old_data_of_the_response_helps() -> None:
@@ -77,7 +78,7 @@ def test_a_target_is_met_and_old_data_of_the_response_helps() -> None:
 
 
 def test_a_response_over_orders_of_magnitude_is_modelled_by_its_logarithm() -> None:
-    opt = Optimizer(SPACE, direction="minimize", log=True, seed=1)
+    opt = Optimizer(SPACE, objectives=Goals.parse(direction="minimize", log=True), seed=1)
     for _ in range(8):
         setting = opt.ask()
         opt.tell(setting, 10 ** (6 * abs(setting["x"] - 0.3) - 3))
@@ -90,7 +91,7 @@ def test_a_response_over_orders_of_magnitude_is_modelled_by_its_logarithm() -> N
 
 def test_noise_that_is_told_counts_result_by_result() -> None:
     """Two results at one setting: the exact one is believed."""
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     for x in (0.1, 0.4, 0.6, 0.9):
         opt.tell({"x": x, "z": 0.5}, x, noise_std=0.01)
     opt.tell({"x": 0.5, "z": 0.5}, 5.0, noise_std=3.0)
@@ -109,7 +110,7 @@ def test_what_is_cheap_is_tried_first(known: bool) -> None:
     spent = []
     for cares in (False, True):
         options = {"cost": lambda setting: 100 if setting["x"] > 0.5 else 1} if known and cares else {}
-        opt = Optimizer(SPACE, seed=1, **options)
+        opt = make_optimizer(SPACE, seed=1, **options)
         total = 0.0
         for _ in range(10):
             setting = opt.ask()
@@ -123,7 +124,9 @@ def test_what_is_cheap_is_tried_first(known: bool) -> None:
 
 def test_weights_lead_to_the_trade_off_that_is_worth_most() -> None:
     weights = {"yield": 10.0, "cost": 1.0}
-    opt = told(Optimizer(SPACE, objectives=BOTH, preference=weights, seed=1), 14, "yield", "cost")
+    opt = told(
+        Optimizer(SPACE, objectives=Goals.parse(objectives=BOTH, preference=weights), seed=1), 14, "yield", "cost"
+    )
     # 10 (1 - (x - 0.7)²) - (x + z) is largest at x = 0.65, z = 0.
     assert opt.best.setting["x"] == pytest.approx(0.65, abs=0.06)
     assert opt.best.setting["z"] < 0.05
@@ -133,5 +136,7 @@ def test_weights_lead_to_the_trade_off_that_is_worth_most() -> None:
 @pytest.mark.slow
 def test_bounds_keep_to_the_part_of_the_front_that_is_of_interest() -> None:
     bounds = {"yield": ">= 0.9"}
-    opt = told(Optimizer(SPACE, objectives=BOTH, preference=bounds, seed=1), 16, "yield", "cost")
+    opt = told(
+        Optimizer(SPACE, objectives=Goals.parse(objectives=BOTH, preference=bounds), seed=1), 16, "yield", "cost"
+    )
     assert (opt.history["yield"].tail(8) > 0.85).all()

@@ -14,7 +14,7 @@ def setting(x: float, gas: str = "air") -> dict:
 
 
 def test_a_suggestion_run_at_anothers_setting_is_still_itself() -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     first, second = opt.ask(n=2)
     second.update(first)
     opt.tell(second, 1.0)
@@ -23,14 +23,14 @@ def test_a_suggestion_run_at_anothers_setting_is_still_itself() -> None:
 
 
 def test_telling_by_the_number_of_a_trial() -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     first, second = opt.ask(n=2)
     opt.tell(setting(0.5), 1.0, trial=second.trial)
     assert [trial.id for trial in opt.trials.pending] == [first.trial]
 
 
 def test_telling_a_table_with_the_numbers_of_trials() -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     opt.ask(n=3)
     opt.tell(opt.history.iloc[::-1].assign(x=0.5), [1.0, 2.0, 3.0])
     assert [trial.id for trial in opt.trials.told] == [3, 2, 1]
@@ -38,7 +38,7 @@ def test_telling_a_table_with_the_numbers_of_trials() -> None:
 
 
 def test_a_suggestion_of_another_optimiser_is_not_taken_for_ones_own() -> None:
-    mine, other = Optimizer(SPACE, seed=1), Optimizer(SPACE, seed=2)
+    mine, other = Optimizer(SPACE, direction="maximize", seed=1), Optimizer(SPACE, direction="maximize", seed=2)
     mine.ask()
     mine.tell(other.ask(), 1.0)
     assert len(mine.pending) == 1
@@ -46,7 +46,7 @@ def test_a_suggestion_of_another_optimiser_is_not_taken_for_ones_own() -> None:
 
 
 def test_telling_a_suggestion_twice_is_a_repeat_and_no_other_suggestion() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=1)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=1)
     near = opt.ask()
     opt.tell(near, 1.0)
     pending = opt.ask()
@@ -58,7 +58,7 @@ def test_telling_a_suggestion_twice_is_a_repeat_and_no_other_suggestion() -> Non
 
 
 def test_the_number_of_a_trial_that_is_not_pending_is_refused() -> None:
-    opt = Optimizer(SPACE, seed=1)
+    opt = Optimizer(SPACE, direction="maximize", seed=1)
     opt.ask()
     with pytest.raises(InputError, match=r"number of a pending one \(1\); got 7"):
         opt.tell(setting(0.5), 1.0, trial=7)
@@ -75,7 +75,7 @@ def test_a_history_of_the_first_release_can_be_resumed() -> None:
             "asked": [True, False, True],
         }
     )
-    opt = Optimizer(SPACE).resume(table)
+    opt = Optimizer(SPACE, direction="maximize", seed=0).resume(table)
     assert [trial.id for trial in (*opt.trials.told, *opt.trials.pending)] == [1, 2, 3]
     assert [trial.is_suggestion for trial in opt.trials.told] == [True, False]
     assert opt.pending == [setting(0.3)]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from support.builders import SPACE, mixed, old_data, scaled
-from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior import Optimizer, TransferConfig, WeightPrior, pretrain
 from tunedprior.errors import InputError, OldDataWarning
 from tunedprior.machines import SupportVectorRegressor
 
@@ -36,12 +36,12 @@ from tunedprior.machines import SupportVectorRegressor
 def test_old_data_that_says_nothing_is_said_and_left_out(old: pd.DataFrame, reasons: dict, prior: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        opt = Optimizer(SPACE, old, seed=1, prior=prior)
+        opt = Optimizer(SPACE, old, direction="maximize", seed=1, transfer=TransferConfig(prior=prior))
     messages = [str(w.message) for w in caught if w.category is OldDataWarning]
     assert any(reasons[prior] in message and "Going on without old data" in message for message in messages)
     assert opt.surrogate.sources == ()
     assert "none is used" in str(opt.old_data_report)
-    plain = Optimizer(SPACE, seed=1)
+    plain = Optimizer(SPACE, direction="maximize", seed=1)
     for _ in range(4):
         setting = opt.ask()
         assert setting == plain.ask()
@@ -58,7 +58,13 @@ def test_old_data_that_varies_by_rounding_says_nothing(prior: str, seed: int) ->
     flat = pd.DataFrame(x, columns=["p", "q"]).assign(y=1 - (0.009 - well) / 1.009)
     assert 0 < flat["y"].std() < 1e-15
     with pytest.warns(OldDataWarning, match=r"(never varies|but for rounding).* Going on without old data"):
-        opt = Optimizer({"p": (-1.0, 1.0), "q": (-1.0, 1.0)}, flat, prior=prior)
+        opt = Optimizer(
+            {"p": (-1.0, 1.0), "q": (-1.0, 1.0)},
+            flat,
+            direction="maximize",
+            transfer=TransferConfig(prior=prior),
+            seed=0,
+        )
     assert opt.surrogate.sources == ()
 
 
@@ -70,7 +76,7 @@ def test_a_vanishing_kernel_is_said_and_left_out(prior: str) -> None:
     )
     assert nothing.vanishes
     with pytest.warns(OldDataWarning, match=r"vanishes\. Going on without old data"):
-        opt = Optimizer(SPACE, nothing, prior=prior)
+        opt = Optimizer(SPACE, nothing, direction="maximize", transfer=TransferConfig(prior=prior), seed=0)
     assert opt.surrogate.sources == ()
     assert opt.ask()
 
@@ -80,10 +86,11 @@ def test_a_prior_learnt_before_can_be_used_again(tmp_path) -> None:
     prior.save(tmp_path / "prior")
     read = WeightPrior.load(tmp_path / "prior")
     loaded, fresh = (
-        Optimizer(SPACE, old, prior="reweighted") for old in (read, old_data(scaled(mixed, -1.0), space=SPACE))
+        Optimizer(SPACE, old, direction="maximize", transfer=TransferConfig(prior="reweighted"), seed=0)
+        for old in (read, old_data(scaled(mixed, -1.0), space=SPACE))
     )
     for opt in (loaded, fresh):
         opt.tell({"a": 0.2, "b": 2.0}, 1.0)
     assert loaded.ask() == fresh.ask()
     with pytest.raises(InputError, match="does not cover this search space"):
-        Optimizer({"a": (-1.0, 1.0), "c": (0.0, 1.0)}, prior)
+        Optimizer({"a": (-1.0, 1.0), "c": (0.0, 1.0)}, prior, direction="maximize", seed=0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tunedprior import Optimizer, optimize
+from tunedprior import Goals, Optimizer, SearchConfig, optimize
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Space
 
@@ -16,6 +16,8 @@ NAMES = {
     "torch": torch,
     "optimize": optimize,
     "Optimizer": Optimizer,
+    "SearchConfig": SearchConfig,
+    "Goals": Goals,
     "Space": Space,
     "SPACE": SPACE,
 }
@@ -49,29 +51,29 @@ REFUSED = {
     "opt.tell([first, second], [1.0, 2.0], trial=1)": "trial is the number of one suggestion; got 2 settings",
     "opt.tell(opt.history.assign(trial='one'), [1.0, 2.0])": "The trial's number is 'one', which is no number",
     "opt.tell(opt.history.assign(direction='north'), [1.0, 2.0])": "'direction' is the history's own.*Rename yours",
-    "Optimizer(SPACE).resume(None)": "The history must be a pandas.DataFrame, the path of a file .* got NoneType",
+    'Optimizer(SPACE, direction="maximize", seed=0).resume(None)': "The history must be a pandas.DataFrame, the path of a file .* got NoneType",
     "opt.cancel('air')": "'air' is not among them",
     "opt.cancel([first, {'x': 7.0}])": "is not among them",
     "opt.shadow([first, second])": "one at a time; got list of 2",
     "opt.amend('first', 1.0)": "A trial is given by its number",
     "opt.amend(first, 1.0)": "Nothing was told of trial 1 yet.*Use tell",
     "opt.withdraw(9)": "no result with the number 9. Nothing was told yet",
-    "Optimizer([('x', (0.0, 1.0))])": "A search space is a dict .* got list",
-    "Optimizer(pd.DataFrame({'x': [0.0], 'y': [1.0]}), SPACE)": "got DataFrame. Old data is the argument after it",
-    "Optimizer(SPACE, noise_std='0.1')": "noise_std must be a finite number, 0 or more; got '0.1'",
-    "Optimizer(SPACE, cost=3.0)": "cost must be a function of a setting; got float",
-    "Optimizer(SPACE, requirements=['purity >= 3'])": "requirements is a dict of responses",
-    "Optimizer(SPACE, objectives=['y'])": "objectives is a dict of responses",
-    "Optimizer(SPACE, direction=3.0)": "For a value to come close to, write Target",
-    "Optimizer(SPACE, log='z')": "log must be True, False or names of objectives",
+    "Optimizer([('x', (0.0, 1.0))], direction=\"maximize\", seed=0)": "A search space is a dict .* got list",
+    "Optimizer(pd.DataFrame({'x': [0.0], 'y': [1.0]}), SPACE, direction=\"maximize\", seed=0)": "got DataFrame. Old data is the argument after it",
+    "Optimizer(SPACE, direction=\"maximize\", noise_std='0.1', seed=0)": "noise_std must be a finite number, 0 or more; got '0.1'",
+    'Optimizer(SPACE, direction="maximize", search=SearchConfig(cost=3.0), seed=0)': "cost must be a function of a setting; got float",
+    "Optimizer(SPACE, direction=\"maximize\", requirements=['purity >= 3'], seed=0)": "requirements is a dict of responses",
+    "Optimizer(SPACE, objectives=['y'], seed=0)": "objectives is a dict of responses",
+    "Optimizer(SPACE, direction=3.0, seed=0)": "For a value to come close to, write Target",
+    "Optimizer(SPACE, objectives=Goals.parse(\"maximize\", log='z'), seed=0)": "log must be True, False or names of objectives",
     "opt.tell(first, 1.0, noise_std='much')": "noise_std of 'y' must be a finite number, 0 or more; got 'much'",
     "opt.tell(first, 1.0, cost='much')": "cost must be a number above 0",
-    "Optimizer(SPACE, target=['y'])": r"target must be the name of the response, as text; got \['y'\]",
-    "Optimizer(SPACE, initial=2.5)": "initial must be a whole number, 1 or more; got 2.5",
-    "Optimizer(SPACE, initial='two')": "initial must be a whole number, 1 or more; got 'two'",
-    "optimize(lambda s: None, SPACE, 3)": "must return one number.* <lambda> returned NoneType None",
-    "optimize(lambda s: (1.0, 2.0), SPACE, 3)": "must return one number.* returned tuple",
-    "optimize(lambda s: '1.0', SPACE, 3)": "must return one number.* returned str '1.0'",
+    "Optimizer(SPACE, direction=\"maximize\", target=['y'], seed=0)": r"target must be the name of the response, as text; got \['y'\]",
+    'Optimizer(SPACE, direction="maximize", search=SearchConfig(initial=2.5), seed=0)': "initial must be a whole number, 1 or more; got 2.5",
+    "Optimizer(SPACE, direction=\"maximize\", search=SearchConfig(initial='two'), seed=0)": "initial must be a whole number, 1 or more; got 'two'",
+    'optimize(lambda s: None, SPACE, 3, direction="maximize", seed=0)': "must return one number.* <lambda> returned NoneType None",
+    'optimize(lambda s: (1.0, 2.0), SPACE, 3, direction="maximize", seed=0)': "must return one number.* returned tuple",
+    "optimize(lambda s: '1.0', SPACE, 3, direction=\"maximize\", seed=0)": "must return one number.* returned str '1.0'",
 }
 
 TAKEN = (
@@ -97,7 +99,7 @@ TAKEN = (
 @pytest.fixture
 def names() -> dict[str, object]:
     """What the code may use; `opt` has two pending settings, `first` and `second`."""
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     first, second = opt.ask(n=2)
     return {**NAMES, "opt": opt, "first": first, "second": second}
 

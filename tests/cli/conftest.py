@@ -49,5 +49,5 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 @pytest.fixture
 def campaign(shell: Shell) -> Callable[..., Shell]:
     """A shell in a folder where a campaign was begun, with these results."""
-    shell("new", "a.db", "--space", "space.yaml")
+    shell("new", "a.db", "--space", "space.yaml", "--seed", "0")
     return shell

@@ -24,7 +24,7 @@ def test_nothing_is_more_than_at_all_settings(share: float, said: str) -> None:
 
 def test_reasons_are_short_at_first() -> None:
     x = np.linspace(0.0, 1.0, 12)
-    opt = Optimizer({"x": (0.0, 1.0)}, pd.DataFrame({"x": x, "y": -((x - 0.6) ** 2)}), seed=0)
+    opt = Optimizer({"x": (0.0, 1.0)}, pd.DataFrame({"x": x, "y": -((x - 0.6) ** 2)}), direction="maximize", seed=0)
     for _ in range(4):
         opt.tell(asked := opt.ask(), -((asked["x"] - 0.5) ** 2))
     why = opt.explain(opt.ask())
@@ -37,7 +37,7 @@ def test_reasons_are_short_at_first() -> None:
 def test_pass_and_fail_have_no_units() -> None:
     x = np.linspace(0.0, 1.0, 12)
     old = pd.DataFrame({"x": x, "y": np.where(x > 0.4, "pass", "fail")})
-    opt = Optimizer({"x": (0.0, 1.0)}, old)
+    opt = Optimizer({"x": (0.0, 1.0)}, old, direction="maximize", seed=0)
     opt.tell([{"x": 0.2}, {"x": 0.9}], [1.0, 2.0])
     said = " ".join(opt.explain({"x": 0.8}).sentences)
     assert "in its own units" not in said

@@ -35,7 +35,9 @@ def random_numbers(seed: int) -> Response:
 
 
 def trust_after(old: pd.DataFrame, response: Response = smooth, count: int = RESULTS, seed: int = 5) -> float:
-    return told(Optimizer(SPACE, old), count, response, seed).trust.relations["trust"].item()
+    return (
+        told(Optimizer(SPACE, old, direction="maximize", seed=0), count, response, seed).trust.relations["trust"].item()
+    )
 
 
 def noise(seed: int) -> pd.DataFrame:
@@ -54,7 +56,9 @@ def reliability(fit: AlphaFit, sample: torch.Tensor) -> torch.Tensor:
 def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each hypothesis by hand, with an inverse instead of factors."""
     monkeypatch.setattr(weighing, "_LEAST_SHARE", 0.0)
-    opt = told(Optimizer(SPACE, {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}, "minimize"), 4)
+    opt = told(
+        Optimizer(SPACE, {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}, "minimize", seed=0), 4
+    )
     observations, average = observations_of(opt), opt.surrogate
     weighed, x = weighed_after(average, observations), average.box.to_kernel_inputs(observations.X)
     among, sample = weighed.hypotheses, draw_space_sample(average.hypotheses.axes, x)
@@ -123,13 +127,13 @@ def test_a_slightly_other_result_changes_trust_little(old: pd.DataFrame) -> None
     def nearly(setting: dict) -> float:
         return smooth(setting) + (0.02 if setting == first else 0.0)
 
-    first = Optimizer(SPACE).space.sobol(RESULTS, seed=5)[0]
+    first = Optimizer(SPACE, direction="maximize", seed=0).space.sobol(RESULTS, seed=5)[0]
     assert trust_after(old, nearly) == pytest.approx(trust_after(old), abs=0.15)
 
 
 @pytest.mark.parametrize("make", [lambda: old_data(rows=ROWS), lambda: noise(2)], ids=["faithful", "noise"])
 def test_trust_is_a_share_after_any_number_of_results(make: Callable[[], pd.DataFrame]) -> None:
-    opt = told(Optimizer(SPACE, {"one": make(), "other": old_data(flipped, 15)}), 5)
+    opt = told(Optimizer(SPACE, {"one": make(), "other": old_data(flipped, 15)}, direction="maximize", seed=0), 5)
     history = opt.trust.history[["one: trust", "other: trust"]]
     assert (history >= 0).all(axis=None)
     assert (history.sum(axis=1) <= 1).all()
@@ -138,7 +142,7 @@ def test_trust_is_a_share_after_any_number_of_results(make: Callable[[], pd.Data
 
 def test_variances_are_those_over_the_search_space_however_far_old_data_reaches() -> None:
     wide = {"a": (-1.0, 7.0), "b": (0.0, 5.0)}
-    opt = told(Optimizer(SPACE, old_data(rows=ROWS, space=wide)), 6)
+    opt = told(Optimizer(SPACE, old_data(rows=ROWS, space=wide), direction="maximize", seed=0), 6)
     box = opt.surrogate.box
     sample = draw_space_sample(opt.surrogate.hypotheses.axes, box.to_kernel_inputs(observations_of(opt).X))
     low, high = box.encode([{"a": -1.0, "b": 0.0}, {"a": 1.0, "b": 5.0}])
@@ -160,7 +164,7 @@ def test_where_parts_add_up_to_one_variances_are_those_over_such_settings() -> N
     space = dict.fromkeys(parts, (0.0, 1.0))
     trusts = []
     for old in (response, pd.Series(generator.normal(size=len(parts)))):
-        opt = Optimizer(space, parts.assign(y=old)[20:])
+        opt = Optimizer(space, parts.assign(y=old)[20:], direction="maximize", seed=0)
         for setting, value in zip(parts[:12].to_dict("records"), response, strict=False):
             opt.tell(setting, value)
         trusts.append(opt.trust.relations["trust"].item())

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from support.builders import SPACE, flipped, old_data, smooth
-from tunedprior import Optimizer, Target
+from tunedprior import Goals, Optimizer, Target, TransferConfig
 from tunedprior.errors import InputError
 from tunedprior.explain.source_explanation import format_value
 from tunedprior.goals.objective import encode_run_settings
@@ -45,7 +45,7 @@ def words(explanation) -> str:
 
 
 def test_old_data_and_the_model_are_explained_apart() -> None:
-    opt = Optimizer(SPACE, {"lab": old_data(rows=30)}, seed=0)
+    opt = Optimizer(SPACE, {"lab": old_data(rows=30)}, direction="maximize", seed=0)
     before = checked(opt.explain())
     assert set(before.inputs["old data"]) == {"lab"}
     after = checked(told(opt, flipped, 6).explain())
@@ -59,7 +59,7 @@ def test_old_data_and_the_model_are_explained_apart() -> None:
 
 
 def test_curves_are_means_over_the_space_in_units_of_the_response() -> None:
-    opt = Optimizer(SPACE, old_data(rows=30), seed=0)
+    opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0)
     grid = [{"a": a, "b": b} for a in (-1.0, 1.0) for b in (0.0, 2.5, 5.0)]
     opt.tell(grid, [1000 + 50 * one["b"] for one in grid])
     curve = opt.explain().effects.query("input == 'b' and `old data` != 'old data'")
@@ -73,7 +73,7 @@ def test_curves_are_means_over_the_space_in_units_of_the_response() -> None:
 def test_rows_are_known_by_line_after_a_campaign_was_loaded(tmp_path: Path) -> None:
     old_data(rows=20).to_csv(tmp_path / "old.csv", index=False)
     url = f"sqlite:///{tmp_path / 'lab.db'}"
-    first = Optimizer(SPACE, tmp_path / "old.csv", storage=url, name="one").explain()
+    first = Optimizer(SPACE, tmp_path / "old.csv", direction="maximize", storage=url, name="one", seed=0).explain()
     (tmp_path / "old.csv").unlink()
     again = Optimizer.load(url, name="one").explain()
     assert first.rows["row"].str.match(r"line \d+").all()
@@ -86,12 +86,12 @@ def test_rows_are_known_by_line_after_a_campaign_was_loaded(tmp_path: Path) -> N
 
 def test_old_data_that_lacks_a_column_says_nothing_of_it() -> None:
     with pytest.warns(UserWarning, match="old data"):
-        opt = Optimizer(SPACE, old_data(rows=20)[["a", "y"]])
+        opt = Optimizer(SPACE, old_data(rows=20)[["a", "y"]], direction="maximize", seed=0)
     assert "It says nothing of b, which it lacks." in words(opt.explain())
 
 
 def test_without_old_data_only_results_are_explained() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     assert opt.explain().sentences == ["There is no old data that is used, so it taught nothing."]
     assert checked(opt.explain()).inputs.empty
     found = checked(told(opt, smooth, 4).explain())
@@ -99,27 +99,31 @@ def test_without_old_data_only_results_are_explained() -> None:
 
 
 def test_a_flat_response_teaches_nothing() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.tell([{"a": 0.1, "b": 1.0}, {"a": 0.5, "b": 2.0}], [3.0, 3.0])
     assert "expects next to nothing: y is flat" in words(opt.explain())
 
 
 def test_mixtures_say_what_a_share_means() -> None:
     space = dict.fromkeys("abc", (0.0, 1.0))
-    opt = told(Optimizer(space, constraints=["a + b + c == 1"], seed=0), lambda s: s["c"], 5)
+    opt = told(Optimizer(space, direction="maximize", constraints=["a + b + c == 1"], seed=0), lambda s: s["c"], 5)
     assert "Inputs are bound by constraints" in words(opt.explain())
 
 
 @pytest.mark.parametrize("prior", ["reweighted", "aligned", "uninformed"])
 @pytest.mark.usefixtures("short_search")
 def test_other_priors(prior: str) -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=20), prior=prior, seed=0), smooth, 4)
+    opt = told(
+        Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0, transfer=TransferConfig(prior=prior)),
+        smooth,
+        4,
+    )
     assert ("Old data taught" in words(opt.explain())) == (prior != "uninformed")
     assert "Expected is y" in words(opt.explain(opt.ask()))
 
 
 def test_the_fast_mean_is_the_posterior_mean() -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=20), seed=0), smooth, 5)
+    opt = told(Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0), smooth, 5)
     model = opt._fit_model().model
     X = 2 * torch.rand(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 1
     posterior = model.posterior(X[:, None], observation_noise=True)
@@ -133,7 +137,7 @@ def test_the_fast_mean_is_the_posterior_mean() -> None:
 
 
 def test_who_chose_a_setting() -> None:
-    opt = Optimizer(SPACE, old_data(rows=20), seed=0)
+    opt = Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0)
     batch = opt.ask(n=6)
     assert [opt.explain(one).origin for one in batch] == ["old data"] + ["design"] * 5  # nothing was told
     for one in batch:
@@ -142,7 +146,7 @@ def test_who_chose_a_setting() -> None:
     assert [opt.explain(one).origin for one in later] == ["model", "model"]
     assert opt.explain(1).origin == "old data"
     assert opt.explain({"a": 0.123, "b": 1.0}).origin == ""
-    plain = Optimizer(SPACE, seed=0)
+    plain = Optimizer(SPACE, direction="maximize", seed=0)
     assert "before the model decides alone" in words(plain.explain(plain.ask()))
 
 
@@ -164,7 +168,7 @@ def test_gain_and_probability_are_those_of_expected_improvement() -> None:
 
 
 def test_the_best_so_far_is_not_compared_with_itself() -> None:
-    opt = told(Optimizer(SPACE, seed=0), smooth, 5)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=0), smooth, 5)
     best = opt.best.id
     for trial in range(1, 6):
         said = words(opt.explain(trial))
@@ -173,7 +177,7 @@ def test_the_best_so_far_is_not_compared_with_itself() -> None:
 
 
 def test_beliefs_and_their_predictions() -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), flipped, 6)
+    opt = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), flipped, 6)
     setting = opt.ask()
     reasons = checked(opt.explain(setting))
     pd.testing.assert_series_equal(
@@ -186,7 +190,7 @@ def test_beliefs_and_their_predictions() -> None:
 
 
 def test_the_shadow_is_there_for_pending_settings_with_old_data() -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 5)
+    opt = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), smooth, 5)
     setting = opt.ask()
     reasons = checked(opt.explain(setting))
     shadow = opt.shadow(setting)
@@ -199,14 +203,14 @@ def test_the_shadow_is_there_for_pending_settings_with_old_data() -> None:
 
 def test_candidates_are_those_of_the_shadow_too() -> None:
     pool = [{"a": a, "b": b} for a in (-0.5, 0.0, 0.5) for b in (1.0, 4.0)]
-    opt = Optimizer(SPACE, old_data(rows=20), seed=0)
+    opt = Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0)
     setting = opt.ask(candidates=pool)
     shown = opt.explain(setting, candidates=pool).alternatives.iloc[1]["setting"]
     assert shown in [f"a={one['a']:.6g}, b={one['b']:.6g}" for one in pool]
 
 
 def test_what_was_told_nearby() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.tell([{"a": 0.0, "b": 0.0}, {"a": 0.9, "b": 4.5}, {"a": -1.0, "b": 5.0}], [1.0, 2.0, float("nan")])
     reasons = checked(opt.explain({"a": 1.0, "b": 5.0}))
     assert reasons.nearest["trial"].tolist() == [2, 3, 1]
@@ -253,9 +257,17 @@ def test_a_new_trade_off() -> None:
 
 @pytest.mark.usefixtures("short_search")
 def test_targets_logarithms_and_preferences() -> None:
-    target = told(Optimizer(SPACE, direction=Target(50.0), log=True, seed=0), lambda s: 40 + 10 * s["b"], 5)
+    target = told(
+        Optimizer(SPACE, objectives=Goals.parse(direction=Target(50.0), log=True), seed=0),
+        lambda s: 40 + 10 * s["b"],
+        5,
+    )
     assert "from what is wanted (50)" in words(target.explain(target.ask()))
-    weighed = Optimizer(SPACE, objectives={"u": "maximize", "v": "minimize"}, preference={"u": 2.0, "v": 1.0}, seed=0)
+    weighed = Optimizer(
+        SPACE,
+        objectives=Goals.parse(objectives={"u": "maximize", "v": "minimize"}, preference={"u": 2.0, "v": 1.0}),
+        seed=0,
+    )
     told(weighed, lambda s: {"u": s["a"], "v": s["b"]}, 4)
     reasons = weighed.explain({"a": 1.0, "b": 0.0})
     assert "By the preference" in words(reasons)
@@ -263,9 +275,9 @@ def test_targets_logarithms_and_preferences() -> None:
 
 
 def test_nothing_told_all_failed_and_categories_alone() -> None:
-    opt = Optimizer({"c": ["x", "y <i>", "ü"]}, seed=0)
+    opt = Optimizer({"c": ["x", "y <i>", "ü"]}, direction="maximize", seed=0)
     assert "Nothing was told yet" in words(opt.explain(opt.ask()))
-    opt = Optimizer({"c": ["x", "y <i>", "ü"]}, seed=0)
+    opt = Optimizer({"c": ["x", "y <i>", "ü"]}, direction="maximize", seed=0)
     for _ in range(2):
         opt.tell(opt.ask(), failed=True)
     assert "No response was measured yet" in words(opt.explain(opt.ask()))
@@ -275,13 +287,13 @@ def test_nothing_told_all_failed_and_categories_alone() -> None:
 
 
 def test_nothing_meets_what_is_required() -> None:
-    opt = Optimizer(SPACE, requirements={"purity": ">= 2"}, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", requirements={"purity": ">= 2"}, seed=0)
     opt.tell({"a": 0.0, "b": 1.0}, {"y": 1.0, "purity": 1.0})
     assert "Nothing so far meets what is required" in words(opt.explain({"a": 0.5, "b": 1.0}))
 
 
 def test_what_cannot_be_explained() -> None:
-    opt = Optimizer(SPACE, constraints=["a + b <= 5"], seed=0)
+    opt = Optimizer(SPACE, direction="maximize", constraints=["a + b <= 5"], seed=0)
     with pytest.raises(InputError, match="no result with the number 7"):
         opt.explain(7)
     with pytest.raises(InputError, match="b is missing"):
@@ -294,7 +306,7 @@ def test_what_cannot_be_explained() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_search")
 def test_explaining_changes_nothing() -> None:
-    one, other = (told(Optimizer(SPACE, old_data(rows=20), seed=0), smooth, 4) for _ in range(2))
+    one, other = (told(Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0), smooth, 4) for _ in range(2))
     setting = one.ask()
     other.ask()
     one.explain()
@@ -304,7 +316,7 @@ def test_explaining_changes_nothing() -> None:
 
 
 def test_chances_before_anything_is_of_use() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.tell({"a": 0.0, "b": 1.0}, float("nan"))
     fitted = opt._fit_model()
     improvement = compute_improvement(
@@ -316,7 +328,7 @@ def test_chances_before_anything_is_of_use() -> None:
 
 @pytest.mark.slow
 def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 6)
+    opt = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), smooth, 6)
     by_origin: dict[str, list[Trial]] = {}
     for trial in opt.trials.told:
         by_origin.setdefault(opt.explain(trial.id).origin, []).append(trial)
@@ -334,7 +346,7 @@ def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() ->
 
 @pytest.mark.parametrize(("first", "later", "owner"), [(9.0, 1.0, "old data chose alone"), (1.0, 9.0, "of the design")])
 def test_the_best_so_far_is_said_to_be_of_whoever_chose_it(first: float, later: float, owner: str) -> None:
-    opt = Optimizer(SPACE, old_data(rows=30), seed=0)
+    opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0)
     for value in (first, later):
         opt.tell(opt.ask(), value)
     opt.tell({"a": 0.0, "b": 1.0}, 0.5)
@@ -345,7 +357,7 @@ def test_the_best_so_far_is_said_to_be_of_whoever_chose_it(first: float, later: 
 
 
 def test_without_a_setting_that_old_data_chose_alone_nothing_is_said_of_it() -> None:
-    opt = Optimizer(SPACE, old_data(rows=30), seed=0)
+    opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0)
     opt.tell([{"a": 0.1, "b": 1.0}, {"a": -0.4, "b": 3.0}], [1.0, 2.0])
     assert opt.trust.where_from == ""
     assert len(opt.trust.sentences) == 1
@@ -360,7 +372,7 @@ def test_of_a_front_it_is_said_how_much_of_it_old_data_chose_alone() -> None:
 
 
 def test_beliefs_are_said_to_be_of_the_form_of_a_relation() -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=30), seed=0), smooth, 3)
+    opt = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), smooth, 3)
     said = words(opt.explain(opt.ask()))
     assert "beliefs about the form of the relation to old data, each with its probability" in said
     assert "the response goes with the old one" not in said

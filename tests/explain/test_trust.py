@@ -23,14 +23,15 @@ from support.builders import (
     weighed_after,
     weighed_beforehand,
 )
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.errors import InputError
 from tunedprior.explain.trust import Trust
 from tunedprior.model_averaging import weighing
 
 
 def test_before_any_observation_beliefs_have_their_prior_and_no_trust() -> None:
-    opt = Optimizer(SPACE, old_data(rows=20))
+    opt = Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0)
     trust = opt.trust
     weights = weighed_beforehand(opt.surrogate).weights
     assert trust.beliefs["probability"].sum() == pytest.approx(1.0)
@@ -54,7 +55,9 @@ def test_before_any_observation_beliefs_have_their_prior_and_no_trust() -> None:
 )
 def test_a_slope_is_that_of_the_response_on_the_old_response(factor: float, unit: float, direction: str) -> None:
     old = average_over(scaled(smooth, unit, 7.0))
-    opt = told(Optimizer(SPACE, direction=direction, model=old), 3, scaled(smooth, factor, -4.0))
+    opt = told(
+        Optimizer(SPACE, direction=direction, search=SearchConfig(model=old), seed=0), 3, scaled(smooth, factor, -4.0)
+    )
     (row,) = opt.trust.relations.to_dict("records")
     assert row["slope"] == pytest.approx(factor / unit, rel=0.15)
     assert row["trust"] > 0.7
@@ -63,7 +66,7 @@ def test_a_slope_is_that_of_the_response_on_the_old_response(factor: float, unit
 
 def test_a_slope_is_what_a_straight_line_through_old_and_new_says() -> None:
     """Where the objective goes with the old response but for a remainder, least squares says about the same."""
-    opt, old = Optimizer(SPACE, model=average_over(rows=30)), []
+    opt, old = Optimizer(SPACE, direction="maximize", search=SearchConfig(model=average_over(rows=30)), seed=0), []
     for setting in opt.space.sobol(12, seed=5):
         old.append(smooth(setting))
         opt.tell(setting, 0.7 * old[-1] + 0.1 * math.cos(5 * setting["a"] + setting["b"]))
@@ -75,7 +78,7 @@ def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytes
     """Each by hand: ρ ~ N(0, a·h) before, and cov(ρ, y) = a·h·ĝ, where h is its share of the variance."""
     monkeypatch.setattr(weighing, "_LEAST_SHARE", 0.0)
     old = {"lab": old_data(rows=15), "plant": old_data(unrelated, rows=15)}
-    opt = told(Optimizer(SPACE, old, "minimize"), 3)
+    opt = told(Optimizer(SPACE, old, "minimize", seed=0), 3)
     observations, average = observations_of(opt), opt.surrogate
     weighed = weighed_after(average, observations)
     among, x, y = weighed.hypotheses, average.box.to_kernel_inputs(observations.X), observations.y[:, 0].numpy()
@@ -97,18 +100,24 @@ def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytes
 
 
 def test_one_observation_says_nothing_of_the_slope() -> None:
-    row = told(Optimizer(SPACE, model=average_over()), 1).trust.relations.iloc[0]
+    row = told(
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(model=average_over()), seed=0), 1
+    ).trust.relations.iloc[0]
     assert row["slope"] == pytest.approx(0.0, abs=1e-9)
     assert row["positive"] == pytest.approx(0.5, abs=1e-6)
 
 
 def test_history_is_what_was_said_at_the_time() -> None:
-    opt = told(Optimizer(SPACE, direction="minimize", seed=3, model=average_over()), 2, scaled(smooth, -2.0))
+    opt = told(
+        Optimizer(SPACE, direction="minimize", seed=3, search=SearchConfig(model=average_over())),
+        2,
+        scaled(smooth, -2.0),
+    )
     opt.tell({"a": 0.1, "b": 2.0}, math.nan)  # a failed run says nothing of the response
     history = opt.trust.history
     assert history.index.tolist() == [0, 1, 2]
     for count in (2,):
-        earlier = Optimizer(SPACE, direction="minimize", seed=3, model=average_over())
+        earlier = Optimizer(SPACE, direction="minimize", seed=3, search=SearchConfig(model=average_over()))
         earlier = earlier.resume(opt.history.head(count)).trust
         pd.testing.assert_frame_equal(earlier.history, history.head(count + 1))
         beliefs = earlier.beliefs.set_index("belief")["probability"]
@@ -122,7 +131,7 @@ def test_history_is_what_was_said_at_the_time() -> None:
 
 def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
     sets = {"lab": old_data(rows=15), "plant": old_data(scaled(smooth, -2.0), rows=15)}
-    trust = told(Optimizer(SPACE, sets), 2).trust
+    trust = told(Optimizer(SPACE, sets, direction="maximize", seed=0), 2).trust
     assert trust.relations["old data"].tolist() == ["lab", "plant"]
     assert {"uninformed", "lab: aligned", "plant: aligned", "lab: slope", "plant: positive"} <= set(trust.history)
     assert {"lab: trust", "plant: trust"} <= set(trust.history)
@@ -137,7 +146,7 @@ def test_several_old_data_sets_have_a_row_and_columns_each() -> None:
 
 
 def test_trust_reads_as_a_sentence_and_two_tables() -> None:
-    trust = told(Optimizer(SPACE, {"lab of 2019": old_data(rows=15)}), 2).trust
+    trust = told(Optimizer(SPACE, {"lab of 2019": old_data(rows=15)}, direction="maximize", seed=0), 2).trust
     _, beliefs, relations = str(trust).split("\n\n")
     assert beliefs.splitlines()[0].split() == ["old", "data", "belief", "probability", "trust"]
     assert len(beliefs.splitlines()) == 1 + len(trust.beliefs)
@@ -148,7 +157,7 @@ def test_trust_reads_as_a_sentence_and_two_tables() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"prior": "uninformed"}, {"prior": "reweighted"}], ids=str)
 def test_without_an_average_there_is_no_trust(options: dict) -> None:
-    opt = Optimizer(SPACE, old_data(rows=10) if options else None, **options)
+    opt = make_optimizer(SPACE, old_data(rows=10) if options else None, **options)
     has = "the one model TunedPrior" if options.get("prior") == "reweighted" else "no old data that is used"
     with pytest.raises(InputError, match=f"prior='average'; this Optimizer has {has}"):
         opt.trust  # noqa: B018  # a property
@@ -156,7 +165,7 @@ def test_without_an_average_there_is_no_trust(options: dict) -> None:
 
 @pytest.mark.parametrize("response", [1.0, 0.1], ids=["equal", "equal but for rounding"])
 def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
-    opt = Optimizer(SPACE, {"lab": old_data(smooth)}, seed=1)
+    opt = Optimizer(SPACE, {"lab": old_data(smooth)}, direction="maximize", seed=1)
     for setting in opt.space.sobol(8, seed=2):
         opt.tell(setting, response)
     assert opt.trust.relations[["trust", "slope", "positive"]].to_numpy().tolist() == [[0.0, 0.0, 0.5]]
@@ -165,7 +174,7 @@ def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
 
 
 def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
-    opt = Optimizer(SPACE, old_data(flipped), seed=1)
+    opt = Optimizer(SPACE, old_data(flipped), direction="maximize", seed=1)
     assert opt.trust.sentences == ["Old data: nothing was told yet, so nothing is known of what it explains."]
     assert told(opt, 1).trust.sentences == ["Old data: nothing is known of what it explains after 1 result."]
     told(opt, 8)
@@ -248,7 +257,7 @@ def test_a_sign_against_what_was_given_is_told(trust: float) -> None:
 @pytest.mark.slow
 def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_explains() -> None:
     noise = np.random.default_rng(0)
-    opt = Optimizer(SPACE, old_data(rows=30), seed=1)
+    opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=1)
     settings = opt.space.sobol(40, seed=4)
     spread = float(np.std([smooth(setting) for setting in settings]))
     opt.tell(settings, [smooth(setting) + 1.5 * spread * noise.normal() for setting in settings])
@@ -261,7 +270,7 @@ def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_exp
 
 
 def test_where_belief_and_what_it_explains_agree_nothing_more_is_said() -> None:
-    trust = told(Optimizer(SPACE, old_data(rows=30)), 9).trust
+    trust = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), 9).trust
     assert trust.relations["trust"].item() > 0.9
     assert not trust.gaps
     assert "no share" not in str(trust)
@@ -269,7 +278,7 @@ def test_where_belief_and_what_it_explains_agree_nothing_more_is_said() -> None:
 
 @pytest.mark.parametrize("relation", [smooth, unrelated])
 def test_what_is_explained_and_the_rest_make_up_the_variance(relation: Callable[[dict], float]) -> None:
-    opt = told(Optimizer(SPACE, old_data(rows=20)), 6, relation)
+    opt = told(Optimizer(SPACE, old_data(rows=20), direction="maximize", seed=0), 6, relation)
     opt.trust  # noqa: B018  # a property
     step = opt._trust["y"].steps[-1]
     relations = step.relations["old data"]

@@ -7,7 +7,7 @@ import pytest
 
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import Requirement, Target
-from tunedprior.goals.goals import Goals, make_goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
 
@@ -66,7 +66,7 @@ def test_the_front_is_what_loops_find() -> None:
 
 
 def test_only_what_meets_the_requirements_is_best() -> None:
-    goals = make_goals("yield", "maximize", requirements={"purity": ">= 0.9", "works": "pass"})
+    goals = Goals.parse("maximize", target="yield", requirements={"purity": ">= 0.9", "works": "pass"})
     good = Trial({}, 1.0, more={"purity": 0.95, "works": 1.0})
     others = [
         Trial({}, 3.0, more={"purity": 0.5, "works": 1.0}),
@@ -79,9 +79,7 @@ def test_only_what_meets_the_requirements_is_best() -> None:
 
 
 def test_weights_make_one_number_of_several_objectives() -> None:
-    goals = make_goals(
-        "y", "maximize", {"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0}
-    )
+    goals = Goals.parse(objectives={"yield": "maximize", "cost": "minimize"}, preference={"yield": 10.0, "cost": 2.0})
     assert goals.compute_worth(told(0.5, 1.5)) == pytest.approx(10 * 0.5 - 2 * 1.5)
     assert goals.find_best([told(0.5, 1.5), told(0.9, 3.0)]) == told(0.9, 3.0)
     with pytest.raises(InputError, match=r"no single trial is best. opt.front has the best trade-offs"):
@@ -110,4 +108,4 @@ def test_weights_make_one_number_of_several_objectives() -> None:
 )
 def test_aims_that_cannot_be_meant_are_refused(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        make_goals(**{"target": "y", "direction": "maximize"} | options)
+        Goals.parse(**({} if "objectives" in options else {"direction": "maximize"}) | options)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.builders import box_of
 from tunedprior.goals.goal import Target
-from tunedprior.goals.goals import Goals, make_goals
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.goals.observations import WorseDirection, warp_far_worse
 from tunedprior.history.trials import Trial
@@ -110,7 +110,7 @@ def test_away_from_a_target_both_sides_are_worse() -> None:
 
 @pytest.mark.parametrize(("required", "bad"), [(">= 0.95", -1e20), ("<= 0.95", 1e20)])
 def test_a_requirement_is_met_in_the_model_where_it_is_in_the_results(required: str, bad: float) -> None:
-    goals = make_goals("y", "maximize", requirements={"purity": required})
+    goals = Goals.parse("maximize", target="y", requirements={"purity": required})
     purity = [0.99, 0.97, 0.93, 0.9, 0.96, 1e15, -1e15, bad]
     seen = goals.make_observations(goals.get_response("purity"), told(*range(8), purity=purity), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()
@@ -120,7 +120,7 @@ def test_a_requirement_is_met_in_the_model_where_it_is_in_the_results(required: 
 
 
 def test_a_limit_far_from_all_results_stays_beyond_those_that_meet_it() -> None:
-    goals = make_goals("y", "maximize", requirements={"y": ">= -1000"})
+    goals = Goals.parse("maximize", target="y", requirements={"y": ">= -1000"})
     values = (0.5, 0.4, 0.2, 0.1, 0.3, -1e30)
     seen = goals.make_observations(goals.main, told(*values), BOX)
     back = seen.shift + seen.scale * seen.y[:, 0]
@@ -129,7 +129,7 @@ def test_a_limit_far_from_all_results_stays_beyond_those_that_meet_it() -> None:
 
 
 def test_by_a_preference_what_is_far_worse_is_not_made_up_for() -> None:
-    goals = make_goals("y", "maximize", {"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
+    goals = Goals.parse(objectives={"y": "maximize", "cost": "minimize"}, preference={"y": 1.0, "cost": 1.0})
     cost = [50.0, 40.0, 60.0, 45.0, 55.0, 0.0]
     seen = goals.make_observations(goals.main, told(0.5, 0.4, 0.2, 0.1, 0.3, -1e30, cost=cost), BOX)
     back = (seen.shift + seen.scale * seen.y[:, 0]).numpy()

@@ -12,13 +12,13 @@ import torch
 from optuna.distributions import CategoricalDistribution
 
 from support.builders import MIXED, SPACE, mixed
-from tunedprior import History, Optimizer
+from tunedprior import History, Optimizer, SearchConfig
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.suggestion.suggester import Suggester
 
 
 def test_a_lab_that_rounds_its_settings_is_understood() -> None:
-    exact, rounding = Optimizer(SPACE, seed=6), Optimizer(SPACE, seed=6)
+    exact, rounding = Optimizer(SPACE, direction="maximize", seed=6), Optimizer(SPACE, direction="maximize", seed=6)
     for step in range(5):
         suggested = rounding.ask()
         if step < 3:  # the design goes on
@@ -28,12 +28,12 @@ def test_a_lab_that_rounds_its_settings_is_understood() -> None:
         rounding.tell(run, mixed(run))
         assert rounding.pending == []
         assert rounding.history[list(SPACE)].to_dict("records")[-1] == run
-    resumed = Optimizer(SPACE, seed=6).resume(rounding.history)
+    resumed = Optimizer(SPACE, direction="maximize", seed=6).resume(rounding.history)
     assert resumed.ask() == rounding.ask()
 
 
 def test_what_is_handed_out_is_not_what_is_kept() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     setting = opt.ask()
     setting["note"] = "by night"
     opt.tell(setting, 1.0)
@@ -43,7 +43,7 @@ def test_what_is_handed_out_is_not_what_is_kept() -> None:
 
 
 def test_some_of_several_may_have_failed() -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     settings_ = opt.ask(n=3)
     with pytest.raises(InputError, match="one for each of the 3 settings; got 2"):
         opt.tell(settings_, [1.0, 2.0, 3.0], failed=[True, False])
@@ -54,17 +54,17 @@ def test_some_of_several_may_have_failed() -> None:
 @pytest.mark.parametrize("choices", [(None, 32, 64), (0.5, 1, 2), (True, False)], ids=str)
 def test_categories_of_any_kind_survive_tables(choices: tuple, tmp_path) -> None:
     space = {"x": (0.0, 1.0), "n": CategoricalDistribution(choices)}
-    opt = Optimizer(space, seed=0)
+    opt = Optimizer(space, direction="maximize", seed=0)
     for setting in [opt.ask(), *opt.ask(n=4)]:
         assert setting["n"] in choices
         opt.tell(setting, setting["x"])
     opt.history.to_csv(tmp_path / "history.csv", index=False)
-    again = Optimizer(space, seed=0).resume(pd.read_csv(tmp_path / "history.csv"))
+    again = Optimizer(space, direction="maximize", seed=0).resume(pd.read_csv(tmp_path / "history.csv"))
     assert again.ask() == opt.ask()
 
 
 def test_bad_tells_change_nothing() -> None:
-    opt = Optimizer(MIXED, seed=0)
+    opt = Optimizer(MIXED, direction="maximize", seed=0)
     good = opt.ask()
     opt.tell(good, 1.0)
     history = opt.history
@@ -84,7 +84,7 @@ def test_bad_tells_change_nothing() -> None:
 
 
 def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     batch, count = opt.ask(n=3), []
     before, real = opt.trials, History.append_result
 
@@ -104,7 +104,7 @@ def test_an_interrupted_tell_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_batch_that_cannot_be_asked_for_leaves_nothing_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    opt, real = Optimizer(SPACE, seed=0), Suggester.suggest
+    opt, real = Optimizer(SPACE, direction="maximize", seed=0), Suggester.suggest
 
     def fails(self, history, pending, *args) -> dict:
         if len(pending) == 2:
@@ -118,7 +118,7 @@ def test_a_batch_that_cannot_be_asked_for_leaves_nothing_pending(monkeypatch: py
 
 
 def test_notes_of_a_table_are_notes() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.tell(pd.DataFrame(opt.ask(n=2)).assign(note=["by night", None]), [1.0, 2.0])
     assert [trial.note for trial in opt.trials.told] == ["by night", ""]
     assert opt.trials.told[0].extra == {}
@@ -127,33 +127,33 @@ def test_notes_of_a_table_are_notes() -> None:
 @pytest.mark.parametrize("choices", [("NA", "None", "air"), ("1", "01"), ((1, 2), (3, 4)), (math.nan, "a")], ids=str)
 def test_odd_categories_survive_files_and_pickles(choices: tuple, tmp_path) -> None:
     space = {"x": (0.0, 1.0), "n": list(choices)}
-    opt = Optimizer(space, seed=0)
+    opt = Optimizer(space, direction="maximize", seed=0)
     for setting in pickle.loads(pickle.dumps(opt.ask(n=6)))[:5]:
         opt.tell(setting, setting["x"])
     assert len(opt.pending) == 1
     opt.history.to_csv(tmp_path / "history.csv", index=False)
-    assert Optimizer(space, seed=0).resume(tmp_path / "history.csv").trials == opt.trials
+    assert Optimizer(space, direction="maximize", seed=0).resume(tmp_path / "history.csv").trials == opt.trials
 
 
 def test_a_result_typed_into_the_file_is_a_result(tmp_path) -> None:
-    path, opt = tmp_path / "history.csv", Optimizer(MIXED, seed=0)
+    path, opt = tmp_path / "history.csv", Optimizer(MIXED, direction="maximize", seed=0)
     opt.ask(n=2)
     opt.history.to_csv(path, index=False)
     header, first, second = path.read_text().splitlines()
     path.write_text("\n".join([header, first.replace(",,pending", ",0.75,pending"), second]))
-    resumed = Optimizer(MIXED, seed=0).resume(path)
+    resumed = Optimizer(MIXED, direction="maximize", seed=0).resume(path)
     assert [(trial.id, trial.value) for trial in resumed.trials.told] == [(1, 0.75)]
     assert [trial.id for trial in resumed.trials.pending] == [2]
     typed = first.replace(",,pending", ",inf,pending")
     path.write_text("\n".join([header, typed, second.replace(second.split(",")[0], "99")]))
-    untouched = Optimizer(MIXED, seed=0)
+    untouched = Optimizer(MIXED, direction="maximize", seed=0)
     with pytest.raises(InputError, match=r"(?s)line 2: y is inf.*line 3: 'x' must lie between"):
         untouched.resume(path)
     assert untouched.trials == History()
 
 
 def test_what_was_actually_run_may_lie_off_the_grid() -> None:
-    opt = Optimizer({"speed": [98, 63, 48]}, seed=0)
+    opt = Optimizer({"speed": [98, 63, 48]}, direction="maximize", seed=0)
     opt.tell([{"speed": 63.2}, {"speed": 98.4}], [0.4, 0.3])
     assert opt.history["speed"].tolist() == [63.2, 98.4]
     assert opt.ask()["speed"] in (98, 63, 48)
@@ -172,7 +172,7 @@ def test_predictions_follow_the_data_in_the_users_units() -> None:
 
 
 def test_a_suggestion_is_known_by_its_number_however_much_it_was_changed() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     first, second = opt.ask(n=2)
     assert (first.trial, second.trial) == (1, 2)
     first["a"] = second["a"]  # nearer to the other one now
@@ -188,19 +188,19 @@ def test_a_suggestion_is_known_by_its_number_however_much_it_was_changed() -> No
 
 
 def test_columns_of_ones_own_are_kept() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     results = pd.DataFrame(opt.ask(n=3)).assign(operator=["Ada", "Bo", "Cy"], trial=[3, 2, 1])
     opt.tell(results, [1.0, 2.0, 3.0])
     assert opt.history["operator"].tolist() == ["Ada", "Bo", "Cy"]
     assert opt.history["trial"].tolist() == [3, 2, 1]
-    again = Optimizer(SPACE, seed=0).resume(opt.history)
+    again = Optimizer(SPACE, direction="maximize", seed=0).resume(opt.history)
     pd.testing.assert_frame_equal(again.history, opt.history)
     assert again.ask() == opt.ask()
 
 
 def test_parameters_and_response_may_have_any_name() -> None:
     space = {"y": (0.0, 1.0), "state": ["solid", "liquid"], "trial": (0.0, 2.0)}
-    opt = Optimizer(space, seed=0, target="trial", initial=2)
+    opt = Optimizer(space, direction="maximize", seed=0, target="trial", search=SearchConfig(initial=2))
     for _ in range(3):
         setting = opt.ask()
         opt.tell(setting, setting["y"])
@@ -208,7 +208,12 @@ def test_parameters_and_response_may_have_any_name() -> None:
     assert list(history.columns[:4]) == ["y", "state", "trial", "trial_"]
     assert history["trial_"].tolist() == history["y"].tolist()
     assert set(history["state_"]) == {"complete"}
-    assert Optimizer(space, seed=0, target="trial", initial=2).resume(history).ask() == opt.ask()
+    assert (
+        Optimizer(space, direction="maximize", seed=0, target="trial", search=SearchConfig(initial=2))
+        .resume(history)
+        .ask()
+        == opt.ask()
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,7 +228,7 @@ def test_parameters_and_response_may_have_any_name() -> None:
     ids=str,
 )
 def test_what_was_run_may_be_five_per_cent_off_in_every_parameter(run: dict, meant: bool) -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     opt.ask(candidates=[{"a": 0.0, "b": 2.5}])
     opt.tell(run, 1.0)
     assert (opt.pending == []) is meant
@@ -231,7 +236,7 @@ def test_what_was_run_may_be_five_per_cent_off_in_every_parameter(run: dict, mea
 
 @pytest.mark.parametrize("value", [inf, -inf, np.float64(inf), torch.tensor(inf)])
 def test_a_run_told_as_infinite_is_kept_as_a_failed_one(value: Any) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)})
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
     first, second = opt.ask(n=2)
     with pytest.warns(OddResultWarning, match="inf is no measurement: it is kept as a failed run"):
         opt.tell([first, second], [value, 0.5])
@@ -240,7 +245,7 @@ def test_a_run_told_as_infinite_is_kept_as_a_failed_one(value: Any) -> None:
 
 
 def test_one_response_of_several_that_is_infinite_was_not_measured() -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, objectives={"y": "maximize", "cost": "minimize"})
+    opt = Optimizer({"x": (0.0, 1.0)}, objectives={"y": "maximize", "cost": "minimize"}, seed=0)
     with pytest.warns(OddResultWarning, match="no measurement"):
         opt.tell({"x": 0.5}, {"y": 1.0, "cost": inf})
     (trial,) = opt.trials

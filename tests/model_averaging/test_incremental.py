@@ -9,7 +9,8 @@ import torch
 from support.builders import SPACE, average_over, flipped, smooth, told, unrelated
 from support.cases import table
 from support.mixtures import SHARES, four_processes
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.errors import JitterWarning
 from tunedprior.model_averaging import incremental
 from tunedprior.model_averaging.incremental import Factors, GramMatrices
@@ -117,9 +118,13 @@ def test_many_may_go_on_from_the_same_one() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"noise_std": 0.1}, {"acquisition": "ucb"}], ids=str)
 def test_a_resumed_run_goes_on_with_exactly_the_same_suggestions(options: dict) -> None:
-    going_on = told(Optimizer(SPACE, model=average_over(flipped), seed=3, **options), 31, seed=1)
+    going_on = told(
+        make_optimizer(SPACE, seed=3, search=SearchConfig(model=average_over(flipped)), **options), 31, seed=1
+    )
     for step in range(3):  # with 31, 32 and 33 results, so that a block of rows is completed on the way
-        resumed = Optimizer(SPACE, model=going_on.surrogate, seed=3, **options).resume(going_on.history)
+        resumed = make_optimizer(SPACE, seed=3, search=SearchConfig(model=going_on.surrogate), **options).resume(
+            going_on.history
+        )
         pool = going_on.space.sobol(20, seed=step)
         assert np.array_equal(resumed.predict(pool), going_on.predict(pool))
         suggestion = going_on.ask()
@@ -129,11 +134,13 @@ def test_a_resumed_run_goes_on_with_exactly_the_same_suggestions(options: dict) 
 
 def test_trust_is_the_same_to_the_last_digit_however_often_it_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "_BLOCK", 4)  # so that blocks are completed with few results
-    going_on = Optimizer(SPACE, model=average_over(flipped), seed=3)
+    going_on = Optimizer(SPACE, direction="maximize", seed=3, search=SearchConfig(model=average_over(flipped)))
     for setting in going_on.space.sobol(9, seed=1):
         going_on.tell(setting, smooth(setting))
         looked_at = going_on.trust
-    resumed = Optimizer(SPACE, model=going_on.surrogate, seed=3).resume(going_on.history)
+    resumed = Optimizer(SPACE, direction="maximize", seed=3, search=SearchConfig(model=going_on.surrogate)).resume(
+        going_on.history
+    )
     assert looked_at.history.equals(resumed.trust.history)
     assert looked_at.relations.equals(resumed.trust.relations)
     assert going_on.ask() == resumed.ask()
@@ -146,7 +153,7 @@ def test_what_was_asked_before_does_not_change_the_suggestion_whatever_the_threa
     try:
         average, found = average_over(unrelated), []
         for look in ("nothing", "predict", "trust"):
-            opt = told(Optimizer(SPACE, model=average, seed=1), 33, seed=1)
+            opt = told(Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(model=average)), 33, seed=1)
             if look == "predict":
                 opt.predict({"a": 0.1, "b": 0.2})
             if look == "trust":

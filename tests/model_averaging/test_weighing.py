@@ -23,7 +23,7 @@ from support.builders import (
     weighed_after,
     weighed_beforehand,
 )
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.beliefs.uninformed import CERTAINTY, CONSTANT, UninformedBelief, make_plain_prior
 from tunedprior.goals.observations import Observations
 from tunedprior.kernels.sections import KernelStack
@@ -134,7 +134,16 @@ def test_a_known_noise_is_the_noise_of_every_hypothesis() -> None:
 def test_known_noise_decides_how_closely_observations_are_followed() -> None:
     errors = []
     for noise_std in (0.01, 1.0):
-        opt = told(Optimizer(SPACE, model=average_over(unrelated), noise_std=noise_std), 8)
+        opt = told(
+            Optimizer(
+                SPACE,
+                direction="maximize",
+                noise_std=noise_std,
+                search=SearchConfig(model=average_over(unrelated)),
+                seed=0,
+            ),
+            8,
+        )
         errors.append((opt.predict(opt.history)["mean"] - opt.history["y"]).abs().mean())
     assert errors[0] < 0.1 * errors[1]
 
@@ -189,7 +198,19 @@ def test_draws_near_the_top_are_no_advantage() -> None:
 def test_with_a_budget_the_probable_ones_are_weighed_all_the_same(
     noise_std: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opt, again = (told(Optimizer(SPACE, model=average_over(flipped), noise_std=noise_std), 16) for _ in range(2))
+    opt, again = (
+        told(
+            Optimizer(
+                SPACE,
+                direction="maximize",
+                noise_std=noise_std,
+                search=SearchConfig(model=average_over(flipped)),
+                seed=0,
+            ),
+            16,
+        )
+        for _ in range(2)
+    )
     observations, pool = observations_of(opt), opt.space.sobol(20, seed=2)
     every, predicted, trust = weighed_after(opt.surrogate, observations), opt.predict(pool), opt.trust
     among = len(every.weights)
@@ -248,12 +269,14 @@ def test_a_cache_of_another_average_is_not_used() -> None:
 
 
 def test_the_average_keeps_nothing_and_is_the_same_after_a_file() -> None:
-    opt = told(Optimizer(SPACE, model=average_over(), seed=1), 5)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(model=average_over())), 5)
     before = dict(vars(opt.surrogate))
     suggestion = opt.ask()
     assert vars(opt.surrogate) == before  # the same objects: nothing was added, nothing exchanged
     loaded = pickle.loads(pickle.dumps(opt.surrogate))
-    assert told(Optimizer(SPACE, model=loaded, seed=1), 5).ask() == suggestion
+    assert (
+        told(Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(model=loaded)), 5).ask() == suggestion
+    )
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def main(times: int, seed: int = 0) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(times):
             path = Path(folder) / "campaign.json"
-            Optimizer(SPACE).save(path, overwrite=True)
+            Optimizer(SPACE, direction="maximize", seed=0).save(path, overwrite=True)
             returned, held = killed_once(path, rng)
             assert returned <= held <= returned + 1, f"{returned} saves had returned, and the file holds {held}"
             saves += returned

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tunedprior import Optimizer, errors
+from tunedprior import Optimizer, SearchConfig, errors
 from tunedprior.space.search_space import Setting, Space
 
 ASKED_UP_TO, ASKED_EVERY = 60, 25
@@ -93,7 +93,9 @@ class Campaign:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                opt = Optimizer(space, old_table(self.inputs) if self.with_old else None, seed=seed)
+                opt = Optimizer(
+                    space, old_table(self.inputs) if self.with_old else None, direction="maximize", seed=seed
+                )
                 repeated = Space.parse(space).sobol(5, seed=7)
                 for step in range(steps):
                     setting = self._next(opt, step, rng, repeated)
@@ -135,7 +137,9 @@ class Campaign:
             path = Path(folder) / "history.csv"
             opt.history.to_csv(path, index=False)
             saved = pd.read_csv(path)
-        again = Optimizer(space_of(self.inputs), model=opt.surrogate, seed=opt.seed).resume(saved)
+        again = Optimizer(
+            space_of(self.inputs), direction="maximize", seed=opt.seed, search=SearchConfig(model=opt.surrogate)
+        ).resume(saved)
         mine, theirs = opt.ask(), again.ask()
         opt.cancel(mine)
         apart = max(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 from nets.strategies import assert_allowed, sized, spaces
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
 from tunedprior.acquisition import optimisation
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Space
@@ -42,7 +42,7 @@ class Calls(RuleBasedStateMachine):
     @initialize(space=spaces(3), direction=st.sampled_from(["maximize", "minimize"]), seed=st.integers(0, 5))
     def begin(self, space: dict[str, Any], direction: str, seed: int) -> None:
         self.space, self.options = space, {"direction": direction, "seed": seed, "target": "response"}
-        self.opt = Optimizer(space, **self.options)
+        self.opt = make_optimizer(space, **self.options)
         self.told: list[float] = []
         self.count_pending = 0
 
@@ -83,7 +83,7 @@ class Calls(RuleBasedStateMachine):
         self.opt.cancel(setting)
         self.count_pending -= 1
         with pytest.raises(InputError):
-            Optimizer(self.space, **self.options).cancel(setting)
+            make_optimizer(self.space, **self.options).cancel(setting)
 
     # -- what must change nothing ----------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Calls(RuleBasedStateMachine):
     @precondition(lambda self: len(self.told) < MOST_TOLD)
     @rule()
     def resume(self) -> None:
-        again = Optimizer(self.space, **self.options).resume(self.opt.history)
+        again = make_optimizer(self.space, **self.options).resume(self.opt.history)
         pd.testing.assert_frame_equal(again.history, self.opt.history)
         mine, theirs = self.opt.ask(), again.ask()
         assert mine == theirs

@@ -86,7 +86,7 @@ def test_a_picture_follows_what_is_told() -> None:
 def test_many_inputs_take_several_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tunedprior.plots.effects_pictures._COMPARED", 3)
     names = [f"x{number}" for number in range(6)]
-    opt = Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise_std=0.1)
+    opt = Optimizer(dict.fromkeys(names, (0.0, 1.0)), direction="maximize", noise_std=0.1, seed=0)
     for row in np.random.default_rng(0).uniform(0, 1, (4, 6)).tolist():
         opt.tell(dict(zip(names, row, strict=True)), row[0] * row[3])
     titles = {axis.title.text for axis in plots.effects(opt).select_xaxes()}

@@ -125,7 +125,7 @@ def test_effects_are_interrupted_where_constraints_forbid() -> None:
 
 
 def test_categories_and_short_grids_are_points_with_intervals() -> None:
-    opt = Optimizer({"gas": ["air", "argon"], "step": (0, 4, 2), "x": (0.0, 1.0)})
+    opt = Optimizer({"gas": ["air", "argon"], "step": (0, 4, 2), "x": (0.0, 1.0)}, direction="maximize", seed=0)
     opt.tell([{"gas": "air", "step": 0, "x": 0.2}, {"gas": "argon", "step": 4, "x": 0.7}], [1.0, 2.0])
     gas, step, x = build_effects_picture(take_snapshot(opt)).panels
     points = layer(gas, "expected, with 95 % interval")
@@ -137,7 +137,9 @@ def test_categories_and_short_grids_are_points_with_intervals() -> None:
 
 
 def test_the_strongest_interaction_is_found() -> None:
-    opt = Optimizer({"a": (-1.0, 1.0), "b": (-1.0, 1.0), "c": (-1.0, 1.0)}, noise_std=0.01)
+    opt = Optimizer(
+        {"a": (-1.0, 1.0), "b": (-1.0, 1.0), "c": (-1.0, 1.0)}, direction="maximize", noise_std=0.01, seed=0
+    )
     for a, b, c in np.random.default_rng(0).uniform(-1, 1, (24, 3)).tolist():
         opt.tell({"a": a, "b": b, "c": c}, a * c + 2 * b)
     snapshot = take_snapshot(opt)
@@ -149,7 +151,12 @@ def test_the_strongest_interaction_is_found() -> None:
 
 
 def test_importance_is_that_in_the_old_data() -> None:
-    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, old_table(["a", "b"], 20, y=lambda x: np.sin(3 * x[:, 1])))
+    opt = Optimizer(
+        {"a": (0.0, 1.0), "b": (0.0, 1.0)},
+        old_table(["a", "b"], 20, y=lambda x: np.sin(3 * x[:, 1])),
+        direction="maximize",
+        seed=0,
+    )
     (lesson,) = list_source_responses(opt.suggester)
     shares = compute_importance(lesson, opt.space)
     assert shares["b"] == pytest.approx(1.0, abs=0.05)
@@ -162,7 +169,12 @@ def test_importance_is_that_in_the_old_data() -> None:
 
 def test_trust_is_drawn_for_each_old_data_set() -> None:
     old = old_table(["a", "b"])
-    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"good": old, "odd": old.assign(y=old["b"] ** 2)})
+    opt = Optimizer(
+        {"a": (0.0, 1.0), "b": (0.0, 1.0)},
+        {"good": old, "odd": old.assign(y=old["b"] ** 2)},
+        direction="maximize",
+        seed=0,
+    )
     opt.tell([{"a": 0.1, "b": 0.5}, {"a": 0.5, "b": 0.1}, {"a": 0.9, "b": 0.8}], [0.4, 1.0, 0.6])
     picture = build_trust_picture(opt.trust)
     (panel,) = picture.panels
@@ -237,7 +249,7 @@ def test_long_labels_are_numbered_parts_of_their_names() -> None:
 
 def test_figures_say_what_the_numbers_stand_for() -> None:
     name = "CC(C)C1=CC(=C(C(=C1)C(C)C)C2=CC=CC=C2P(C3CCCCC3)C4CCCCC4)C(C)C"
-    opt = Optimizer({"ligand": [name, "dppf"], "heat": (0.0, 1.0)})
+    opt = Optimizer({"ligand": [name, "dppf"], "heat": (0.0, 1.0)}, direction="maximize", seed=0)
     opt.tell([{"ligand": name, "heat": 0.2}, {"ligand": "dppf", "heat": 0.7}], [1.0, 2.0])
     picture = plots.effects(opt)
     assert f"ligand: 1 is {name}." in "".join(one.text for one in picture.layout.annotations).replace("<br>", " ")

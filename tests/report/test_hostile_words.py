@@ -12,7 +12,9 @@ SCRIPT, IMAGE = "</script><script>alert(1)</script>", "<img src=x onerror=alert(
 
 @pytest.mark.usefixtures("short_search")
 def test_whatever_people_wrote_is_text() -> None:
-    opt = Optimizer({IMAGE: (0.0, 1.0), "kind": [SCRIPT, "<b>bold</b>"]}, target=f"y{SCRIPT}")
+    opt = Optimizer(
+        {IMAGE: (0.0, 1.0), "kind": [SCRIPT, "<b>bold</b>"]}, direction="maximize", target=f"y{SCRIPT}", seed=0
+    )
     for k in range(4):
         opt.tell({IMAGE: 0.1 + 0.2 * k, "kind": [SCRIPT, "<b>bold</b>"][k % 2]}, float(k), note=f"{IMAGE}{k}")
     opt.ask()

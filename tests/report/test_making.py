@@ -146,7 +146,12 @@ SMILES = ["CC(C)C1=CC(=C(C(=C1)C(C)C)C2=CC=CC=C2P(C3CCCCC3)C4CCCCC4)C(C)C", "C1C
 
 @cache
 def with_long_names(choices: tuple[str, ...] = tuple(SMILES), count: int = 8) -> Optimizer:
-    opt = Optimizer({"ligand": list(choices), "heat": (20.0, 90.0), "base": ["a", "b"]}, target="y" * 90)
+    opt = Optimizer(
+        {"ligand": list(choices), "heat": (20.0, 90.0), "base": ["a", "b"]},
+        direction="maximize",
+        target="y" * 90,
+        seed=0,
+    )
     for k in range(count):
         setting = {"ligand": choices[k % len(choices)], "heat": 20.0 + k % 70, "base": "ab"[k % 2]}
         opt.tell(setting, float(np.sin(k)), note="n" * 1500 if k == 0 else "")

@@ -70,7 +70,9 @@ def test_wrong_steps_and_words_are_refused(given, facts) -> None:
 
 
 def test_a_campaign_with_steps_is_saved_and_goes_on(tmp_path: Path) -> None:
-    opt = Optimizer({"dose": (0.0, 1.05, 0.1), "count": (1, 9, 2), "rate": (1e-3, 1.0, "log", 3)}, seed=3)
+    opt = Optimizer(
+        {"dose": (0.0, 1.05, 0.1), "count": (1, 9, 2), "rate": (1e-3, 1.0, "log", 3)}, direction="maximize", seed=3
+    )
     for value in (1.0, 2.0, 0.5):
         opt.tell(opt.ask(), value)
     opt.save(tmp_path / "campaign.json")
@@ -80,7 +82,7 @@ def test_a_campaign_with_steps_is_saved_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_logarithmic_range_suggests_the_digits_it_is_given() -> None:
-    opt = Optimizer({"dose": (0.0047, 9.5, "log", 2), "heat": (20.0, 90.0)}, seed=1)
+    opt = Optimizer({"dose": (0.0047, 9.5, "log", 2), "heat": (20.0, 90.0)}, direction="maximize", seed=1)
     asked = []
     for _ in range(6):
         asked.append(opt.ask())
@@ -96,7 +98,9 @@ def test_rounded_suggestions_satisfy_constraints() -> None:
     assert space.round_for_people({"a": 0.25, "b": 0.75}) == {"a": 0.25, "b": 0.75}
     exact = {"a": 0.12345, "b": 1 - 0.12345}
     assert space.round_for_people(exact) == exact
-    opt = Optimizer({"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}, constraints="a + b == 1", seed=0)
+    opt = Optimizer(
+        {"a": (0.001, 1.0, "log", 2), "b": (0.0, 1.0)}, direction="maximize", constraints="a + b == 1", seed=0
+    )
     for _ in range(3):
         asked = opt.ask()
         assert opt.space.allows(asked)
@@ -120,7 +124,7 @@ def test_errors_of_arithmetic_are_not_suggested(given: tuple[float, ...], value:
 
 
 def test_suggestions_have_no_more_digits_than_their_range_tells_apart() -> None:
-    opt = Optimizer({"heat": (100.0, 120.0)}, seed=0)
+    opt = Optimizer({"heat": (100.0, 120.0)}, direction="maximize", seed=0)
     for _ in range(5):
         asked = opt.ask()
         assert asked["heat"] == round(asked["heat"], 10)
@@ -145,12 +149,16 @@ def test_other_ranges_are_not_asked_about(name: str, given: tuple[float, ...]) -
 def test_what_parameters_may_be_is_said() -> None:
     ranges = {"layers": (1.0, 10.0), "heat": (20, 90, 5), "rate": (1e-3, 1.0, "log")}
     space = {**ranges, "dose": [1, 2], "gas": ["air", "N2"]}
-    said = Optimizer(space).summary["space"]
+    said = Optimizer(space, direction="maximize", seed=0).summary["space"]
     assert said == (
         "layers (1 to 10, any number), heat (20 to 90 step 5), rate (0.001 to 1, any number, log), dose (1, 2), "
         "gas (air, N2)"
     )
-    assert Optimizer({"heat": (20, 90, 5), "gas": ["air", "N2"]}).summary["space"].endswith("; 30 settings")
+    assert (
+        Optimizer({"heat": (20, 90, 5), "gas": ["air", "N2"]}, direction="maximize", seed=0)
+        .summary["space"]
+        .endswith("; 30 settings")
+    )
 
 
 def test_scalars_of_other_packages_are_numbers() -> None:

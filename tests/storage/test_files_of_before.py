@@ -1,7 +1,8 @@
 """Campaigns, histories and priors that earlier versions wrote load, and go on as they would have gone on then.
 
 `tests/support/saved` has files of format 3, and in `expected_v3.json` what the version that wrote them suggested and
-predicted next: a setting, and mean, standard deviations and more of one at (heat 40, flow 1, gas air).
+predicted next: a setting, and mean, standard deviations and more of one at (heat 40, flow 1, gas air). The
+files of goals are of the version before a campaign had one configuration.
 """
 
 import json
@@ -11,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tunedprior import Optimizer
+from support.errors import raises
+from tunedprior import Optimizer, TransferConfig
+from tunedprior.errors import FileFormatError, InputError
 
 SAVED = Path(__file__).parents[1] / "support" / "saved"
 EXPECTED = json.loads((SAVED / "expected_v3.json").read_text())
@@ -57,8 +60,77 @@ def test_a_history_as_a_table() -> None:
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name.startswith("prior")])
 def test_a_prior(name: str) -> None:
     space = SPACE | ({"flow": (0.1, 4.0)} if "anonymous" in name else {})
-    opt = Optimizer(space, SAVED / name, prior="reweighted", seed=2)
+    opt = Optimizer(space, SAVED / name, direction="maximize", seed=2, transfer=TransferConfig(prior="reweighted"))
     for _ in range(4):
         setting = opt.ask()
         opt.tell(setting, measure(setting))
     assert_goes_on(opt, opt.ask(), name)
+
+
+GOALS = json.loads((SAVED / "expected_goals_v3.json").read_text())
+ASKED_OF_GOALS = [{"heat": 40.0, "flow": 1.0, "count": 3, "level": 1.0, "gas": "air"}]
+
+
+@pytest.mark.filterwarnings("ignore:.*says nothing about gas:tunedprior.errors.OldDataWarning")
+@pytest.mark.parametrize("name", ["goals_v3.json", "goals_v3.db"])
+def test_goals_constraints_and_relations(name: str, tmp_path: Path) -> None:
+    """Everything that a configuration may have, as the version before there was one wrote it."""
+    shutil.copy(SAVED / name, tmp_path)
+    shutil.copy(SAVED / "old_goals_v3.csv", tmp_path)
+    path = tmp_path / name
+    opt = Optimizer.load(path if name.endswith("json") else f"sqlite:///{path}")
+    goals, transfer, search = opt.config.goals, opt.config.transfer, opt.config.search
+    assert opt.id == (GOALS["id"] if name.endswith("json") else opt.config.id)
+    assert (
+        goals.describe() == "maximize yield, minimize cost, bring length to 4 to 5, where purity >= 0.5, works passes"
+    )
+    assert [one.limits for one in goals.objectives] == [(0, 100), (-np.inf, np.inf), (0, np.inf)]
+    assert (goals.bounds, [one.log for one in goals.objectives]) == ({"yield": 20, "cost": -40}, [False, True, False])
+    assert str(opt.space.constraints[0]) == "heat + 2*count <= 100"
+    assert (transfer.relations, search.design, search.failures, search.initial) == (
+        {"last year": "opposite"},
+        "sobol",
+        "worst",
+        4,
+    )
+    setting, predicted = GOALS[name]
+    suggested = list(opt.ask().values())
+    assert suggested[4] == (tuple(setting[4]) if isinstance(setting[4], list) else setting[4])
+    assert suggested[:4] == pytest.approx(setting[:4], rel=1e-6)
+    assert opt.predict(ASKED_OF_GOALS).iloc[0].tolist() == pytest.approx(predicted, rel=1e-6)
+    if name.endswith("json"):
+        opt.save(tmp_path / "again.json")
+        assert Optimizer.load(tmp_path / "again.json").config == opt.config
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        (("seed",), 5),
+        (("aims", "bounds", "yield"), 21.0),
+        (("space", 0, "low"), 19.0),
+        (("relations", "last year"), "same"),
+    ],
+)
+def test_a_changed_argument_is_noticed(where: tuple, what: object, tmp_path: Path) -> None:
+    content = json.loads((SAVED / "goals_v3.json").read_text())
+    inner = content["arguments"]
+    for step in where[:-1]:
+        inner = inner[step]
+    inner[where[-1]] = what
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with raises(FileFormatError, "changed since"):
+        Optimizer.load(tmp_path / "a.json", old_data=SAVED / "old_goals_v3.csv")
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    """Whatever is missing or of another type: an error of ours names the file."""
+    whole = json.loads((SAVED / "goals_v3.json").read_text())
+    for name in whole["arguments"]:
+        for what in (None, 3, "x", [], {}, [None], [{}]):
+            content = whole | {"arguments": whole["arguments"] | {name: what}}
+            if content != whole:
+                (tmp_path / "a.json").write_text(json.dumps(content))
+                with pytest.raises((FileFormatError, InputError)) as caught:
+                    Optimizer.load(tmp_path / "a.json", old_data=SAVED / "old_goals_v3.csv")
+                assert isinstance(caught.value, FileFormatError) or name in ("objects", "constraints"), name

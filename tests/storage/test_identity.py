@@ -1,6 +1,7 @@
 """Which campaign a sheet was written for."""
 
 import json
+import shutil
 from pathlib import Path
 
 import optuna
@@ -9,9 +10,10 @@ import pytest
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.storage import blobs, stored_campaign
-from tunedprior.storage.saved_campaign import draw_id, parse_id
+from tunedprior.storage.identifiers import draw_id, parse_id
 from tunedprior.workspace.sheets import make_suggestion_sheet
 
+SAVED = Path(__file__).parents[1] / "support" / "saved"
 SPACE = {"heat": (20, 90, 5), "gas": ["air", "argon"]}
 
 
@@ -31,7 +33,7 @@ def test_an_id_is_no_number_and_no_date() -> None:
 
 
 def test_a_sheet_is_taken_by_its_own_campaign_alone() -> None:
-    one, other = Optimizer(SPACE), Optimizer(SPACE)
+    one, other = Optimizer(SPACE, direction="maximize", seed=0), Optimizer(SPACE, direction="maximize", seed=0)
     sheet, theirs = filled(one), filled(other)
     assert sheet.drop(columns="campaign").equals(theirs.drop(columns="campaign"))
     with pytest.raises(InputError, match=f"sheet of another campaign: .*{other.id}, and this campaign is {one.id}"):
@@ -48,23 +50,23 @@ def test_a_sheet_is_taken_by_its_own_campaign_alone() -> None:
 
 
 def test_a_column_of_that_name_may_be_the_users_own() -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     sheet = filled(opt).assign(campaign=["spring 2026", "spring 2026"])
     opt.record(sheet)
     assert [trial.extra["campaign"] for trial in opt.trials.told] == ["spring 2026"] * 2
 
 
 def test_a_parameter_of_that_name_is_one() -> None:
-    opt = Optimizer({"campaign": ["spring", "autumn"], "x": (0.0, 1.0)})
+    opt = Optimizer({"campaign": ["spring", "autumn"], "x": (0.0, 1.0)}, direction="maximize", seed=0)
     sheet = filled(opt)
     assert list(sheet["campaign_"]) == [opt.id] * 2
     opt.record(sheet)
     with pytest.raises(InputError, match="sheet of another campaign: the column 'campaign_'"):
-        Optimizer({"campaign": ["spring", "autumn"], "x": (0.0, 1.0)}).record(sheet)
+        Optimizer({"campaign": ["spring", "autumn"], "x": (0.0, 1.0)}, direction="maximize", seed=0).record(sheet)
 
 
 def test_a_saved_campaign_keeps_its_id(tmp_path: Path) -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     sheet = filled(opt)
     opt.save(tmp_path / "a.json")
     again = Optimizer.load(tmp_path / "a.json")
@@ -77,20 +79,14 @@ def test_a_saved_campaign_keeps_its_id(tmp_path: Path) -> None:
 
 def test_the_id_of_a_file_of_before_stays_the_same_with_newer_versions() -> None:
     """Sheets that were printed with it are about."""
-    assert Optimizer.load(Path(__file__).parents[1] / "support" / "saved" / "campaign_v1.json").id == "bffcvgpqcg"
+    assert Optimizer.load(SAVED / "campaign_v1.json").id == "bffcvgpqcg"
 
 
 def test_a_file_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path) -> None:
-    opt = Optimizer(SPACE)
-    opt.ask()
-    opt.save(tmp_path / "a.json")
-    content = json.loads((tmp_path / "a.json").read_text())
-    for name in ("id", "entries", "checksum"):  # of which there were none then
-        del content[name]
-    (tmp_path / "a.json").write_text(json.dumps(content | {"version": 2}))
+    shutil.copy(SAVED / "campaign_v1.json", tmp_path / "a.json")
     again = Optimizer.load(tmp_path / "a.json")
     assert parse_id(again.id)
-    assert again.id == Optimizer.load(tmp_path / "a.json").id != opt.id
+    assert again.id == Optimizer.load(tmp_path / "a.json").id != Optimizer.load(SAVED / "campaign_v2.json").id
     sheet = filled(again)
     again.save(tmp_path / "a.json")
     Optimizer.load(tmp_path / "a.json").record(sheet)
@@ -101,22 +97,27 @@ def test_a_database_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path,
     with monkeypatch.context() as before:
         before.setattr("tunedprior.campaign.optimizer.draw_id", lambda: "")
         for place in places:
-            assert Optimizer(SPACE, storage=place).study is not None
+            assert Optimizer(SPACE, direction="maximize", storage=place, seed=0).study is not None
     sheets = []
     for place in places:
         study = optuna.load_study(study_name="campaign", storage=place)
-        assert json.loads(blobs.load_blob(study, stored_campaign._ARGUMENTS) or b"")["id"] == ""
+        assert json.loads(blobs.load_blob(study, stored_campaign._ARGUMENTS) or b"")["config"]["id"] == ""
         sheets.append(filled(Optimizer.load(place)))
     with pytest.raises(InputError, match="sheet of another campaign"):
         Optimizer.load(places[0]).record(sheets[1])
     assert len(Optimizer.load(places[0]).record(sheets[0]).trials) == 2
-    assert len(Optimizer(SPACE, storage=places[1]).record(sheets[1]).trials) == 2
+    assert len(Optimizer(SPACE, direction="maximize", storage=places[1], seed=0).record(sheets[1]).trials) == 2
 
 
 def test_a_campaign_in_a_database_keeps_its_id(tmp_path: Path) -> None:
     place = f"sqlite:///{tmp_path / 'a.db'}"
-    opt = Optimizer(SPACE, storage=place)
+    opt = Optimizer(SPACE, direction="maximize", storage=place, seed=0)
     old = {"heat": [20, 40, 60, 80], "gas": ["air", "argon"] * 2, "y": [1.0, 2.0, 3.0, 2.5]}
-    again = Optimizer(SPACE, old, storage=place)  # which keeps what was learnt anew
-    assert opt.id == again.id == Optimizer.load(place).id == Optimizer(SPACE, storage=place).id
-    assert Optimizer(SPACE, storage=place, name="another").id != opt.id
+    again = Optimizer(SPACE, old, direction="maximize", storage=place, seed=0)  # which keeps what was learnt anew
+    assert (
+        opt.id
+        == again.id
+        == Optimizer.load(place).id
+        == Optimizer(SPACE, direction="maximize", storage=place, seed=0).id
+    )
+    assert Optimizer(SPACE, direction="maximize", storage=place, name="another", seed=0).id != opt.id

@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from support.errors import raises
 from support.postgres import needs_postgres
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
 from tunedprior.errors import FileFormatError, InputError, OddResultWarning
 from tunedprior.storage import saved_campaign
 from tunedprior.storage.databases import get_engine, get_storage, get_study_attributes
@@ -37,13 +37,13 @@ def _quiet() -> None:
 def opt(request: pytest.FixtureRequest, tmp_path: Path) -> Optimizer:
     space = {"x": (0.0, 1.0)}
     if request.param == "memory":
-        return Optimizer(space)
+        return Optimizer(space, direction="maximize", seed=0)
     if request.param == "sqlite":
-        return Optimizer(space, storage=f"sqlite:///{tmp_path}/a.db")
+        return Optimizer(space, direction="maximize", storage=f"sqlite:///{tmp_path}/a.db", seed=0)
     if request.param == "optuna memory":
-        return Optimizer(space, storage=optuna.storages.InMemoryStorage())
+        return Optimizer(space, direction="maximize", storage=optuna.storages.InMemoryStorage(), seed=0)
     backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "a.log"))
-    return Optimizer(space, storage=optuna.storages.JournalStorage(backend))
+    return Optimizer(space, direction="maximize", storage=optuna.storages.JournalStorage(backend), seed=0)
 
 
 def test_who_changed_this_when_and_what_was_it_before(opt: Optimizer) -> None:
@@ -90,7 +90,12 @@ def test_the_history_follows_from_the_journal(opt: Optimizer, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["memory", "sqlite"])
 def test_threads_share_an_optimizer(place: str, tmp_path: Path) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=None if place == "memory" else f"sqlite:///{tmp_path}/a.db")
+    opt = Optimizer(
+        {"x": (0.0, 1.0)},
+        direction="maximize",
+        storage=None if place == "memory" else f"sqlite:///{tmp_path}/a.db",
+        seed=0,
+    )
 
     def work(_: int) -> None:
         setting = opt.ask()
@@ -120,7 +125,9 @@ CHANGES: dict[str, Callable[[Optimizer], object]] = {
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign with three results and an open suggestion, to be copied."""
     path = tmp_path_factory.mktemp("begun") / "a.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}", initial=50)
+    opt = Optimizer(
+        {"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", search=SearchConfig(initial=50), seed=0
+    )
     for setting in opt.ask(4)[:3]:
         opt.tell(setting, 1.0)
     return path
@@ -137,7 +144,7 @@ def test_two_who_change_something_at_the_same_moment(
     append, left = DatabaseLog.append, [CHANGES[theirs]]
 
     def late(log: DatabaseLog, last: int, texts: list[str]) -> None:
-        if log is one._record._log and left:
+        if log is one._recorder.store._log and left:
             left.pop()(other)
         append(log, last, texts)
 
@@ -167,7 +174,7 @@ def test_undo_takes_the_last_result_whatever_clocks_say(
 ) -> None:
     """The clock is set back, or somebody in another time zone goes on, or summer time begins."""
     url = f"sqlite:///{tmp_path}/a.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=None if place == "memory" else url)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=None if place == "memory" else url, seed=0)
     ticks = count()
 
     class Clock(datetime):
@@ -214,7 +221,7 @@ def test_undo_takes_back_what_was_done_last(opt: Optimizer) -> None:
     with raises(InputError, "take back"):
         opt.undo()
     if opt.study is not None:
-        again = Optimizer({"x": (0.0, 1.0)}, storage=get_storage(opt.study))
+        again = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=get_storage(opt.study), seed=0)
         assert (again.trials, again.undo_count) == (opt.trials, 0)
 
 
@@ -239,7 +246,7 @@ def test_what_has_no_entry_yet_can_be_saved_and_taken_back(source: str, tmp_path
         shutil.copy(SAVED / "campaign_v1.db", path)
         opt = Optimizer.load(f"sqlite:///{path}")
     else:
-        opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+        opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", seed=0)
         opt.ask(2)
         opt.study.tell(0, 5.0)
         opt.study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
@@ -252,12 +259,15 @@ def test_what_has_no_entry_yet_can_be_saved_and_taken_back(source: str, tmp_path
 def test_a_file_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else records while a campaign of a database is saved to a file."""
     url = f"sqlite:///{tmp_path}/a.db"
-    opt, other = (Optimizer({"x": (0.0, 1.0)}, storage=url, initial=50) for _ in range(2))
+    opt, other = (
+        Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, search=SearchConfig(initial=50), seed=0)
+        for _ in range(2)
+    )
     opt.tell({"x": 0.1}, 1.0)
     read, values = DatabaseLog.read, [2.0, 3.0, 4.0]
 
     def late(log: DatabaseLog, after: int) -> list[tuple[int, str]]:
-        if log is opt._record._log and values:
+        if log is opt._recorder.store._log and values:
             other.tell({"x": 0.5}, values.pop())
         return read(log, after)
 
@@ -323,7 +333,7 @@ def change(path: Path, sql: str, *values: object) -> None:
 
 def test_a_changed_entry_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", seed=0)
     for value in (1.25, 2.0):
         opt.tell(opt.ask(), value)
     key, text = entries(path)[1]
@@ -347,7 +357,7 @@ ENDS = ["xyz", "null", "{}", "[]", '{"entries": "x", "digest": "a"}', '{"entries
 )
 def test_a_damaged_end_is_noticed(key: str, content: str, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", seed=0)
     opt.tell(opt.ask(), 1.0)
     if key == END:
         change(path, "UPDATE study_system_attributes SET value_json = ? WHERE key = ?", content, key)
@@ -388,7 +398,9 @@ def test_entries_that_were_taken_off_the_end_are_missed(
     storage = storages[place]()
 
     def opened() -> Optimizer:
-        return Optimizer({"x": (0.0, 1.0)}, storage=storage, initial=50)
+        return Optimizer(
+            {"x": (0.0, 1.0)}, direction="maximize", storage=storage, search=SearchConfig(initial=50), seed=0
+        )
 
     opt = opened()
     first, second = opt.ask(2)
@@ -411,7 +423,7 @@ def test_entries_that_were_taken_off_the_end_are_missed(
 def test_an_entry_that_is_replaced_by_another_is_noticed(changed: int, tmp_path: Path) -> None:
     """By that of a copy that went on otherwise, whose own checksum is right: entry 4 is the last."""
     path, copy = tmp_path / "a.db", tmp_path / "b.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}")
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", seed=0)
     if changed == 4:
         opt.tell(opt.ask(), 1.0)
     else:
@@ -431,7 +443,7 @@ def test_an_entry_that_is_replaced_by_another_is_noticed(changed: int, tmp_path:
 
 def test_a_saved_journal_has_an_end_too(tmp_path: Path) -> None:
     """Without the last entries the trials are the same: what they changed was changed back."""
-    opt = Optimizer({"x": (0.0, 1.0)})
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
     opt.tell(opt.ask(), 1.0)
     for note in ("misread", "checked", "misread", "checked"):
         opt.amend(1, note=note, who="Ada")
@@ -465,7 +477,13 @@ class TwoPrograms:
 
     def opened(self) -> Optimizer:
         backend = optuna.storages.journal.JournalFileBackend(str(self._path))
-        return Optimizer({"x": (0.0, 1.0)}, storage=optuna.storages.JournalStorage(backend), initial=50)
+        return Optimizer(
+            {"x": (0.0, 1.0)},
+            direction="maximize",
+            storage=optuna.storages.JournalStorage(backend),
+            search=SearchConfig(initial=50),
+            seed=0,
+        )
 
     def acts_between(self, act: Callable[[Optimizer], object], times: int = 1) -> None:
         """Have the other program write between the moment when the first one looked and that when it writes."""
@@ -473,7 +491,7 @@ class TwoPrograms:
 
         def late(log: AttributeLog) -> object:
             found = self._looked(log)
-            if log is self.one._record._log and log._lock.locked() and left:
+            if log is self.one._recorder.store._log and log._lock.locked() and left:
                 log._lock.release()  # the other program has a lock of its own
                 left.pop()(self.other)
                 log._lock.acquire()
@@ -525,7 +543,7 @@ def test_a_batch_that_is_chosen_anew_has_no_setting_twice(two: TwoPrograms) -> N
 
 def test_what_optuna_was_told_is_taken_over(tmp_path: Path) -> None:
     """Results that came with Optuna's own means have a place in the journal as soon as something else is written."""
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{tmp_path}/a.db")
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{tmp_path}/a.db", seed=0)
     setting = opt.ask()
     opt.study.tell(0, 5.0)
     trial = opt.study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
@@ -577,6 +595,6 @@ def test_an_older_program_refuses_a_newer_campaign(kind: str, tmp_path: Path, mo
     if kind == "file":
         opt.save(path)
         assert json.loads(path.read_bytes())["version"] == saved_campaign.VERSION
-    monkeypatch.setattr("tunedprior.storage.loading.VERSION", saved_campaign.VERSION - 1)
-    with raises(FileFormatError, "version 3", "up to 2"):
+    monkeypatch.setattr("tunedprior.storage.saved_campaign.VERSION", saved_campaign.VERSION - 1)
+    with raises(FileFormatError, "version 4", "up to 3"):
         Optimizer.load(where)

@@ -31,7 +31,7 @@ os._exit(0)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "größe 7.db"
-    Optimizer(SPACE, storage=f"sqlite:///{path}").tell({"x": 0.5}, 1.0)
+    Optimizer(SPACE, direction="maximize", storage=f"sqlite:///{path}", seed=0).tell({"x": 0.5}, 1.0)
     return path
 
 
@@ -62,7 +62,7 @@ def test_it_is_read_and_nothing_is_written(path: Path, lock: Callable[[Path], No
         with pytest.raises(InputError, match=f"may be looked at, and not written: {part} is read-only"):
             write()
     with pytest.raises(InputError, match="not written"):
-        Optimizer(SPACE, storage=f"sqlite:///{path}", name="another")
+        Optimizer(SPACE, direction="maximize", storage=f"sqlite:///{path}", name="another", seed=0)
     assert (opt.best.value, len(opt.trials), opt.pending) == (1.0, 1, [])
     assert path.read_bytes() == before
 

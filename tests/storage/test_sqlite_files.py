@@ -16,7 +16,9 @@ from tunedprior.storage.sqlite_files import refuse_unsound
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("original") / "campaign.db"
-    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, storage=f"sqlite:///{path}")
+    opt = Optimizer(
+        {"x": (0.0, 1.0), "gas": ["air", "argon"]}, direction="maximize", storage=f"sqlite:///{path}", seed=0
+    )
     opt.tell({"x": 0.5, "gas": "air"}, 1.0, note="first")
     opt.tell({"x": 0.25, "gas": "argon"}, 2.0)
     return path.read_bytes()

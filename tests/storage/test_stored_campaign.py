@@ -11,7 +11,8 @@ import optuna
 import pandas as pd
 import pytest
 
-from tunedprior import Optimizer, Target
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, Target
 from tunedprior.errors import FileFormatError, InputError, OldDataWarning, StorageError
 from tunedprior.storage.entry_log import DatabaseLog
 
@@ -38,7 +39,7 @@ def old() -> pd.DataFrame:
 
 def both(url: str, *arguments: object, **options: object) -> tuple[Optimizer, Optimizer]:
     """The same campaign in memory and in a database."""
-    return Optimizer(*arguments, **options), Optimizer(*arguments, **options, storage=url)
+    return make_optimizer(*arguments, **options), make_optimizer(*arguments, storage=url, **options)
 
 
 def same(one: Optimizer, other: Optimizer) -> None:
@@ -81,8 +82,8 @@ def test_a_campaign_goes_on_without_its_old_data(url: str, old: pd.DataFrame, tm
             setting = opt.ask()
             opt.tell(setting, setting["x"])
     (tmp_path / "old.csv").unlink()
-    for opened in (Optimizer.load(url), Optimizer(space, storage=url, seed=1)):
-        assert [one.name for one in opened.old_sources] == ["old data"]
+    for opened in (Optimizer.load(url), Optimizer(space, direction="maximize", storage=url, seed=1)):
+        assert [one.name for one in opened.config.transfer.sources] == ["old data"]
         assert opened.trust.relations["trust"][0] == pytest.approx(memory.trust.relations["trust"][0])
         setting = opened.ask()
         opened.cancel(setting)
@@ -91,7 +92,7 @@ def test_a_campaign_goes_on_without_its_old_data(url: str, old: pd.DataFrame, tm
 
 
 def test_two_people_share_what_is_told_and_what_is_pending(url: str) -> None:
-    one, other = (Optimizer(SPACE, seed=2, storage=url) for _ in range(2))
+    one, other = (Optimizer(SPACE, direction="maximize", seed=2, storage=url) for _ in range(2))
     setting = one.ask()
     assert other.pending == [setting]
     other.tell(setting, 1.0)
@@ -107,7 +108,7 @@ def between(one: Optimizer, monkeypatch: pytest.MonkeyPatch, theirs: Callable[[]
     left, append = [theirs], DatabaseLog.append
 
     def late(log: DatabaseLog, last: int, texts: list[str]) -> None:
-        if log is one._record._log and left:
+        if log is one._recorder.store._log and left:
             left.pop()()
         append(log, last, texts)
 
@@ -115,7 +116,7 @@ def between(one: Optimizer, monkeypatch: pytest.MonkeyPatch, theirs: Callable[[]
 
 
 def test_who_is_slower_by_a_moment_is_told_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = (Optimizer(SPACE, seed=2, storage=url) for _ in range(2))
+    one, other = (Optimizer(SPACE, direction="maximize", seed=2, storage=url) for _ in range(2))
     setting = one.ask()
     between(one, monkeypatch, lambda: other.tell(dict(setting), 1.0, trial=1))
     with pytest.raises(InputError, match=r"Trial 1 was told already: .* complete 1>"):
@@ -125,7 +126,7 @@ def test_who_is_slower_by_a_moment_is_told_so(url: str, monkeypatch: pytest.Monk
 
 
 def test_who_asks_at_the_same_moment_gets_something_else(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = (Optimizer({"x": (0.0, 1.0)}, seed=2, storage=url) for _ in range(2))
+    one, other = (Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=2, storage=url) for _ in range(2))
     theirs = []
     between(one, monkeypatch, lambda: theirs.append(other.ask()))
     ours = one.ask()
@@ -137,7 +138,7 @@ def test_who_asks_at_the_same_moment_gets_something_else(url: str, monkeypatch: 
 @pytest.mark.parametrize("moment", ["append", "update"])
 def test_a_program_that_ends_while_it_tells(url: str, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before its entry is there nothing was told; afterwards all of it, whatever Optuna's own trials say."""
-    opt = Optimizer(SPACE, seed=2, storage=url)
+    opt = Optimizer(SPACE, direction="maximize", seed=2, storage=url)
     setting = opt.ask()
 
     def killed(*_: object) -> None:
@@ -170,6 +171,7 @@ def test_optuna_shows_it(url: str) -> None:
         requirements={"purity": ">= 0.9"},
         storage=url,
         name="fibres",
+        seed=0,
     )
     opt.tell(opt.ask(), {"length": 480.0, "cost": 3.0, "purity": 0.95})
     opt.tell(opt.ask(), {"length": 530.0, "cost": 1.0, "purity": 0.5})
@@ -186,7 +188,7 @@ def test_optuna_shows_it(url: str) -> None:
 
 
 def test_trials_of_optunas_own_are_read(url: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0), "n": (1, 5, 1)}, direction="minimize", storage=url)
+    opt = Optimizer({"x": (0.0, 1.0), "n": (1, 5, 1)}, direction="minimize", storage=url, seed=0)
     study = optuna.load_study(study_name="campaign", storage=url, sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0) + trial.suggest_int("n", 1, 5), 3)
     study.tell(opt.ask().trial - 1, 0.25)
@@ -203,10 +205,10 @@ def test_trials_of_optunas_own_are_read(url: str) -> None:
     ],
 )
 def test_another_campaign_needs_another_name(url: str, change: dict[str, object], said: str) -> None:
-    Optimizer({"x": (0.0, 1.0)}, storage=url)
+    Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, seed=0)
     with pytest.raises(InputError, match=said):
-        Optimizer(**{"space": {"x": (0.0, 1.0)}, "storage": url} | change)
-    Optimizer(**{"space": {"x": (0.0, 1.0)}, "storage": url, "name": "another"} | change)
+        make_optimizer(**{"space": {"x": (0.0, 1.0)}, "storage": url} | change)
+    make_optimizer(**{"space": {"x": (0.0, 1.0)}, "storage": url, "name": "another"} | change)
     with pytest.raises(InputError, match="of which there are 'campaign', 'another'"):
         Optimizer.load(url)
 
@@ -214,11 +216,11 @@ def test_another_campaign_needs_another_name(url: str, change: dict[str, object]
 @pytest.mark.parametrize("storage", ["campaign.db", "sqlite:////nowhere/at/all/x.db", "nonsense://x"])
 def test_what_is_no_storage_is_refused(storage: str) -> None:
     with pytest.raises((InputError, ImportError), match=r"storage must be|cannot be opened|driver|is no URL"):
-        Optimizer({"x": (0.0, 1.0)}, storage=storage)
+        Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=storage, seed=0)
 
 
 def test_a_damaged_trial_is_named(url: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, seed=0)
     setting = opt.ask()
     template = optuna.trial.create_trial(state=optuna.trial.TrialState.RUNNING, system_attrs={"tunedprior:trial": "{}"})
     opt.study.add_trial(template)
@@ -235,10 +237,10 @@ def test_categories_may_be_tuples(url: str) -> None:
 
 
 def test_a_campaign_can_move(url: str, tmp_path: Path) -> None:
-    memory = Optimizer({"x": (0.0, 1.0)}, seed=3)
+    memory = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=3)
     for value in (0.1, 0.2):
         memory.tell(memory.ask(), value)
-    stored = Optimizer({"x": (0.0, 1.0)}, seed=3, storage=url).resume(memory.history)
+    stored = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=3, storage=url).resume(memory.history)
     same(memory, stored)
     stored.save(tmp_path / "campaign.json")
     same(memory, Optimizer.load(tmp_path / "campaign.json"))
@@ -246,12 +248,12 @@ def test_a_campaign_can_move(url: str, tmp_path: Path) -> None:
 
 def test_a_history_is_taken_over_with_its_numbers(url: str) -> None:
     """So that a sheet that was printed before still fits; a number that is missing stays free."""
-    memory = Optimizer({"x": (0.0, 1.0)}, seed=3, initial=50)
+    memory = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=3, search=SearchConfig(initial=50))
     settings = memory.ask(6)
     for number in (5, 1, 3):
         memory.tell(settings[number], float(number))
     memory.withdraw(2)
-    stored = Optimizer({"x": (0.0, 1.0)}, seed=3, initial=50, storage=url)
+    stored = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=3, storage=url, search=SearchConfig(initial=50))
     stored.resume(memory.history[memory.history["trial"] != 3])
     assert [[one.id for one in group] for group in (stored.trials.told, stored.trials.pending)] == [[6, 4], [1, 5]]
     assert stored.trials.set_aside[0].id == 2
@@ -260,7 +262,7 @@ def test_a_history_is_taken_over_with_its_numbers(url: str) -> None:
 
 
 def test_a_campaign_in_a_database_can_be_copied_to_another_process(url: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, seed=0)
     opt.tell({"x": 0.1}, 1.0)
     other = pickle.loads(pickle.dumps(opt))
     other.tell({"x": 0.2}, 2.0)
@@ -268,7 +270,7 @@ def test_a_campaign_in_a_database_can_be_copied_to_another_process(url: str) -> 
 
 
 def test_a_campaign_that_was_deleted_meanwhile(url: str) -> None:
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=url)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, seed=0)
     opt.tell({"x": 0.1}, 1.0)
     optuna.delete_study(study_name=opt.study.study_name, storage=url)
     for act in (lambda: opt.trials, lambda: opt.tell({"x": 0.2}, 2.0), opt.ask):
@@ -280,7 +282,9 @@ def test_a_campaign_that_was_deleted_meanwhile(url: str) -> None:
 def test_many_make_one_database_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
     with ThreadPoolExecutor(6) as pool:
-        made = list(pool.map(lambda _: Optimizer({"x": (0.0, 1.0)}, storage=url), range(6)))
+        made = list(
+            pool.map(lambda _: Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=url, seed=0), range(6))
+        )
     for opt in made:
         opt.tell({"x": 0.5}, 1.0)
     assert len(Optimizer.load(url).trials) == 6
@@ -298,7 +302,7 @@ def test_optuna_says_nothing_of_its_own_and_goes_on_saying_what_users_asked_for(
     optuna.logging.set_verbosity(optuna.logging.INFO)
     logging.getLogger("optuna").addHandler(listening)
     try:
-        Optimizer(SPACE, storage=url)
+        Optimizer(SPACE, direction="maximize", storage=url, seed=0)
         assert said == []
         optuna.create_study(study_name="mine", storage=f"sqlite:///{tmp_path / 'mine.db'}")
         assert any("mine" in one for one in said)

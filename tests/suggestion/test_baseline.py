@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from support.builders import SPACE, average_over, old_data, smooth, told
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, TransferConfig
 from tunedprior.errors import InputError
 from tunedprior.space.search_space import Space
 
@@ -17,8 +18,8 @@ POOL = Space.parse(SPACE).sobol(60, seed=3)
 @pytest.mark.parametrize("acquisition", ["ei", "ucb"])
 def test_a_shadow_is_what_plain_optimisation_asks(candidates: list | None, acquisition: str) -> None:
     options = {"direction": "minimize", "acquisition": acquisition, "seed": 7, "noise_std": 0.01, "beta": 2.0}
-    opt = told(Optimizer(SPACE, model=average_over(), **options), 4)
-    plain = told(Optimizer(SPACE, old_data(rows=20), prior="uninformed", **options), 4)
+    opt = told(make_optimizer(SPACE, search=SearchConfig(model=average_over()), **options), 4)
+    plain = told(make_optimizer(SPACE, old_data(rows=20), transfer=TransferConfig(prior="uninformed"), **options), 4)
     assert plain.surrogate.sources == ()
     first = opt.ask(candidates=candidates)
     shadow = opt.shadow(first, candidates)
@@ -33,8 +34,8 @@ def test_a_shadow_is_what_plain_optimisation_asks(candidates: list | None, acqui
 
 
 def test_a_shadow_knows_what_else_is_pending() -> None:
-    opt = told(Optimizer(SPACE, model=average_over(), seed=7), 4)
-    plain = told(Optimizer(SPACE, seed=7), 4)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=7, search=SearchConfig(model=average_over())), 4)
+    plain = told(Optimizer(SPACE, direction="maximize", seed=7), 4)
     first, second = opt.ask(n=2, candidates=POOL)
     plain.ask(candidates=[first])
     shadow = opt.shadow(second, POOL)
@@ -49,7 +50,7 @@ def test_a_shadow_knows_what_else_is_pending() -> None:
 def test_a_shadow_changes_no_later_suggestion() -> None:
     runs = []
     for look in (False, True):
-        opt = told(Optimizer(SPACE, model=average_over(), seed=7), 3)
+        opt = told(Optimizer(SPACE, direction="maximize", seed=7, search=SearchConfig(model=average_over())), 3)
         for _ in range(2):
             setting = opt.ask(candidates=POOL)
             if look:
@@ -60,17 +61,17 @@ def test_a_shadow_changes_no_later_suggestion() -> None:
 
 
 def test_where_both_agree_the_distance_is_zero() -> None:
-    designed = Optimizer(SPACE, model=average_over(), seed=2, design="sobol")
+    designed = Optimizer(SPACE, direction="maximize", seed=2, search=SearchConfig(design="sobol", model=average_over()))
     setting = designed.ask()  # that design is the same with and without old data
     assert designed.shadow(setting).setting == setting
     assert designed.shadow(setting).distance == 0
-    plain = told(Optimizer(SPACE, seed=2), 4)
+    plain = told(Optimizer(SPACE, direction="maximize", seed=2), 4)
     setting = plain.ask(candidates=POOL)
     assert plain.shadow(setting, POOL).distance == 0
 
 
 def test_from_corner_to_corner_the_distance_is_one() -> None:
-    opt = told(Optimizer(SPACE, seed=2), 4)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=2), 4)
     ends = [{"a": -1.0, "b": 0.0}, {"a": 1.0, "b": 5.0}]
     assert opt.ask(candidates=ends[:1]) == ends[0]
     assert opt.shadow(ends[0], ends[1:]).distance == pytest.approx(1.0)
@@ -78,7 +79,7 @@ def test_from_corner_to_corner_the_distance_is_one() -> None:
 
 def test_categories_are_as_far_apart_as_they_can_be_and_no_further() -> None:
     space = {"gas": ["air", "argon", "helium"], "x": (0.0, 1.0)}
-    opt = Optimizer(space, seed=2)
+    opt = Optimizer(space, direction="maximize", seed=2)
     for setting in opt.space.sobol(4, seed=5):
         opt.tell(setting, setting["x"])
     ends = [{"gas": "air", "x": 0.0}, {"gas": "argon", "x": 0.0}, {"gas": "helium", "x": 1.0}]
@@ -88,7 +89,7 @@ def test_categories_are_as_far_apart_as_they_can_be_and_no_further() -> None:
 
 
 def test_only_a_pending_setting_has_a_shadow() -> None:
-    opt = told(Optimizer(SPACE, model=average_over(), seed=7), 3)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=7, search=SearchConfig(model=average_over())), 3)
     with pytest.raises(InputError, match="A shadow is that of a pending setting"):
         opt.shadow({"a": 0.0, "b": 1.0})
     setting = opt.ask(candidates=POOL)

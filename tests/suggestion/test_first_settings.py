@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tunedprior import Optimizer, Suggester
+from tunedprior import Optimizer, SearchConfig, Suggester, TransferConfig
 from tunedprior.errors import InputError
 from tunedprior.model_averaging.average import Average
 from tunedprior.space.search_space import Space
@@ -31,7 +31,7 @@ def distance(setting: dict, place: dict) -> float:
 
 
 def test_where_old_data_expects_the_best_comes_first() -> None:
-    opt = Optimizer(SPACE, old(), seed=1)
+    opt = Optimizer(SPACE, old(), direction="maximize", seed=1)
     first, second = opt.ask(n=2)
     assert distance(first, PEAK) < 0.25
     assert second in Space.parse(SPACE).sobol(2, seed=1)
@@ -56,7 +56,7 @@ def test_with_a_known_relation_the_first_suggestion_is_the_old_optimum(
 
 def test_a_response_that_turned_round_is_found_out_by_the_model() -> None:
     """The first setting is the worst one, the second one of the design; then the model goes where old data is low."""
-    opt = Optimizer(SPACE, old(-1.0), seed=1)
+    opt = Optimizer(SPACE, old(-1.0), direction="maximize", seed=1)
     asked = []
     for _ in range(3):
         asked.append(opt.ask())
@@ -75,26 +75,30 @@ def test_labels_name_the_good_end_whatever_the_direction() -> None:
 
 def test_from_candidates_the_opening_picks_the_best_among_them() -> None:
     pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
-    first = Optimizer(SPACE, old(), seed=1).ask(candidates=pool)
+    first = Optimizer(SPACE, old(), direction="maximize", seed=1).ask(candidates=pool)
     row = int(((pool - pd.Series(first)) ** 2).sum(axis=1).idxmin())
     assert pd.Series(response(pool)).rank()[row] > 54
 
 
 def test_without_old_data_or_when_asked_for_the_design_is_sobol() -> None:
-    plain, asked, suggested = Optimizer(SPACE, seed=1), Optimizer(SPACE, old(), design="sobol", seed=1), []
+    plain, asked, suggested = (
+        Optimizer(SPACE, direction="maximize", seed=1),
+        Optimizer(SPACE, old(), direction="maximize", seed=1, search=SearchConfig(design="sobol")),
+        [],
+    )
     assert plain.suggester.initial == asked.suggester.initial == 3
     for opt in (plain, asked):
         suggested.append(opt.ask(n=3))
     assert suggested[0] == suggested[1] == Space.parse(SPACE).sobol(3, seed=1)
-    assert Optimizer(SPACE, old()).suggester.initial == 5
+    assert Optimizer(SPACE, old(), direction="maximize", seed=0).suggester.initial == 5
     many = {f"x{number}": (0.0, 1.0) for number in range(6)}
     table = pd.DataFrame(np.random.default_rng(0).random((20, 6)), columns=list(many)).assign(y=range(20))
-    assert Optimizer(many, table).suggester.initial == 7
+    assert Optimizer(many, table, direction="maximize", seed=0).suggester.initial == 7
 
 
 def test_after_the_opening_the_design_and_the_model_take_turns() -> None:
     """Old data may mislead: settings of a Sobol design (no more than there are parameters) come in between."""
-    opt, sobol = Optimizer(SPACE, old(), seed=1), Space.parse(SPACE).sobol(8, seed=1)
+    opt, sobol = Optimizer(SPACE, old(), direction="maximize", seed=1), Space.parse(SPACE).sobol(8, seed=1)
     asked = []
     for _ in range(8):
         asked.append(opt.ask())
@@ -117,7 +121,7 @@ def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:
     pool = pd.DataFrame(np.random.default_rng(3).uniform(-1, 1, (60, 2)), columns=["a", "b"])
     seconds = []
     for seed in range(4):
-        opt = Optimizer(SPACE, old(), seed=seed)
+        opt = Optimizer(SPACE, old(), direction="maximize", seed=seed)
         for _ in range(2):
             setting = opt.ask(candidates=pool)
             opt.tell(setting, float(response(pd.DataFrame([setting]))[0]))
@@ -128,7 +132,7 @@ def test_from_candidates_the_settings_in_between_are_some_of_them() -> None:
 
 def test_several_old_sets_take_turns() -> None:
     other = old().assign(y=lambda table: -((table["a"] + 0.6) ** 2) - (table["b"] - 0.6) ** 2)
-    first, second, third = Optimizer(SPACE, {"here": old(), "there": other}, seed=1).ask(n=3)
+    first, second, third = Optimizer(SPACE, {"here": old(), "there": other}, direction="maximize", seed=1).ask(n=3)
     assert distance(first, PEAK) < 0.25
     assert distance(second, {"a": -0.6, "b": 0.6}) < 0.3
     assert third in Space.parse(SPACE).sobol(3, seed=1)
@@ -141,7 +145,7 @@ def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:
     values = response(settings)
     signs = {}
     for relation in ("same", "opposite", "unknown"):
-        opt = Optimizer(SPACE, old(), relation=relation)
+        opt = Optimizer(SPACE, old(), direction="maximize", relation=relation, seed=0)
         for setting, value in list(zip(settings.to_dict("records"), values, strict=True))[:2]:
             opt.tell(setting, value)
         few = opt.trust.relations["positive"].item()
@@ -156,7 +160,7 @@ def test_a_relation_is_believed_until_the_evidence_is_against_it() -> None:
 
 def test_relations_by_name_and_their_mistakes() -> None:
     sets = {"here": old(), "there": old(-1.0, seed=1)}
-    opt = Optimizer(SPACE, sets, relation={"there": "opposite"})
+    opt = Optimizer(SPACE, sets, direction="maximize", relation={"there": "opposite"}, seed=0)
     assert isinstance(opt.surrogate, Average)
     assert [one.sign for one in opt.surrogate.sources] == [0, -1]
     for wrong, said in (
@@ -165,25 +169,32 @@ def test_relations_by_name_and_their_mistakes() -> None:
         ({"elsewhere": "same"}, "relation names"),
     ):
         with pytest.raises(InputError, match=said):
-            Optimizer(SPACE, sets, relation=wrong)
+            Optimizer(SPACE, sets, direction="maximize", relation=wrong, seed=0)
     with pytest.raises(InputError, match="and there is none"):
-        Optimizer(SPACE, relation="same")
+        Optimizer(SPACE, direction="maximize", relation="same", seed=0)
     with pytest.raises(InputError, match="for prior='average' alone"):
-        Optimizer(SPACE, old(), relation="same", prior="aligned")
+        Optimizer(SPACE, old(), direction="maximize", relation="same", transfer=TransferConfig(prior="aligned"), seed=0)
     with pytest.raises(InputError, match="design must be one of"):
-        Optimizer(SPACE, old(), design="grid")
+        Optimizer(SPACE, old(), direction="maximize", search=SearchConfig(design="grid"), seed=0)
 
 
 def test_design_and_relation_are_saved(tmp_path) -> None:
     old().to_csv(tmp_path / "old.csv", index=False)
-    opt = Optimizer(SPACE, tmp_path / "old.csv", relation="same", design="old data", seed=4)
+    opt = Optimizer(
+        SPACE,
+        tmp_path / "old.csv",
+        direction="maximize",
+        relation="same",
+        seed=4,
+        search=SearchConfig(design="old data"),
+    )
     first = opt.ask()
     opt.save(tmp_path / "campaign.json")
     again = Optimizer.load(tmp_path / "campaign.json")
     assert isinstance(again.surrogate, Average)
     assert again.surrogate.sources[0].sign == 1
     assert again.suggester.search.design == "old data"
-    fresh = Optimizer(SPACE, tmp_path / "old.csv", relation="same", seed=4)
+    fresh = Optimizer(SPACE, tmp_path / "old.csv", direction="maximize", relation="same", seed=4)
     assert fresh.ask() == first
     assert again.ask() == opt.ask()
 

@@ -9,7 +9,8 @@ from botorch.models.model import Model
 from botorch.posteriors import TransformedPosterior
 
 from support.builders import SPACE, box_of, old_data, smooth
-from tunedprior import Optimizer, Target, pretrain
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, Target, pretrain
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
@@ -79,7 +80,7 @@ def tell(opt: Optimizer, setting: dict[str, float]) -> None:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("goal", GOALS)
 def test_every_goal_is_pursued_with_every_model(goal: str, model: str) -> None:
-    opt = Optimizer(SPACE, model=MODELS[model](), initial=4, seed=2, **GOALS[goal])
+    opt = make_optimizer(SPACE, seed=2, search=SearchConfig(initial=4, model=MODELS[model]()), **GOALS[goal])
     for _ in range(6):
         tell(opt, opt.ask())
     opt.tell(opt.ask(), float("nan"))  # a failed run
@@ -99,7 +100,7 @@ def test_every_goal_is_pursued_with_every_model(goal: str, model: str) -> None:
 def test_samples_say_what_the_closed_form_says(goal: str) -> None:
     """The same process, once as components and once by its samples alone."""
     surrogate = StandardSurrogate(BOX)
-    opt = Optimizer(SPACE, model=surrogate, initial=4, seed=2, **GOALS[goal])
+    opt = make_optimizer(SPACE, seed=2, search=SearchConfig(initial=4, model=surrogate), **GOALS[goal])
     for setting in opt.space.sobol(8, seed=4):
         tell(opt, setting)
     fitted = opt.suggester.fit(opt.trials, 0)
@@ -130,7 +131,13 @@ def test_samples_say_what_the_closed_form_says(goal: str) -> None:
 
 
 def test_another_response_can_have_a_model_of_its_own() -> None:
-    opt = Optimizer(SPACE, model=StandardSurrogate(BOX), requirements={"purity": ">= 0"}, initial=3)
+    opt = Optimizer(
+        SPACE,
+        direction="maximize",
+        requirements={"purity": ">= 0"},
+        search=SearchConfig(initial=3, model=StandardSurrogate(BOX)),
+        seed=0,
+    )
     assert opt.suggester.other_surrogates == {"purity": opt.surrogate}
     other = TunedPrior(pretrain(old_data(smooth), SPACE))
     made = Suggester(opt.space, opt.surrogate, opt.suggester.goals, other_surrogates={"purity": other})
@@ -139,4 +146,4 @@ def test_another_response_can_have_a_model_of_its_own() -> None:
 
 def test_other_acquisitions_than_improvement_take_one_response() -> None:
     with pytest.raises(InputError, match="acquisition='ei'"):
-        Optimizer(SPACE, direction=Target(0.3), acquisition="ucb")
+        Optimizer(SPACE, direction=Target(0.3), search=SearchConfig(acquisition="ucb"), seed=0)

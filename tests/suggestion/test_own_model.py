@@ -7,7 +7,8 @@ import torch
 from botorch.models.model import Model
 
 from support.builders import SPACE, mixed, old_data, scaled, told_what_it_asked
-from tunedprior import Optimizer, pretrain
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, pretrain
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
@@ -34,7 +35,7 @@ def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
     own = Remembering(Box.enclose(Space.parse(SPACE)))
     assert isinstance(own, Surrogate)
     opt, plain = (
-        Optimizer(SPACE, direction="minimize", seed=3, initial=3, model=model)
+        Optimizer(SPACE, direction="minimize", seed=3, search=SearchConfig(initial=3, model=model))
         for model in (own, StandardSurrogate(own.box))
     )
     for _ in range(5):
@@ -50,7 +51,7 @@ def test_a_model_of_ones_own_gets_the_observations_and_decides() -> None:
 
 def test_a_known_noise_reaches_the_model_in_its_units() -> None:
     own = Remembering(Box.enclose(Space.parse(SPACE)))
-    opt = Optimizer(SPACE, noise_std=0.5, initial=3, model=own)
+    opt = Optimizer(SPACE, direction="maximize", noise_std=0.5, search=SearchConfig(initial=3, model=own), seed=0)
     for setting in opt.ask(n=3):
         opt.tell(setting, 10 * mixed(setting))
     opt.ask()
@@ -61,7 +62,7 @@ def test_the_default_models_can_be_named() -> None:
     prior = pretrain(old_data(scaled(mixed, -1.0), space=SPACE), SPACE)
     runs = []
     for arguments in ({"old_data": prior, "prior": "reweighted"}, {"model": TunedPrior(prior)}):
-        opt = Optimizer(SPACE, seed=2, initial=3, **arguments)
+        opt = make_optimizer(SPACE, seed=2, search=SearchConfig(initial=3), **arguments)
         for _ in range(4):
             setting = opt.ask()
             opt.tell(setting, mixed(setting))
@@ -72,10 +73,16 @@ def test_the_default_models_can_be_named() -> None:
 def test_a_model_that_does_not_fit_is_refused() -> None:
     small = StandardSurrogate(Box.enclose(Space.parse({"a": (-0.5, 0.5), "b": (0.0, 5.0)})))
     with pytest.raises(InputError, match="does not hold this search space"):
-        Optimizer(SPACE, model=small)
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(model=small), seed=0)
     fitting = StandardSurrogate(Box.enclose(Space.parse(SPACE)))
     with pytest.raises(InputError, match="either a model, or old data"):
-        Optimizer(SPACE, old_data(scaled(mixed, -1.0), space=SPACE), model=fitting)
+        Optimizer(
+            SPACE,
+            old_data(scaled(mixed, -1.0), space=SPACE),
+            direction="maximize",
+            search=SearchConfig(model=fitting),
+            seed=0,
+        )
 
 
 class NotConditioned(Remembering):
@@ -103,7 +110,7 @@ class Opaque(Model):
 
 def test_any_model_can_believe_in_what_is_pending() -> None:
     own = NotConditioned(Box.enclose(Space.parse(SPACE)))
-    opt = Optimizer(SPACE, seed=1, initial=4, model=own)
+    opt = Optimizer(SPACE, direction="maximize", seed=1, search=SearchConfig(initial=4, model=own))
     told_what_it_asked(opt, 4, mixed)
     first, second = opt.ask(n=2)
     assert first != second
@@ -115,7 +122,13 @@ def test_any_model_can_believe_in_what_is_pending() -> None:
 
 @pytest.mark.parametrize("noise_std", [None, 0.01])
 def test_pending_points_are_believed_not_observed(noise_std: float | None) -> None:
-    opt = Optimizer(SPACE, seed=1, noise_std=noise_std, model=StandardSurrogate(Box.enclose(Space.parse(SPACE))))
+    opt = Optimizer(
+        SPACE,
+        direction="maximize",
+        seed=1,
+        noise_std=noise_std,
+        search=SearchConfig(model=StandardSurrogate(Box.enclose(Space.parse(SPACE)))),
+    )
     told_what_it_asked(opt, 5, mixed)
     fitted = opt.suggester.fit(opt.trials, opt.seed)
     model, pending = fitted.model, opt.surrogate.box.encode([{"a": 0.9, "b": 4.5}, {"a": -0.9, "b": 0.2}])

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from support.builders import SPACE, box_of, old_data, scaled, smooth, told
+from support.optimizers import make_optimizer
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.models.gaussian_process import StandardSurrogate
@@ -17,7 +18,7 @@ TABLE = pd.DataFrame(Space.parse(SPACE).sobol(5, seed=3), index=[7, 3, 9, 1, 4])
 
 @pytest.mark.parametrize("old", [None, old_data(smooth)], ids=["plain", "old data"])
 def test_predictions_have_the_index_of_the_table(old) -> None:
-    opt = told(Optimizer(SPACE, old, seed=1), 6)
+    opt = told(Optimizer(SPACE, old, direction="maximize", seed=1), 6)
     found = opt.predict(TABLE)
     assert found.index.tolist() == [7, 3, 9, 1, 4]
     assert found.columns.tolist() == ["mean", "std", "measured_std"]
@@ -27,7 +28,7 @@ def test_predictions_have_the_index_of_the_table(old) -> None:
 
 @pytest.mark.parametrize("old", [None, old_data(smooth)], ids=["plain", "old data"])
 def test_a_known_noise_is_what_a_measurement_adds(old) -> None:
-    opt = told(Optimizer(SPACE, old, seed=1, noise_std=0.3), 6)
+    opt = told(Optimizer(SPACE, old, direction="maximize", seed=1, noise_std=0.3), 6)
     found = opt.predict(TABLE)
     factor = compute_miscalibration(opt.suggester.fit(opt.trials, opt.seed).models["y"].components)
     added = (found["measured_std"] / factor) ** 2 - found["std"] ** 2
@@ -38,7 +39,7 @@ def test_a_known_noise_is_what_a_measurement_adds(old) -> None:
 def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
     """A model of one process is refitted without each observation; its parameters stay."""
     options = {"model": StandardSurrogate(box_of(SPACE))} if old is None else {"old_data": old, "prior": "reweighted"}
-    opt = told(Optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
+    opt = told(make_optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
     part = opt.suggester.fit(opt.trials, opt.seed).models["y"]
     model = part.model
     X, y = model.train_inputs[0], model.train_targets
@@ -58,7 +59,7 @@ def test_measurements_lie_where_they_should() -> None:
     covered = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        opt = Optimizer(SPACE, old_data(smooth), seed=seed)
+        opt = Optimizer(SPACE, old_data(smooth), direction="maximize", seed=seed)
         for setting in opt.space.sobol(40, seed=seed):
             opt.tell(setting, smooth(setting) + 0.5 * rng.standard_normal())
         new = opt.space.sobol(200, seed=9)
@@ -72,9 +73,9 @@ def test_measurements_lie_where_they_should() -> None:
 
 def test_before_the_first_result_old_data_says_how_much_may_vary_where() -> None:
     old = old_data(scaled(smooth, 10.0))
-    found = Optimizer(SPACE, old, seed=1).predict(TABLE)
+    found = Optimizer(SPACE, old, direction="maximize", seed=1).predict(TABLE)
     np.testing.assert_allclose(found["mean"], old["y"].mean())  # its sign is open
     assert (found["std"] > 0).all()
     assert 0.3 < found["std"].mean() / old["y"].std() < 3
     with pytest.raises(InputError, match="nothing to predict from yet"):
-        Optimizer(SPACE).predict(TABLE)
+        Optimizer(SPACE, direction="maximize", seed=0).predict(TABLE)

@@ -23,12 +23,13 @@ from support.builders import (
     unrelated,
 )
 from support.cases import table
-from tunedprior import Optimizer, pretrain
+from support.optimizers import make_optimizer
+from tunedprior import Optimizer, SearchConfig, TransferConfig, pretrain
 from tunedprior.errors import InputError
 from tunedprior.kernels import Linear, LogRatio, Polynomial
 from tunedprior.model_averaging.average import Average
 from tunedprior.space.search_space import Space
-from tunedprior.suggestion.priors import list_prior_names
+from tunedprior.suggestion.config import list_prior_names
 from tunedprior.weight_prior import TunedPrior
 
 POOL = Space.parse(SPACE).sobol(200, seed=3)
@@ -36,7 +37,12 @@ POOL = Space.parse(SPACE).sobol(200, seed=3)
 
 @pytest.mark.parametrize("prior", list_prior_names())
 def test_every_prior_suggests(prior: str) -> None:
-    opt = told(Optimizer(SPACE, old_data(flipped, rows=15), prior=prior, seed=1), 4)
+    opt = told(
+        Optimizer(
+            SPACE, old_data(flipped, rows=15), direction="maximize", seed=1, transfer=TransferConfig(prior=prior)
+        ),
+        4,
+    )
     kinds = {"average": Average, "uninformed": Average, "reweighted": TunedPrior, "as printed": TunedPrior}
     assert isinstance(opt.surrogate, kinds.get(prior, Average))
     if prior not in kinds:
@@ -44,18 +50,18 @@ def test_every_prior_suggests(prior: str) -> None:
     setting = opt.ask(candidates=POOL)
     assert setting in POOL
     assert np.isfinite(opt.predict(POOL)).all(axis=None)
-    assert Optimizer(SPACE, prior=prior).surrogate.sources == ()
+    assert Optimizer(SPACE, direction="maximize", transfer=TransferConfig(prior=prior), seed=0).surrogate.sources == ()
 
 
 def test_an_unknown_prior_is_refused() -> None:
     for old in (None, old_data(rows=5)):
         with pytest.raises(InputError, match=f"prior must be one of {', '.join(list_prior_names())}; got 'averaged'"):
-            Optimizer(SPACE, old, prior="averaged")
+            Optimizer(SPACE, old, direction="maximize", transfer=TransferConfig(prior="averaged"), seed=0)
 
 
 def test_a_weight_prior_is_one_fit() -> None:
     learnt = pretrain(old_data(scaled(smooth, -2.0)), SPACE)
-    opt = told(Optimizer(SPACE, learnt), 6)
+    opt = told(Optimizer(SPACE, learnt, direction="maximize", seed=0), 6)
     (known,) = opt.surrogate.sources
     (fit,) = known.fits
     assert fit.kernel is learnt.base
@@ -63,11 +69,17 @@ def test_a_weight_prior_is_one_fit() -> None:
     assert opt.trust.relations["slope"].item() == pytest.approx(-0.5, rel=0.1)
     assert opt.ask(candidates=POOL) in POOL
     with pytest.raises(InputError, match="must be the only old data; got 2 sets"):
-        Optimizer(SPACE, [learnt, old_data()])
+        Optimizer(SPACE, [learnt, old_data()], direction="maximize", seed=0)
 
 
 def test_a_kernel_of_ones_own_learns() -> None:
-    opt = told(Optimizer(SPACE, old_data(bowl, rows=20), kernel=Polynomial(2)), 6, bowl)
+    opt = told(
+        Optimizer(
+            SPACE, old_data(bowl, rows=20), direction="maximize", transfer=TransferConfig(kernel=Polynomial(2)), seed=0
+        ),
+        6,
+        bowl,
+    )
     assert isinstance(opt.surrogate, Average)
     assert isinstance(opt.surrogate.sources[0].fits[0].kernel, Polynomial)
     trust = opt.trust
@@ -75,10 +87,10 @@ def test_a_kernel_of_ones_own_learns() -> None:
     assert trust.relations["slope"].item() == pytest.approx(1.0, abs=0.1)
     assert opt.predict(POOL)["mean"].sub([bowl(setting) for setting in POOL]).abs().max() < 0.1
     with pytest.raises(InputError, match="LogRatio is not"):
-        Optimizer(SPACE, old_data(rows=10), kernel=LogRatio())
+        Optimizer(SPACE, old_data(rows=10), direction="maximize", transfer=TransferConfig(kernel=LogRatio()), seed=0)
     for options in ({"kernel": Linear()}, {"prior": "reweighted"}):
         with pytest.raises(InputError, match=r"learns from one old data set; got 2 \(old data 1, old data 2\)"):
-            Optimizer(SPACE, [old_data(rows=10), old_data(unrelated, rows=10)], **options)
+            make_optimizer(SPACE, [old_data(rows=10), old_data(unrelated, rows=10)], **options)
 
 
 def test_categories_and_whole_numbers_can_be_averaged_over() -> None:
@@ -91,7 +103,7 @@ def test_categories_and_whole_numbers_can_be_averaged_over() -> None:
     old = pd.DataFrame(Space.parse(space).sobol(60, seed=9))
     old["y"] = [-response(row) for row in old.to_dict("records")]
     pool = Space.parse(space).sobol(100, seed=4)
-    opt = Optimizer(space, old, seed=1, initial=3)
+    opt = Optimizer(space, old, direction="maximize", seed=1, search=SearchConfig(initial=3))
     for _ in range(6):
         setting = opt.ask(candidates=pool)
         assert isinstance(setting["n"], int)
@@ -107,7 +119,7 @@ def test_categories_and_whole_numbers_can_be_averaged_over() -> None:
 def test_labels_say_which_way_is_up() -> None:
     old = old_data()
     old["y"] = np.where(old["y"] > 0, "pass", "fail")
-    opt = told(Optimizer(SPACE, old), 4)
+    opt = told(Optimizer(SPACE, old, direction="maximize", seed=0), 4)
     assert isinstance(opt.surrogate, Average)
     assert opt.trust.relations["positive"].item() > 0.9
     assert opt.ask(candidates=POOL) in POOL
@@ -118,7 +130,9 @@ def test_labels_say_which_way_is_up() -> None:
 @pytest.mark.parametrize("prior", [prior for prior in list_prior_names() if prior != "uninformed"])
 def test_an_optimizer_with_many_old_rows_knows_their_function(prior: str) -> None:
     old = plant_data(650, noise=0.1)
-    opt = Optimizer(PLANT, old, prior=prior, initial=2, seed=1)
+    opt = Optimizer(
+        PLANT, old, direction="maximize", seed=1, search=SearchConfig(initial=2), transfer=TransferConfig(prior=prior)
+    )
     for _ in range(4):
         setting = opt.ask()
         assert 0 <= setting["a"] <= 10

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from tunedprior import Optimizer
+from support.optimizers import make_optimizer
+from tunedprior import Goals, Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.space.search_space import Setting
@@ -19,7 +20,7 @@ def truth(setting: Setting) -> float:
 
 
 def campaign(noise: float, trials: int = 16, seed: int = 0) -> Optimizer:
-    rng, opt = np.random.default_rng(seed), Optimizer(SPACE, seed=seed)
+    rng, opt = np.random.default_rng(seed), Optimizer(SPACE, direction="maximize", seed=seed)
     simulate(opt, lambda setting: truth(setting) + noise * rng.normal(), trials)
     return opt
 
@@ -44,7 +45,7 @@ def test_noise_is_found_out() -> None:
 
 @pytest.mark.slow
 def test_less_and_less_is_left_to_gain() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     bounds = []
     for count in (4, 8, 8):
         simulate(opt, truth, count)
@@ -60,7 +61,7 @@ def test_less_and_less_is_left_to_gain() -> None:
 
 def test_repeating_pays_where_noise_hides_which_of_two_is_better() -> None:
     candidates = [{"x": 0.1, "z": 0.1}, {"x": 0.9, "z": 0.9}, {"x": 0.5, "z": 0.5}]
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     rng = np.random.default_rng(1)
     for setting in candidates[:2]:
         for _ in range(4):
@@ -68,18 +69,18 @@ def test_repeating_pays_where_noise_hides_which_of_two_is_better() -> None:
     for _ in range(6):
         opt.tell(candidates[2], -20.0 + 0.5 * rng.normal())
     assert opt.replicate().setting != candidates[2]
-    exact = Optimizer(SPACE, seed=0, noise_std=0.0)
+    exact = Optimizer(SPACE, direction="maximize", seed=0, noise_std=0.0)
     simulate(exact, truth, 6)
     assert not exact.replicate().worthwhile
     assert "rather than repeat" in str(exact.replicate())
 
 
 def test_there_must_be_something_to_go_by() -> None:
-    opt = Optimizer(SPACE)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     for ask in (opt.recommend, opt.estimate_remaining, opt.replicate, lambda: opt.noise):
         with pytest.raises(InputError, match="needs a result; nothing was told of y yet"):
             ask()
-    several = Optimizer(SPACE, objectives={"a": "maximize", "b": "minimize"})
+    several = Optimizer(SPACE, objectives={"a": "maximize", "b": "minimize"}, seed=0)
     for setting in several.space.sobol(3, 0):
         several.tell(setting, {"a": setting["x"], "b": setting["z"]})
     with pytest.raises(InputError, match=r"Take a setting of opt.front, or give a preference by weights"):
@@ -88,7 +89,7 @@ def test_there_must_be_something_to_go_by() -> None:
 
 
 def test_a_setting_that_probably_fails_is_not_recommended() -> None:
-    opt = Optimizer(SPACE, seed=0)
+    opt = Optimizer(SPACE, direction="maximize", seed=0)
     for x in np.linspace(0, 1, 9):
         opt.tell({"x": float(x), "z": 0.5}, math.nan if x > 0.6 else float(x))
     assert opt.recommend().setting["x"] <= 0.65
@@ -96,7 +97,7 @@ def test_a_setting_that_probably_fails_is_not_recommended() -> None:
 
 
 def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_categories() -> None:
-    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, noise_std=0.01)
+    opt = Optimizer({"x": (0.0, 1.0), "gas": ["air", "argon"]}, direction="maximize", noise_std=0.01, seed=0)
     for x, gas, y in [
         (0.1, "air", 0.2),
         (0.5, "air", 1.0),
@@ -122,7 +123,7 @@ def test_the_search_for_the_recommended_setting_has_gradients_where_there_are_ca
     ],
 )
 def test_a_percentage_is_not_said_to_gain_beyond_its_limit(target, direction, values, caveat, limit) -> None:
-    opt = Optimizer({"x": (0.0, 10.0)}, direction=direction, target=target)
+    opt = Optimizer({"x": (0.0, 10.0)}, direction=direction, target=target, seed=0)
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], values)
     left = opt.estimate_remaining()
     assert caveat in left.caveat if caveat else left.caveat == ""
@@ -144,7 +145,7 @@ def test_a_percentage_is_not_said_to_gain_beyond_its_limit(target, direction, va
     ],
 )
 def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float, tmp_path) -> None:
-    opt = Optimizer({"x": (0.0, 10.0)}, **options)
+    opt = make_optimizer({"x": (0.0, 10.0)}, **options)
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
     opt.save(tmp_path / "a.json")
     again = Optimizer.load(tmp_path / "a.json")
@@ -154,14 +155,14 @@ def test_nothing_is_expected_beyond_the_limits(options, low: float, high: float,
     for x in (5.0, 9.0):
         row = again.explain({"x": x}).expected.iloc[0]
         assert row[["mean", "low", "high", "measured_low", "measured_high"]].between(low, high).all()
-    without = Optimizer({"x": (0.0, 10.0)}, **({} if "target" in options else {"log": options.get("log", False)}))
+    without = make_optimizer({"x": (0.0, 10.0)}, **({} if "target" in options else {"log": options.get("log", False)}))
     without.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [60.0, 80.0, 94.0, 96.7])
     assert without.explain({"x": 5.0}).expected["high"].item() > high
     assert again.estimate_remaining().bound <= high - 90.0
 
 
 def test_a_result_beyond_its_limits_is_taken_and_said() -> None:
-    opt = Optimizer({"x": (0.0, 10.0)}, limits=(0, 100))
+    opt = Optimizer({"x": (0.0, 10.0)}, objectives=Goals.parse("maximize", limits=(0, 100)), seed=0)
     with pytest.warns(OddResultWarning, match=r"y is beyond its limits \(0 <= y <= 100\): 101 \(trial 1\)"):
         opt.tell({"x": 1.0}, 101.0)
     assert opt.best.value == 101.0
@@ -171,7 +172,7 @@ def test_limits_that_results_contradict_change_nothing_that_is_said() -> None:
     """Of a yield in percent, limits of a fraction would make all settings equally good."""
     found = []
     for limits in (None, (0, 1)):
-        opt = Optimizer({"x": (0.0, 10.0)}, limits=limits)
+        opt = Optimizer({"x": (0.0, 10.0)}, objectives=Goals.parse("maximize", limits=limits), seed=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OddResultWarning)
             opt.tell([{"x": x} for x in (1.0, 3.0, 5.0, 7.0, 9.0)], [60.0, 80.0, 97.0, 70.0, 40.0])
@@ -181,7 +182,7 @@ def test_limits_that_results_contradict_change_nothing_that_is_said() -> None:
 
 @pytest.mark.parametrize("options", [{"limits": (0, 100)}, {"target": "yield (%)"}])
 def test_limits_hold_for_all_that_is_said(options) -> None:
-    opt = Optimizer({"x": (0.0, 10.0)}, noise_std=0.5, **options)
+    opt = make_optimizer({"x": (0.0, 10.0)}, noise_std=0.5, **options)
     opt.tell([{"x": x} for x in (1.0, 2.0, 3.0, 4.0)], [10.0, 40.0, 70.0, 99.0])
     assert opt.predict([{"x": x} for x in (4.5, 5.0, 6.0)])["mean"].max() == 100.0
     left, best = opt.estimate_remaining(), opt.recommend()
@@ -191,10 +192,10 @@ def test_limits_hold_for_all_that_is_said(options) -> None:
 
 def test_a_logarithm_has_limits_above_0() -> None:
     with pytest.raises(InputError, match="upper limit must be; got 0"):
-        Optimizer({"x": (0.0, 10.0)}, limits="<= 0", log=True)
+        Optimizer({"x": (0.0, 10.0)}, objectives=Goals.parse("maximize", log=True, limits="<= 0"), seed=0)
 
 
 @pytest.mark.parametrize("limits", [(100, 0), "pass", 5, "about 3", {"z": (0, 1)}, (0, float("nan"))])
 def test_limits_that_are_none_are_refused(limits) -> None:
     with pytest.raises(InputError, match="limits"):
-        Optimizer({"x": (0.0, 10.0)}, limits=limits)
+        Optimizer({"x": (0.0, 10.0)}, objectives=Goals.parse("maximize", limits=limits), seed=0)

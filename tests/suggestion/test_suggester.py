@@ -32,7 +32,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 @pytest.mark.usefixtures("short_search")
 def test_each_of_a_batch_has_a_seed_of_its_own(seen: list[dict[str, Any]]) -> None:
-    opt = told_what_it_asked(Optimizer(SPACE, seed=3), 4, mixed)
+    opt = told_what_it_asked(Optimizer(SPACE, direction="maximize", seed=3), 4, mixed)
     for setting in opt.ask(n=3):
         opt.cancel(setting)
     opt.tell({"a": 0.1, "b": 2.0}, 1.0)
@@ -65,7 +65,7 @@ def test_the_context_is_that_of_the_next_trial(space: dict, seen: list[dict[str,
     ("pool", "count"), [(None, 6), ([{"speed": 63, "gas": "air"}, {"speed": 48, "gas": "air"}], 2)]
 )
 def test_choices_are_those_of_the_pool_or_of_the_space(pool: Any, count: int, seen: list[dict[str, Any]]) -> None:
-    told(Optimizer(SMALL, seed=3), 3, mixed).ask(candidates=pool)
+    told(Optimizer(SMALL, direction="maximize", seed=3), 3, mixed).ask(candidates=pool)
     assert [one["context"].num_choices for one in seen] == [count]
 
 
@@ -74,6 +74,6 @@ def test_choices_are_those_of_the_pool_or_of_the_space(pool: Any, count: int, se
 def test_settings_are_repeated_only_where_there_is_known_noise(
     noise_std: float | None, known: int, seen: list[dict[str, Any]]
 ) -> None:
-    opt = told(Optimizer(SPACE, seed=3, noise_std=noise_std), 3, mixed)
+    opt = told(Optimizer(SPACE, direction="maximize", seed=3, noise_std=noise_std), 3, mixed)
     opt.ask(n=2)
     assert [len(one["avoid"]) for one in seen] == [known, known + 1]  # the first of the batch is never repeated

@@ -69,7 +69,7 @@ def test_failed_runs_are_kept_too_and_settings_may_repeat() -> None:
 
 @pytest.mark.usefixtures("short_search")
 def test_an_optimiser_with_many_results_still_finds_the_best() -> None:
-    opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, seed=0)
+    opt = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, direction="maximize", seed=0)
     many = trials(150)
     opt.tell([trial.setting for trial in many], [trial.value for trial in many])
     setting = opt.ask()

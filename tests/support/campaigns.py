@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tunedprior import Optimizer, Target
+from support.optimizers import make_optimizer
+from tunedprior import Goals, Optimizer, Target
 
 HTML = "<b>heat</b> & $x$ °C"
 
@@ -20,7 +21,7 @@ def old_table(names: list[str], count: int = 12, **responses: Callable[[np.ndarr
 
 def plain(old: bool = True, count: int = 6, **options: Any) -> Optimizer:
     """Two inputs, and a response that is that of the old data turned around."""
-    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, old_table(["a", "b"]) if old else None, **options)
+    opt = make_optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0)}, old_table(["a", "b"]) if old else None, **options)
     for a, b in np.random.default_rng(1).uniform(0, 1, (count, 2)).tolist():
         opt.tell({"a": a, "b": b}, 2 - np.sin(3 * a) - 0.3 * b * a)
     return opt
@@ -58,7 +59,10 @@ def suggested_and_failed() -> Optimizer:
 
 def one_input() -> Optimizer:
     opt = Optimizer(
-        {"x": (1.0, 1000.0, "log")}, pd.DataFrame({"x": [1.0, 10.0, 100.0, 900.0], "y": [1.0, 2.0, 3.0, 2.0]})
+        {"x": (1.0, 1000.0, "log")},
+        pd.DataFrame({"x": [1.0, 10.0, 100.0, 900.0], "y": [1.0, 2.0, 3.0, 2.0]}),
+        direction="maximize",
+        seed=0,
     )
     opt.tell([{"x": 2.0}, {"x": 30.0}, {"x": 500.0}], [1.0, 3.0, 2.0])
     return opt
@@ -66,7 +70,9 @@ def one_input() -> Optimizer:
 
 def categories_only() -> Optimizer:
     """One of them can be set to nothing else."""
-    opt = Optimizer({"gas": ["air", "argon", None], "pump": ["old", "new"], "lamp": ["on"]})
+    opt = Optimizer(
+        {"gas": ["air", "argon", None], "pump": ["old", "new"], "lamp": ["on"]}, direction="maximize", seed=0
+    )
     opt.tell(
         [
             {"gas": "air", "pump": "old", "lamp": "on"},
@@ -91,9 +97,12 @@ def several_objectives() -> Optimizer:
     opt = Optimizer(
         {"a": (0.0, 1.0), "b": (0, 10, 1)},
         {"first": first.assign(**settings), "second": second.assign(**settings)},
-        objectives={"more": "maximize", "less": "minimize", "near": Target(0.3, 0.5)},
-        requirements={"purity": ">= 0.5", "passes": "pass"},
-        log=["near"],
+        objectives=Goals.parse(
+            objectives={"more": "maximize", "less": "minimize", "near": Target(0.3, 0.5)},
+            requirements={"purity": ">= 0.5", "passes": "pass"},
+            log=["near"],
+        ),
+        seed=0,
     )
     for a, b in [(0.1, 2), (0.5, 7), (0.9, 4), (0.3, 9)]:
         told = {"more": a, "less": a * b, "near": 0.2 + a, "purity": 1 - a / 2, "passes": "pass" if a < 0.8 else "fail"}
@@ -103,7 +112,11 @@ def several_objectives() -> Optimizer:
 
 
 def weighed_objectives() -> Optimizer:
-    opt = Optimizer({"a": (0.0, 1.0)}, objectives={"u": "maximize", "v": "minimize"}, preference={"u": 1.0, "v": 2.0})
+    opt = Optimizer(
+        {"a": (0.0, 1.0)},
+        objectives=Goals.parse(objectives={"u": "maximize", "v": "minimize"}, preference={"u": 1.0, "v": 2.0}),
+        seed=0,
+    )
     opt.tell([{"a": 0.1}, {"a": 0.6}, {"a": 0.9}], [{"u": 1.0, "v": 2.0}, {"u": 2.0, "v": 2.0}, {"u": 3.0, "v": 4.0}])
     return opt
 
@@ -117,7 +130,12 @@ def a_logarithm() -> Optimizer:
 
 
 def a_mixture() -> Optimizer:
-    opt = Optimizer({"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)}, constraints=["a + b + c == 1"])
+    opt = Optimizer(
+        {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)},
+        direction="maximize",
+        constraints=["a + b + c == 1"],
+        seed=0,
+    )
     opt.tell(
         [{"a": 0.2, "b": 0.3, "c": 0.5}, {"a": 0.6, "b": 0.3, "c": 0.1}, {"a": 0.1, "b": 0.1, "c": 0.8}], [1, 2, 3]
     )
@@ -131,7 +149,7 @@ def half_the_square() -> Optimizer:
 def html_in_names() -> Optimizer:
     choices, target = ["</script>", "$y$", "&amp;"], "<script>alert(1)</script>"
     old = old_table([HTML], **{target: lambda x: x[:, 0]}).assign(**{"ß→x": choices[1:] * 6})
-    opt = Optimizer({HTML: (0.0, 1.0), "ß→x": choices}, old, target=target)
+    opt = Optimizer({HTML: (0.0, 1.0), "ß→x": choices}, old, direction="maximize", target=target, seed=0)
     opt.tell({HTML: 0.2, "ß→x": "$y$"}, 1.0, note="<img src=x onerror=alert(1)>")
     opt.tell({HTML: 0.9, "ß→x": "&amp;"}, 2.0)
     opt.ask()

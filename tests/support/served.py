@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from support.optimizers import make_optimizer
 from tunedprior import Optimizer
 from tunedprior.web.guard import AccessPolicy
 from tunedprior.web.server import build_application
@@ -111,7 +112,7 @@ class Visitor:
 
 def campaign_at(path: Path, **arguments: Any) -> Optimizer:
     """A campaign in a file."""
-    return Optimizer(storage=f"sqlite:///{path}", **arguments)
+    return make_optimizer(storage=f"sqlite:///{path}", **arguments)
 
 
 def page_of(path: Path, policy: AccessPolicy | None = None) -> Any:

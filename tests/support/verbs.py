@@ -3,7 +3,7 @@
 _VERBS = """
 abbreviate accept acquire add advance align allows amend announce append apply are ask assign attach audit average
 await begin bind bound broadcast build call can cancel change check choose claim clamp classify clean climb collect
-commit compare complain compress compute condition confirm construct contains convert copy correct count covers
+commit compare complain complete compress compute condition confirm construct contains convert copy correct count covers
 decide decode decompress decorate derive descend describe distil does draft draw drop enclose encode end enumerate
 escape estimate evaluate exchange expand explain export extend factorise fail fill find fit fix flatten follow
 forget format from get group guard guess handle has hash hide import improve impute include infer inspect invoke is

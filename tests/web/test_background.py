@@ -114,7 +114,7 @@ def test_a_form_counts_once_for_two_servers_and_after_a_restart(lab) -> None:
 
 def test_trust_is_told_for_old_data(tmp_path) -> None:
     old = pd.DataFrame({"x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "y": [0.0, 0.3, 0.7, 0.9, 0.6, 0.1]})
-    opt = Optimizer({"x": (0.0, 1.0)}, old, storage=f"sqlite:///{tmp_path / 'old.db'}")
+    opt = Optimizer({"x": (0.0, 1.0)}, old, direction="maximize", storage=f"sqlite:///{tmp_path / 'old.db'}", seed=0)
     opt.tell([{"x": 0.1}, {"x": 0.6}, {"x": 0.9}], [0.1, 0.9, 0.3])
     suggester = SuggestionWorker(lambda: opt, opt.study)
     assert suggester.get_model_summary(opt.trials) is None

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from benchmarks.problems.attacks import ATTACKS, chance
-from tunedprior import Optimizer, WeightPrior, pretrain
+from tunedprior import Optimizer, SearchConfig, TransferConfig, WeightPrior, pretrain
 from tunedprior.errors import InputError
 from tunedprior.kernels import Polynomial
 from tunedprior.model_averaging import average_archive
@@ -86,7 +86,13 @@ def test_a_logarithmic_range_is_covered_to_the_last_digit(high: float) -> None:
     old = old_rows(40).rename(columns={"conc": "flow"})
     old["flow"] = np.exp(np.linspace(np.log(0.1), np.log(high), len(old)))
     space = {"speed": (10.0, 90.0), "flow": (0.1, high, "log")}
-    opt = Optimizer(space, pretrain(old, space).drop_rows(), prior="reweighted", seed=0)
+    opt = Optimizer(
+        space,
+        pretrain(old, space).drop_rows(),
+        direction="maximize",
+        seed=0,
+        transfer=TransferConfig(prior="reweighted"),
+    )
     assert 0.1 <= opt.ask()["flow"] <= high
 
 
@@ -131,7 +137,9 @@ def test_it_serves_as_old_data(tmp_path: Path, prior: str) -> None:
     table = old_rows(60)
     pretrain(table, SPACE).save(tmp_path / "shared.prior", anonymous=True)
     del table
-    opt = Optimizer(SPACE, tmp_path / "shared.prior", prior=prior, seed=0)
+    opt = Optimizer(
+        SPACE, tmp_path / "shared.prior", direction="maximize", seed=0, transfer=TransferConfig(prior=prior)
+    )
     for _ in range(5):
         setting = opt.ask()
         opt.tell(setting, float(old_response(setting)))
@@ -149,9 +157,13 @@ def test_explanations_name_no_rows(tmp_path: Path) -> None:
     shared = WeightPrior.load(tmp_path / "shared.prior")
     assert shared.is_anonymous
     assert "left out" in repr(shared)
-    opt = Optimizer(SPACE, shared)
+    opt = Optimizer(SPACE, shared, direction="maximize", seed=0)
     again = average_archive.decode_average(average_archive.encode_average(opt.surrogate))
-    for found in (shared.explain(), opt.explain(), Optimizer(SPACE, model=again).explain()):
+    for found in (
+        shared.explain(),
+        opt.explain(),
+        Optimizer(SPACE, direction="maximize", search=SearchConfig(model=again), seed=0).explain(),
+    ):
         assert found.rows.empty
         assert any("left out" in sentence for sentence in found.sentences)
         assert len(found.inputs) == 2

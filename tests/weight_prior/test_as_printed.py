@@ -9,7 +9,7 @@ import torch
 
 from support import reference
 from support.builders import PLANT, plant_data
-from tunedprior import Optimizer, pretrain
+from tunedprior import Optimizer, TransferConfig, pretrain
 from tunedprior.errors import InputError, JitterWarning, OldDataWarning
 from tunedprior.goals.observations import Observations
 from tunedprior.kernels import SquaredExponential, WithBias
@@ -61,7 +61,9 @@ def test_labels_train_the_printed_dual(old: pd.DataFrame) -> None:
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_posterior_is_that_of_a_zero_mean_and_the_kernel_as_it_is(old: pd.DataFrame, direction: str) -> None:
     """m_f = k(x)ᵀ(K + σ²I)⁻¹y and Σ_f of the paper, by loops over the sum of K₄ and NumPy, in the response's units."""
-    opt = Optimizer(PLANT, old, prior="as printed", direction=direction, noise_std=0.05)
+    opt = Optimizer(
+        PLANT, old, direction=direction, noise_std=0.05, transfer=TransferConfig(prior="as printed"), seed=0
+    )
     prior, rng = opt.surrogate.prior, np.random.default_rng(0)
     assert opt.surrogate.as_printed
     settings = [{"a": a, "b": b} for a, b in zip(rng.uniform(0, 10, 5), rng.uniform(0, 1, 5), strict=True)]
@@ -100,7 +102,9 @@ def _told(surrogate: TunedPrior, noise_std: float) -> tuple[Observations, torch.
 
 @pytest.mark.parametrize("noise_std", [1e-4, 1e-5])
 def test_known_noise_is_taken_as_it_is_however_small(old: pd.DataFrame, noise_std: float) -> None:
-    surrogate = Optimizer(PLANT, old, prior="as printed", noise_std=noise_std).surrogate
+    surrogate = Optimizer(
+        PLANT, old, direction="maximize", noise_std=noise_std, transfer=TransferConfig(prior="as printed"), seed=0
+    ).surrogate
     told, inputs = _told(surrogate, noise_std)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -124,7 +128,9 @@ def test_known_noise_is_taken_as_it_is_however_small(old: pd.DataFrame, noise_st
 
 
 def test_where_no_noise_cannot_be_the_jitter_is_said(old: pd.DataFrame) -> None:
-    surrogate = Optimizer(PLANT, old, prior="as printed", noise_std=0.0).surrogate
+    surrogate = Optimizer(
+        PLANT, old, direction="maximize", noise_std=0.0, transfer=TransferConfig(prior="as printed"), seed=0
+    ).surrogate
     X = surrogate.box.encode([{"a": 3.0, "b": 0.4}] * 3)
     with pytest.warns(JitterWarning, match="of the mean diagonal as jitter"):
         model = surrogate(Observations(X, torch.tensor([[0.1], [0.2], [0.3]]).double(), 0.0))
@@ -134,18 +140,36 @@ def test_where_no_noise_cannot_be_the_jitter_is_said(old: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("prior", ["reweighted", "average"])
 def test_elsewhere_it_is_said_that_little_noise_counts_as_more(old: pd.DataFrame, prior: str) -> None:
-    opt = Optimizer(PLANT, old, prior=prior, noise_std=1e-5, seed=0)
-    told, _ = _told(Optimizer(PLANT, old, prior="as printed").surrogate, 1e-5)
+    opt = Optimizer(PLANT, old, direction="maximize", noise_std=1e-5, seed=0, transfer=TransferConfig(prior=prior))
+    told, _ = _told(
+        Optimizer(PLANT, old, direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0).surrogate, 1e-5
+    )
     with pytest.warns(JitterWarning, match=r"less than 0\.14 % of the standard deviation .* counts as that much"):
         opt.surrogate(told)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        opt.surrogate(_told(Optimizer(PLANT, old, prior="as printed").surrogate, 0.01)[0])
-        opt.surrogate(_told(Optimizer(PLANT, old, prior="as printed").surrogate, 0.0)[0])
+        opt.surrogate(
+            _told(
+                Optimizer(
+                    PLANT, old, direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0
+                ).surrogate,
+                0.01,
+            )[0]
+        )
+        opt.surrogate(
+            _told(
+                Optimizer(
+                    PLANT, old, direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0
+                ).surrogate,
+                0.0,
+            )[0]
+        )
 
 
 def test_only_the_noise_is_fitted(old: pd.DataFrame) -> None:
-    surrogate = Optimizer(PLANT, old, prior="as printed").surrogate
+    surrogate = Optimizer(
+        PLANT, old, direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0
+    ).surrogate
     X = surrogate.box.encode(old[["a", "b"]])
     y = torch.tensor(old["y"].tolist(), dtype=torch.float64)[:, None]
     model = surrogate(Observations(X, (y - 0.5) / 0.2, None, 0.5, 0.2))
@@ -161,15 +185,31 @@ def test_what_cannot_be_meant_is_said(old: pd.DataFrame) -> None:
     with pytest.raises(InputError, match=r"Learn it with pretrain\(…, as_printed=True\)"):
         TunedPrior(pretrain(old, PLANT), as_printed=True)
     with pytest.warns(OldDataWarning, match="Going on without old data"):
-        assert Optimizer(PLANT, old.assign(y=0.5), prior="as printed").surrogate.sources == ()
+        assert (
+            Optimizer(
+                PLANT, old.assign(y=0.5), direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0
+            ).surrogate.sources
+            == ()
+        )
 
 
 def test_a_prior_learnt_as_printed_and_a_kernel_with_the_footnotes_bias(old: pd.DataFrame) -> None:
     prior = pretrain(old, PLANT, as_printed=True)
-    assert Optimizer(PLANT, prior, prior="as printed").surrogate.prior is prior
+    assert (
+        Optimizer(
+            PLANT, prior, direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0
+        ).surrogate.prior
+        is prior
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        biased = Optimizer(PLANT, old, prior="as printed", kernel=WithBias(SquaredExponential())).surrogate.prior
+        biased = Optimizer(
+            PLANT,
+            old,
+            direction="maximize",
+            transfer=TransferConfig(prior="as printed", kernel=WithBias(SquaredExponential())),
+            seed=0,
+        ).surrogate.prior
     x = biased.anchors[:3]
     difference = biased.make_kernel()(x).to_dense() - biased.make_kernel().base.base(x).to_dense()
     assert torch.isfinite(difference).all()

@@ -177,7 +177,7 @@ def test_categories_logarithms_and_labels(tmp_path: Path) -> None:
 
 def test_what_is_learnt_is_old_data_for_an_optimiser(tmp_path: Path) -> None:
     prior = learn(cut(plant_data(ROWS, noise=0.1), tmp_path / "old"))
-    assert set(Optimizer(PLANT, prior, seed=0).ask()) == {"a", "b"}
+    assert set(Optimizer(PLANT, prior, direction="maximize", seed=0).ask()) == {"a", "b"}
 
 
 def test_no_more_than_a_block_and_the_sums_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,12 @@ def test_sets_that_say_nothing_are_left_out_and_the_others_kept() -> None:
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        opt = Optimizer(SPACE, sets)
+        opt = Optimizer(SPACE, sets, direction="maximize", seed=0)
     messages = [str(w.message) for w in caught if w.category is OldDataWarning]
     for name, reason in {"flat": "never varies", "none": "is empty", "single": "it has 1"}.items():
         assert sum(reason in message and f"Going on without {name}." in message for message in messages) == 1
     assert [old.name for old in opt.surrogate.sources] == ["good"]
-    alone = told(Optimizer(SPACE, {"good": old_data()}), 4)
+    alone = told(Optimizer(SPACE, {"good": old_data()}, direction="maximize", seed=0), 4)
     pd.testing.assert_frame_equal(told(opt, 4).predict(POOL), alone.predict(POOL))
 
 
@@ -55,7 +55,7 @@ def test_columns_and_rows_are_one_table_and_not_several() -> None:
 
 def test_old_data_sets_need_names() -> None:
     with pytest.raises(InputError, match="need names"):
-        Optimizer(SPACE, {"": old_data()})
+        Optimizer(SPACE, {"": old_data()}, direction="maximize", seed=0)
 
 
 def test_every_set_is_read_in_the_box_that_all_share() -> None:

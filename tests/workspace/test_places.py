@@ -13,7 +13,7 @@ from tunedprior.workspace.places import check_campaign_file, open_campaign
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     path = tmp_path / "Kampagne größe.db"
-    Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}").tell({"x": 0.5}, 1.0)
+    Optimizer({"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", seed=0).tell({"x": 0.5}, 1.0)
     return path
 
 

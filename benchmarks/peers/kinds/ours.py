@@ -15,7 +15,9 @@ class Ours:
 
     def __init__(self, task: Task) -> None:
         old = {name: as_table(one) for name, one in task.old.items()} if self.uses_old else {}
-        self._optimizer = Optimizer({one.name: described(one) for one in task.inputs}, old or None, seed=task.seed)
+        self._optimizer = Optimizer(
+            {one.name: described(one) for one in task.inputs}, old or None, direction="maximize", seed=task.seed
+        )
         self._pool = None if task.pool is None else pd.DataFrame(list(task.pool))
 
     def choose(self) -> Setting:

@@ -20,6 +20,7 @@ from typing import Any
 import optuna
 import pandas as pd
 
+from tunedprior import SearchConfig
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import TunedPriorError
 from tunedprior.history.trials import History
@@ -199,7 +200,9 @@ ALL = (*OPERATIONS, SAVE)
 def _campaign() -> Path:
     """A campaign in a file, with three results and two open suggestions."""
     path = Path(tempfile.mkdtemp(prefix="tunedprior-faults-")) / "campaign.db"
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{path}", initial=1000)
+    opt = Optimizer(
+        {"x": (0.0, 1.0)}, direction="maximize", storage=f"sqlite:///{path}", search=SearchConfig(initial=1000), seed=0
+    )
     for value, setting in zip((1.0, 2.0, 3.0), opt.ask(5), strict=False):
         opt.tell(setting, value)
     opt.study._storage.remove_session()
@@ -311,7 +314,7 @@ def _is_true(said: str, done: bool) -> bool:
 
 def _save(folder: Path, fault: Fault) -> tuple[str, str]:
     path = folder / "campaign.json"
-    opt = Optimizer({"x": (0.0, 1.0)}, initial=1000)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", search=SearchConfig(initial=1000), seed=0)
     opt.tell(opt.ask(), 1.0)
     opt.save(path)
     opt.tell(opt.ask(), 2.0)

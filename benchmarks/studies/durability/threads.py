@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from tunedprior import SearchConfig
 from tunedprior.campaign.optimizer import Optimizer
 
 MEMORY, SQLITE = "memory", "SQLite"
@@ -33,7 +34,13 @@ def after_threads(job: ThreadJob) -> list[float]:
     """In the order of OF_THREADS."""
     with tempfile.TemporaryDirectory(prefix="tunedprior-threads-") as folder:
         storage = None if job.place == MEMORY else f"sqlite:///{Path(folder) / 'campaign.db'}"
-        opt = Optimizer({"x": (0.0, 1.0), "z": (0.0, 1.0)}, storage=storage, initial=job.designed)
+        opt = Optimizer(
+            {"x": (0.0, 1.0), "z": (0.0, 1.0)},
+            direction="maximize",
+            storage=storage,
+            search=SearchConfig(initial=job.designed),
+            seed=0,
+        )
         errors = []
 
         def ask_and_tell(_: int) -> None:

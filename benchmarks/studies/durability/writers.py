@@ -12,6 +12,7 @@ import optuna
 from typer.testing import CliRunner
 
 from benchmarks.studies.workers.server import running_server
+from tunedprior import SearchConfig
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import TunedPriorError
 from tunedprior.history.trials import Trial
@@ -50,7 +51,9 @@ def after_writers(job: WriterJob) -> list[float]:
     """In the order of OF_WRITERS."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with _database(job.database) as url:
-        opt = Optimizer({"x": (0.0, 1.0)}, storage=url, initial=10**6)
+        opt = Optimizer(
+            {"x": (0.0, 1.0)}, direction="maximize", storage=url, search=SearchConfig(initial=10**6), seed=0
+        )
         for setting in opt.ask(job.pairs):
             opt.tell(setting, _BEFORE)
         context = multiprocessing.get_context("spawn")

@@ -21,7 +21,7 @@ from benchmarks.problems.pairs import subsample
 from benchmarks.problems.several_responses import TwoResponses, problem_named
 from benchmarks.problems.simplex import mixture_of
 from benchmarks.studies.goals.jobs import ANY_MIXTURE, HYPERVOLUME, OURS, SAMPLER, TARGETED, GoalJob, NoisyJob
-from tunedprior import Optimizer
+from tunedprior import Goals, Optimizer
 from tunedprior.space.search_space import Setting
 
 #: What is kept of each trial on mixtures, of each campaign that ends with advice, and of each bound.
@@ -53,8 +53,8 @@ def _for_a_front(problem: TwoResponses, job: GoalJob) -> Chooser:
     if job.method == HYPERVOLUME:
         return NoisyHypervolume(problem.space, problem.signs, problem.reference, job.seed, problem.pool)
     old = problem.old(job.seed) if job.method == OURS else None
-    goals = {"objectives": dict(problem.directions), "preference": problem.bounds}
-    return Ours(Optimizer(problem.space, old, **goals, seed=job.seed), problem.pool)
+    goals = Goals.parse(objectives=dict(problem.directions), preference=problem.bounds)
+    return Ours(Optimizer(problem.space, old, objectives=goals, seed=job.seed), problem.pool)
 
 
 def feasible_regrets(job: GoalJob) -> list[float]:
@@ -118,7 +118,10 @@ def _for_fibres(job: GoalJob) -> Optimizer:
 
 def advised(job: NoisyJob) -> list[float]:
     """At the end: the true value at the recommended setting, and at the one that was measured best."""
-    function, optimizer = function_named(job.problem), Optimizer(function_named(job.problem).space, seed=job.seed)
+    function, optimizer = (
+        function_named(job.problem),
+        Optimizer(function_named(job.problem).space, direction="maximize", seed=job.seed),
+    )
     done = in_turn(Ours(optimizer), _Noisy(job), job.trials)
     best_measured, _ = max(done, key=lambda trial: trial[1]["y"])
     return [function.respond(optimizer.recommend().setting), function.respond(best_measured)]
@@ -126,7 +129,10 @@ def advised(job: NoisyJob) -> list[float]:
 
 def bounded(job: NoisyJob) -> list[float]:
     """After each result from the fifth on, what can truly be gained, the bound on it, and P(a worthwhile gain)."""
-    function, optimizer = function_named(job.problem), Optimizer(function_named(job.problem).space, seed=job.seed)
+    function, optimizer = (
+        function_named(job.problem),
+        Optimizer(function_named(job.problem).space, direction="maximize", seed=job.seed),
+    )
     results = 0
     found: list[float] = []
 

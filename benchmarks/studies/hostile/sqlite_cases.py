@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -20,7 +21,8 @@ def make_campaign(path: Path) -> None:
     """A campaign with everything that one may hold: old data, notes, corrections, open and cancelled suggestions."""
     old = {"heat": [20.0, 35.0, 50.0, 65.0, 80.0], "yield": [0.1, 0.4, 0.6, 0.5, 0.3]}
     space = {"heat": (20.0, 90.0), "gas": ["air", "argon"], "count": (1, 9)}
-    options = {"target": "yield", "requirements": {"purity": ">= 0.9"}, "constraints": ["heat + 2*count <= 100"]}
+    options: dict[str, Any] = {"direction": "maximize", "target": "yield", "seed": 0}
+    options |= {"requirements": {"purity": ">= 0.9"}, "constraints": ["heat + 2*count <= 100"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         opt = Optimizer(space, old, storage=f"sqlite:///{path}", **options)

@@ -90,7 +90,9 @@ class Problem:
 
     def optimizer(self, sets: int = 1, rows: int = _OLD) -> Optimizer:
         """One that knows old data, which runs backwards."""
-        return Optimizer(self.space, {f"set {number}": self.rows(rows, -1.0) for number in range(sets)})
+        return Optimizer(
+            self.space, {f"set {number}": self.rows(rows, -1.0) for number in range(sets)}, direction="maximize", seed=0
+        )
 
 
 def seconds_of(run: Callable[[], object]) -> float:

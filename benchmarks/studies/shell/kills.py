@@ -67,7 +67,7 @@ def after_kills(job: KillJob) -> list[float]:
     count = Counter[str]()
     with tempfile.TemporaryDirectory(prefix="tunedprior-kills-") as folder:
         place = Path(folder)
-        opt = Optimizer(SPACE, storage=f"sqlite:///{place / CAMPAIGN}", seed=job.seed)
+        opt = Optimizer(SPACE, direction="maximize", storage=f"sqlite:///{place / CAMPAIGN}", seed=job.seed)
         usual = _seconds(place)
         while count["killed"] < job.kills:
             words, value = _next_command(opt, ledger, rng, place)

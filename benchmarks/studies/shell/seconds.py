@@ -53,7 +53,13 @@ def seconds_from_the_shell(job: SecondsJob) -> list[float]:
     found: list[float] = []
     with tempfile.TemporaryDirectory(prefix="tunedprior-shell-") as folder:
         begun = Path(folder, "begun.db")
-        opt = Optimizer(dict.fromkeys(names, (0.0, 1.0)), rows(job.old), storage=f"sqlite:///{begun}", seed=job.seed)
+        opt = Optimizer(
+            dict.fromkeys(names, (0.0, 1.0)),
+            rows(job.old),
+            direction="maximize",
+            storage=f"sqlite:///{begun}",
+            seed=job.seed,
+        )
         for row in rows(job.results):
             opt.tell({name: row[name] for name in names}, row["y"])
         for turn in range(job.repeats + 1):

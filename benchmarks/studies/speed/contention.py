@@ -33,10 +33,12 @@ def busy(options: Options) -> list[Row]:
     function, count = usual_function(options), 8 if options.smoke else 50
     sizes = (20, 600) if options.smoke else (OLD_ROWS, 2000)
     tables = {rows: old_data("noisy flip", function, SEED, rows) for rows in sizes}
-    surrogate = Optimizer(function.space, tables[min(tables)]).surrogate  # warms up too
+    surrogate = Optimizer(function.space, tables[min(tables)], direction="maximize", seed=0).surrogate  # warms up too
     told = observations(function, count + 1, SEED)
     whats: dict[str, Callable[[], Callable[[], object]]] = {
-        f"an optimiser with {rows:,} old rows": lambda table=table: partial(Optimizer, function.space, table)
+        f"an optimiser with {rows:,} old rows": lambda table=table: partial(
+            Optimizer, function.space, table, "maximize", seed=0
+        )
         for rows, table in tables.items()
     } | {f"a suggestion at {count} observations": lambda: in_the_midst(function, told, model=surrogate)}
     states = {"idle": nullcontext, "busy": busy_core}
@@ -69,7 +71,7 @@ def busy_core() -> Iterator[None]:
 def workers(options: Options) -> list[Row]:
     """Campaigns that share one Suggester: whatever they are run on, they suggest the same as one after the other."""
     function, steps, count = usual_function(options), 6 if options.smoke else 20, 2 if options.smoke else 4
-    suggester = Optimizer(function.space, old_records(function, options)).suggester
+    suggester = Optimizer(function.space, old_records(function, options), direction="maximize", seed=0).suggester
     settings_of_campaign(suggester, function.num_inputs, steps, SEED)  # once to warm up
     ways: dict[str, Callable[[], Executor]] = {
         "one after the other": partial(ThreadPoolExecutor, 1),

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,8 @@ import pandas as pd
 from benchmarks.problems.functions import MORE_FUNCTIONS, Function, styblinski_tang
 from benchmarks.problems.kinds import old_data
 from benchmarks.studies.speed.timing import Options
-from tunedprior import Optimizer
+from tunedprior import Optimizer, SearchConfig
+from tunedprior.models.surrogate import Surrogate
 from tunedprior.space.search_space import Setting
 
 SEED = 100
@@ -50,10 +50,10 @@ def observations(function: Function, count: int, seed: int) -> Told:
 
 
 def in_the_midst(
-    function: Function, told: Told, old: pd.DataFrame | None = None, **options: Any
+    function: Function, told: Told, old: pd.DataFrame | None = None, model: Surrogate | None = None, seed: int = 0
 ) -> Callable[[], Setting]:
     """An optimiser in the midst of a campaign; what it returns tells the last result and asks for the next setting."""
-    optimizer = Optimizer(function.space, old, **options)
+    optimizer = Optimizer(function.space, old, "maximize", seed=seed, search=SearchConfig(model=model))
     settings, responses = zip(*told[:-1], strict=True)
     optimizer.tell(list(settings), list(responses))
     with warnings.catch_warnings():

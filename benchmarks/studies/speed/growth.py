@@ -28,7 +28,7 @@ def old_rows(options: Options) -> list[Row]:
     for size in sizes:
         old = old_data("noisy flip", function, SEED, size)
         started = time.perf_counter()
-        surrogates[size] = Optimizer(function.space, old).surrogate
+        surrogates[size] = Optimizer(function.space, old, direction="maximize", seed=0).surrogate
         made[size] = time.perf_counter() - started
     times: dict[int, list[float]] = {size: [] for size in sizes}
     for seed in range(SEED, SEED + (2 if options.smoke else 7)):
@@ -69,4 +69,4 @@ def more_observations(options: Options) -> list[Row]:
 
 def _learnt(function: Function, sets: int, options: Options) -> Surrogate:
     tables = {f"old data {number}": old_records(function, options, SEED + number) for number in range(sets)}
-    return Optimizer(function.space, tables).surrogate
+    return Optimizer(function.space, tables, direction="maximize", seed=0).surrogate

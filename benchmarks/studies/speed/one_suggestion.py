@@ -69,7 +69,9 @@ def whole_campaign(options: Options) -> list[Row]:
     rows = []
     for seed in range(SEED, SEED + (1 if options.smoke else 3)):
         started = time.perf_counter()
-        optimizer = Optimizer(function.space, old_data("noisy flip", function, seed, OLD_ROWS), seed=seed)
+        optimizer = Optimizer(
+            function.space, old_data("noisy flip", function, seed, OLD_ROWS), direction="maximize", seed=seed
+        )
         simulate(optimizer, function.respond, steps)
         rows.append({"seed": seed, "inputs": 2, "steps": steps, "seconds": time.perf_counter() - started})
     return rows

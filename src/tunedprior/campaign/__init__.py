@@ -3,8 +3,20 @@
 from tunedprior.campaign.loop import optimize, simulate
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.history.parsing import Suggestion
+from tunedprior.suggestion.config import CampaignConfig, SearchConfig, TransferConfig
 from tunedprior.suggestion.recommendation import BaselineSuggestion
 from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.suggester import Suggester
 
-__all__ = ["BaselineSuggestion", "FittedModels", "Optimizer", "Suggester", "Suggestion", "optimize", "simulate"]
+__all__ = [
+    "BaselineSuggestion",
+    "CampaignConfig",
+    "FittedModels",
+    "Optimizer",
+    "SearchConfig",
+    "Suggester",
+    "Suggestion",
+    "TransferConfig",
+    "optimize",
+    "simulate",
+]

@@ -38,7 +38,7 @@ def simulate(
         candidates: Choose among these settings only.
         after: Called with the optimiser after each trial.
 
-    >>> curve = simulate(Optimizer({"x": (0.0, 1.0)}, seed=1), lambda s: -abs(s["x"] - 0.3), 3)
+    >>> curve = simulate(Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=1), lambda s: -abs(s["x"] - 0.3), 3)
     >>> len(curve), curve == sorted(curve)
     (3, True)
     """
@@ -97,7 +97,14 @@ def optimize(
         progress: Whether to show a progress bar.
         **options: As for `Optimizer`.
 
-    >>> result = optimize(lambda s: -(s["x"] - 0.3) ** 2, {"x": (0.0, 1.0)}, n_trials=8, progress=False)
+    >>> result = optimize(
+    ...     lambda s: -((s["x"] - 0.3) ** 2),
+    ...     {"x": (0.0, 1.0)},
+    ...     direction="maximize",
+    ...     n_trials=8,
+    ...     progress=False,
+    ...     seed=0,
+    ... )
     >>> abs(result.best.setting["x"] - 0.3) < 0.02
     True
     """

@@ -19,8 +19,8 @@ from tunedprior.history.trials import CANCELLED, History, Trial, format_setting,
 from tunedprior.space.encoding import Box
 from tunedprior.space.parameters import Numeric, Parameter, is_missing
 from tunedprior.space.search_space import Space
-from tunedprior.storage.file_guard import OldSource
-from tunedprior.storage.saved_campaign import parse_id
+from tunedprior.storage.identifiers import parse_id
+from tunedprior.suggestion.config import SourceDescription
 from tunedprior.tables import ReadTable, is_unmeasured
 from tunedprior.tables.names import are_different_units
 
@@ -320,7 +320,7 @@ def refuse_other_sheets(given: ReadTable, columns: HistoryColumns) -> None:
         )
 
 
-def refuse_other_units(given: ReadTable, old: Sequence[OldSource]) -> None:
+def refuse_other_units(given: ReadTable, old: Sequence[SourceDescription]) -> None:
     """Raise an `InputError` for a header with another unit than all old data that names one for the same column."""
     for name, unit in given.units.items():
         known = dict.fromkeys(one.units[name] for one in old if name in one.units)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tunedprior.checks import check_positive, format_list, format_value
 from tunedprior.errors import InputError
-from tunedprior.goals.goal import MAXIMIZE, NO_LIMITS, Goal, Requirement, Target, check_goal, format_goal, parse_limits
+from tunedprior.goals.goal import NO_LIMITS, Goal, Requirement, Target, check_goal, format_goal, parse_limits
 from tunedprior.goals.objective import Objective
 from tunedprior.goals.observations import Observations, WorseDirection
 from tunedprior.history.trials import Trial
@@ -37,6 +37,67 @@ class Goals:
     requirements: tuple[Requirement, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def parse(
+        cls,
+        direction: Goal | None = None,
+        objectives: "Mapping[str, Goal] | Goals | None" = None,
+        *,
+        target: str | None = None,
+        requirements: Mapping[str, Any] | None = None,
+        preference: Mapping[str, Any] | None = None,
+        noise_std: float | Mapping[str, float] | None = None,
+        log: bool | Collection[str] = False,
+        limits: Any = None,
+    ) -> "Goals":
+        """Make the goals from what people write; an `InputError` if they are none.
+
+        Args:
+            direction: The goal of the response: `"maximize"`, `"minimize"`, or a value or range to come close to,
+                `Target(500.0)` or `Target(480.0, 520.0)`.
+            objectives: Several responses and the goal of each, by name, instead of a direction.
+            target: The name of the response that the direction is for; `"y"`, when left out.
+            requirements: Conditions that results must meet, by response: `">= 0.95"`, `"<= 3"`, `(low, high)`, or
+                `"pass"` for a response that is pass or fail.
+            preference: The worth of a unit of each of several objectives, by name; or the least of interest, such as
+                `{"yield": ">= 0.5"}`. Without it, the whole Pareto front is searched for.
+            noise_std: The standard deviation of the measurement noise, where it is known; of several by name.
+            log: Whether the logarithm of the response is modelled; of several responses, the names of those.
+            limits: The least and the largest possible response: `(0, 100)`, `">= 0"` or `"<= 100"`; of several by name.
+
+        >>> Goals.parse("maximize", target="yield", limits=(0, 100)).main.limits
+        (0.0, 100.0)
+        """
+        if isinstance(objectives, Goals):
+            if any(one is not None for one in (direction, target, requirements, preference, noise_std, limits)) or log:
+                raise InputError("Goals say all of what is wanted: leave out direction, target and the rest.")
+            return objectives
+        named = _name_objectives(direction, objectives, target)
+        if requirements is not None and not isinstance(requirements, Mapping):
+            raise InputError(
+                "requirements is a dict of responses and what is required of each, such as "
+                f'{{"purity": ">= 0.95", "works": "pass"}}; got {format_value(requirements)}.'
+            )
+        required = tuple(Requirement.parse(name, given) for name, given in (requirements or {}).items())
+        label = next((one.response for one in required if one.labels and one.response in named), None)
+        if label is not None:
+            raise InputError(
+                f"{label!r} is an objective, so it is a number and cannot be required to pass. Name another."
+            )
+        names = list(named)
+        noise, logs = _broadcast_to_objectives(noise_std, names, "noise_std"), _select_log_objectives(log, names)
+        ends = {
+            name: parse_limits(name, given) for name, given in _broadcast_to_objectives(limits, names, "limits").items()
+        }
+        made = tuple(
+            Objective(
+                name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS)
+            )
+            for position, (name, goal) in enumerate(named.items())
+        )
+        goals = Goals(made, required)
+        return goals if preference is None else _apply_preference(goals, preference)
 
     @property
     def main(self) -> Objective:
@@ -138,7 +199,7 @@ class Goals:
                 f"There are {len(self.objectives)} objectives "
                 f"({format_list(one.name for one in self.objectives)}), so no "
                 "single trial is best. opt.front has the best trade-offs; or say what a unit of each is worth: "
-                "preference={…}."
+                "Goals.parse(…, preference={…})."
             )
         return max(self.select_feasible(trials), key=self.compute_worth, default=None)
 
@@ -166,53 +227,29 @@ def _compute_utility(one: Objective, value: float) -> float:
     return value if isnan(value) else one.compute_utility(value)
 
 
-def make_goals(
-    target: str,
-    direction: Goal,
-    objectives: Mapping[str, Goal] | None = None,
-    requirements: Mapping[str, Any] | None = None,
-    preference: Mapping[str, Any] | None = None,
-    noise_std: float | Mapping[str, float] | None = None,
-    log: bool | Collection[str] = False,
-    limits: Any = None,
-) -> Goals:
-    """Make the goals from the arguments of `Optimizer`; an `InputError` if they are invalid."""
+def _name_objectives(direction: Any, objectives: Any, target: Any) -> dict[str, Goal]:
+    """The goal of each response by name, from a direction or from several objectives."""
     if objectives is None:
-        if not isinstance(target, str):
-            raise InputError(f"target must be the name of the response, as text; got {target!r}.")
-        objectives = {target: direction}
-    else:
-        if (target, direction) != ("y", MAXIMIZE):
-            raise InputError("Give either objectives, or a target and its direction; got both.")
-        if not isinstance(objectives, Mapping) or not objectives:
+        if direction is None:
             raise InputError(
-                "objectives is a dict of responses and what is wanted of each, such as "
-                f'{{"yield": "maximize", "cost": "minimize"}}; got {format_value(objectives)}.'
+                "Say what is wanted of the response: direction='maximize', 'minimize', or Target(500.0) for a value to "
+                "come close to. There is no default, as the wrong one costs a campaign."
             )
-        for name, goal in objectives.items():
-            if not isinstance(name, str) or not name.strip():
-                raise InputError(f"Objectives are by the name of the response, as text; got {format_value(name)}.")
-            check_goal(goal, f"What is wanted of {name!r}")
-    if requirements is not None and not isinstance(requirements, Mapping):
+        if target is not None and not isinstance(target, str):
+            raise InputError(f"target must be the name of the response, as text; got {target!r}.")
+        return {"y" if target is None else target: direction}
+    if (target, direction) != (None, None):
+        raise InputError("Give either objectives, or a target and its direction; got both.")
+    if not isinstance(objectives, Mapping) or not objectives:
         raise InputError(
-            "requirements is a dict of responses and what is required of each, such as "
-            f'{{"purity": ">= 0.95", "works": "pass"}}; got {format_value(requirements)}.'
+            "objectives is a dict of responses and what is wanted of each, such as "
+            f'{{"yield": "maximize", "cost": "minimize"}}; got {format_value(objectives)}.'
         )
-    required = tuple(Requirement.parse(name, given) for name, given in (requirements or {}).items())
-    label = next((one.response for one in required if one.labels and one.response in objectives), None)
-    if label is not None:
-        raise InputError(f"{label!r} is an objective, so it is a number and cannot be required to pass. Name another.")
-    names = list(objectives)
-    noise, logs = _broadcast_to_objectives(noise_std, names, "noise_std"), _select_log_objectives(log, names)
-    ends = {
-        name: parse_limits(name, given) for name, given in _broadcast_to_objectives(limits, names, "limits").items()
-    }
-    made = tuple(
-        Objective(name, goal, noise.get(name), name in logs, is_main=position == 0, limits=ends.get(name, NO_LIMITS))
-        for position, (name, goal) in enumerate(objectives.items())
-    )
-    goals = Goals(made, required)
-    return goals if preference is None else _apply_preference(goals, preference)
+    for name, goal in objectives.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"Objectives are by the name of the response, as text; got {format_value(name)}.")
+        check_goal(goal, f"What is wanted of {name!r}")
+    return dict(objectives)
 
 
 def refuse_names_of_parameters(goals: Goals, space: Space) -> None:

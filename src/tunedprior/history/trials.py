@@ -140,6 +140,13 @@ class History:
         trial = Trial(dict(setting), suggested=dict(setting), id=self.next_id, is_pending=True, substitute=substitute)
         return replace(self, pending=(*self.pending, trial))
 
+    def append_all_pending(self, settings: Sequence[Setting]) -> "History":
+        """This history with these settings pending."""
+        history = self
+        for setting in settings:
+            history = history.append_pending(setting)
+        return history
+
     def append_result(
         self,
         setting: Setting,

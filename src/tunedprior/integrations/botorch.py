@@ -46,7 +46,8 @@ from tunedprior.models.gaussian_process import add_amplitude
 from tunedprior.models.surrogate import CachingSurrogate
 from tunedprior.source_data.matching import UNNAMED, read_old_data
 from tunedprior.space.encoding import Box
-from tunedprior.suggestion.priors import AVERAGE, make_surrogate
+from tunedprior.suggestion.config import TransferConfig
+from tunedprior.suggestion.priors import make_surrogate
 from tunedprior.weight_prior.prior import WeightPrior
 from tunedprior.weight_prior.sources import UNKNOWN, LoadedSource, parse_relations
 
@@ -290,7 +291,7 @@ def _make_average(given: ModelUnitData, relation: str, seed: int) -> CachingSurr
             )
         name = UNNAMED if len(given.old) == 1 else f"{UNNAMED} {number}"
         sets[name] = read_old_data(make_old_table(*one), space, RESPONSE, name=name)
-    average = make_surrogate(AVERAGE, sets, space, seed=seed, relations=parse_relations(relation, sets))
+    average = make_surrogate(TransferConfig(relations=parse_relations(relation, sets)), sets, space, seed=seed)
     assert isinstance(average, CachingSurrogate)
     return average
 

@@ -1,18 +1,13 @@
-"""Guard files against changes by others: the file of a campaign before it is replaced, and files of old data."""
+"""Guard the file of a campaign against changes by others before it is replaced."""
 
-import hashlib
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
-from tunedprior.errors import InputError
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.source_data.matching import OldTable
-from tunedprior.weight_prior.prior import WeightPrior
-from tunedprior.weight_prior.sources import LoadedSource, OldData
+from tunedprior.errors import InputError, StorageError
+from tunedprior.tables import lock_for_writing, write_atomically
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,26 @@ class FileGuard:
             content = file.read_bytes() if file.is_file() else b""
         return cls(file.resolve(), sha256(content).hexdigest())
 
+    def replace_file(self, path: str | PathLike[str], content: bytes, overwrite: bool) -> "FileGuard":
+        """Write the content, whole or not at all, unless the file there is another or was changed by others."""
+        with lock_for_writing(path):
+            self.refuse_unknown(path, overwrite)
+            try:
+                write_atomically(path, content)
+            except OSError as error:
+                raise StorageError(
+                    f"Saving {str(path)!r} failed ({error.strerror or error}). The file holds what it held before, or "
+                    "all of it; nothing in memory was changed. Save it again, or to another place."
+                ) from error
+        return FileGuard.from_path(path, content)
+
+    def recognise(self, path: str | PathLike[str], content: bytes) -> "FileGuard":
+        """The guard of the file with this content if it is there, though writing it failed; otherwise this one."""
+        with suppress(OSError):
+            written = FileGuard.from_path(path, content)
+            return written if FileGuard.from_path(path) == written else self
+        return self
+
     def refuse_unknown(self, path: str | PathLike[str], overwrite: bool) -> None:
         """Raise an `InputError` if the file at this path is another one, or has changed since."""
         if overwrite or not Path(path).is_file():
@@ -49,81 +64,3 @@ class FileGuard:
                 f"{str(path)!r} was changed since this Optimizer saved or loaded it: somebody else's results may be in "
                 "it. Load it again and tell the new results there, or save to another name."
             )
-
-
-@dataclass(frozen=True)
-class OldSource:
-    """The source of one old data set.
-
-    Attributes:
-        name: What the user calls it.
-        path: The file it was read from, in full; None if it was no file.
-        fingerprint: Of its content; the same for a table and for the file that it is saved as.
-        units: The units in the headers of its columns, by name, where these have any.
-    """
-
-    name: str
-    path: str | None
-    fingerprint: str
-    units: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """The arguments of an `Optimizer` that its suggester does not have.
-
-    Attributes:
-        prior: The name of the prior.
-        ard: Whether the kernel has one length-scale per input.
-        old_sources: The sources of old data.
-        objects: The names of arguments that are objects, which no file can hold.
-        relations: What the user knows of old data sets, by name.
-        id: What tells the campaign from others; empty for one of before there were ids.
-    """
-
-    prior: str
-    ard: bool = False
-    old_sources: tuple[OldSource, ...] = ()
-    objects: tuple[str, ...] = ()
-    relations: Mapping[str, str] = field(default_factory=dict)
-    id: str = ""
-
-
-def list_given_names(**objects: object) -> tuple[str, ...]:
-    """List the names of the arguments that are not None."""
-    return tuple(name for name, one in objects.items() if one is not None)
-
-
-def make_sources(given: Mapping[str, OldData], read: Mapping[str, Mapping[str, LoadedSource]]) -> tuple[OldSource, ...]:
-    """Describe the sources of old data sets, from what was passed and what was read for each response."""
-    return tuple(
-        OldSource(
-            name,
-            str(Path(data).absolute()) if isinstance(data, str | os.PathLike) else None,
-            _hash_old_data([sets[name] for sets in read.values() if name in sets]),
-            {
-                column: unit
-                for sets in read.values()
-                if isinstance(one := sets.get(name), OldTable)
-                for column, unit in one.units.items()
-            },
-        )
-        for name, data in given.items()
-    )
-
-
-def _hash_old_data(read: Sequence[LoadedSource]) -> str:
-    """Compute the digest of an old data set over all responses that it has."""
-    each = [one.fingerprint if isinstance(one, OldTable) else _hash_weight_prior(one) for one in read]
-    return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
-
-
-def _hash_weight_prior(prior: WeightPrior) -> str:
-    arrays = {"anchors": prior.anchors, "alpha": prior.alpha}
-    arrays |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
-    axes = [asdict(axis) for axis in prior.box.axes]
-    plain = (type(prior.base).__name__, prior.lam, prior.reach, prior.response_shift, prior.response_scale, axes)
-    found = hashlib.sha256(repr(plain).encode())
-    for name, array in sorted(arrays.items()):  # the kernel's own change in the last digit when they are stored
-        found.update(name.encode() + array.detach().cpu().numpy().tobytes())
-    return found.hexdigest()

@@ -5,15 +5,14 @@ numbers, whatever clocks say. Each has a checksum over its fields and the checks
 changed byte, and an entry that was removed or moved, is noticed.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isnan
 from os import PathLike
+from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 import pandas as pd
@@ -23,14 +22,43 @@ from tunedprior.errors import FileFormatError, InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import COMPLETE, FAILED, History, Trial, is_same_setting
 from tunedprior.space.search_space import Space
-from tunedprior.storage.loading import decode_history, decode_space, decode_trial
-from tunedprior.storage.saved_campaign import SavedCampaign, SavedEntry, SavedTrial, encode_trial
+from tunedprior.storage.converter import decode_trial, encode_trial
+from tunedprior.storage.loading import decode_history
+from tunedprior.storage.saved_campaign import SavedCampaign, encode_campaign, hash_plain
+from tunedprior.suggestion.config import CampaignConfig
+from tunedprior.tables import check_file_name
 
 #: What may happen to a trial.
 SUGGEST, RECORD, AMEND, WITHDRAW, UNDO, CANCEL = "suggest", "record", "amend", "withdraw", "undo", "cancel"
 #: A trial that is known from before there was a journal, from another program, or from a table of a history.
 ADOPT = "adopt"
 _TOLD = (COMPLETE, FAILED)
+
+
+class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A journal entry as it is written: which fields of a trial changed, and a checksum.
+
+    Attributes:
+        sequence: Its number in the journal, from 1.
+        time: When it was written, in ISO 8601; empty if that is not known.
+        who: Who said so.
+        action: What happened to the trial.
+        trial: The number of the trial.
+        changes: The fields of the trial that changed, as plain values.
+        act: Identifies the entries that were written together.
+        checksum: Of all other fields.
+        previous: The checksum of the entry before; empty in the first entry, and in those of version 2.
+    """
+
+    sequence: Annotated[int, msgspec.Meta(ge=1)]
+    time: str
+    who: str
+    action: str
+    trial: Annotated[int, msgspec.Meta(ge=1)]
+    changes: dict[str, Any]
+    act: str
+    checksum: str
+    previous: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +101,7 @@ def list_changed_trials(before: History, after: History) -> list[tuple[Trial | N
 
 def encode_trial_fields(trial: Trial, space: Space) -> dict[str, Any]:
     """Return the fields of a trial, except its number, as JSON values."""
-    fields: dict[str, Any] = json.loads(msgspec.json.encode(encode_trial(trial, space)))
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(encode_trial(trial, space)))
     del fields["id"]
     return fields
 
@@ -88,25 +116,22 @@ def refuse_text(trials: Iterable[Trial], who: str) -> None:
                 raise InputError(f"{format_value(text)} cannot be kept, as it is no Unicode text: {error}.") from error
 
 
-def decode_entry(text: str, where: str) -> SavedEntry:
+def decode_entry(text: str, where: str) -> LogEntry:
     """Parse an entry from JSON; a `FileFormatError` if it is damaged."""
     try:
-        return msgspec.json.decode(text, type=SavedEntry)
+        return msgspec.json.decode(text, type=LogEntry)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileFormatError(f"The journal of {where} is damaged: {error}.") from error
 
 
-def _add_checksum(entry: SavedEntry, previous: str) -> SavedEntry:
+def _add_checksum(entry: LogEntry, previous: str) -> LogEntry:
     """The entry with its checksum, after the one with the checksum `previous`."""
     entry = msgspec.structs.replace(entry, previous=previous)
     return msgspec.structs.replace(entry, checksum=_compute_checksum(entry))
 
 
-def _compute_checksum(entry: SavedEntry) -> str:
-    fields = msgspec.to_builtins(msgspec.structs.replace(entry, checksum=""))
-    # Python's own JSON writes a number in one way, whatever library reads it.
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _compute_checksum(entry: LogEntry) -> str:
+    return hash_plain(msgspec.to_builtins(msgspec.structs.replace(entry, checksum="")))
 
 
 def describe_missing_entries(where: str, first: int, last: int) -> str:
@@ -173,19 +198,19 @@ class Ledger:
         """Return whether an entry of this act was rejected because another one came first."""
         return act in self._refused
 
-    def encode_entries(self, journal: Iterable[JournalEntry]) -> list[SavedEntry]:
+    def encode_entries(self, journal: Iterable[JournalEntry]) -> list[LogEntry]:
         """Encode entries for storage; the first entry of a trial holds all of its fields."""
         found, known, previous = [], dict[int, dict[str, Any]](), self._previous
         for one in journal:
             number, fields = one.after.id, encode_trial_fields(one.after, self._space)
             before = known.get(number, self._fields.get(number, {}))
             changes = {name: cell for name, cell in fields.items() if name not in before or before[name] != cell}
-            entry = SavedEntry(one.sequence, _format_time(one.time), one.who, one.action, number, changes, one.act, "")
+            entry = LogEntry(one.sequence, _format_time(one.time), one.who, one.action, number, changes, one.act, "")
             found.append(_add_checksum(entry, previous))
             known[number], previous = fields, found[-1].checksum
         return found
 
-    def apply(self, entry: SavedEntry) -> None:
+    def apply(self, entry: LogEntry) -> None:
         """Apply the next entry; a `FileFormatError` if it is damaged or out of order."""
         if _compute_checksum(entry) != entry.checksum:
             raise self._make_damage_error(
@@ -206,18 +231,15 @@ class Ledger:
         self._previous = entry.checksum
         entry = msgspec.structs.replace(entry, sequence=len(self.entries) + 1)
         fields = {**self._fields.get(entry.trial, {}), **entry.changes}
-        try:
-            saved = msgspec.convert({**fields, "id": entry.trial}, SavedTrial)
-            after = decode_trial(saved, self._space)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise self._make_damage_error(entry.sequence, str(error)) from error
+        where = f"The journal of {self._where} is damaged at entry {entry.sequence}"
+        after = decode_trial({**fields, "id": entry.trial}, self._space, where)
         if before is None or _classify_state(before) != _classify_state(after):
             self._place[entry.trial] = entry.sequence
         self._fields[entry.trial], self._trials[entry.trial] = fields, after
         self._last_action[entry.trial] = entry.action
         self.entries.append(self._make_journal_entry(entry, before, after))
 
-    def _make_journal_entry(self, entry: SavedEntry, before: Trial | None, after: Trial) -> JournalEntry:
+    def _make_journal_entry(self, entry: LogEntry, before: Trial | None, after: Trial) -> JournalEntry:
         try:
             time = datetime.fromisoformat(entry.time) if entry.time else None
         except ValueError as error:
@@ -248,13 +270,17 @@ def _classify_state(trial: Trial) -> str:
 
 def load_journal(saved: SavedCampaign, path: str | PathLike[str]) -> tuple[History, list[JournalEntry]]:
     """Read history and journal from a campaign's file; a `FileFormatError` if they are damaged or contradict."""
-    history, space = decode_history(saved, path), decode_space(saved, path)
+    history, space = decode_history(saved, path), saved.decode_space(repr(str(path)))
     if saved.version == 1:  # before there was a journal
         return history, [
             JournalEntry(sequence, None, "", ADOPT, None, trial) for sequence, trial in enumerate(history.trials, 1)
         ]
     ledger = Ledger(space, repr(str(path)))
-    for entry in saved.journal:
+    try:
+        entries = msgspec.convert(saved.journal, list[LogEntry])
+    except msgspec.MsgspecError as error:
+        raise FileFormatError(f"The journal of {str(path)!r} is damaged: {error}.") from error
+    for entry in entries:
         ledger.apply(entry)
     if saved.entries is not None and ledger.sequence < saved.entries:
         raise FileFormatError(describe_missing_entries(repr(str(path)), ledger.sequence + 1, saved.entries))
@@ -302,6 +328,23 @@ def _collect_named_values(trial: Trial, goals: Goals) -> Mapping[str, Any]:
     cost = {} if isnan(trial.cost) else {"cost": trial.cost}
     note = {"note": trial.note} if trial.note else {}
     return {**trial.setting, **values, **trial.more, **noise, **cost, **trial.extra, **note, "state": trial.state}
+
+
+def encode_campaign_file(
+    config: CampaignConfig, record: "Record", path: str | PathLike[str], objects: Sequence[str] | None = None
+) -> bytes:
+    """Return the content of the file at `path` with a campaign, its history and its journal.
+
+    Args:
+        config: What the campaign was made with.
+        record: Its history and journal.
+        path: The file; paths of old data in its folder are relative to it.
+        objects: What is to be given again when it is loaded; what no file can hold, where None.
+    """
+    folder = Path(check_file_name(path)).resolve().parent
+    history, journal = record.history_and_journal
+    entries = Ledger(config.space, repr(str(path))).encode_entries(journal)
+    return encode_campaign(config, history.trials, entries, folder=folder, objects=objects, indent=True)
 
 
 #: Numbers that trials were given, by those that they were to have.

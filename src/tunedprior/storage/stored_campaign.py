@@ -26,7 +26,7 @@ from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import History, Trial
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.space.search_space import Space
-from tunedprior.storage import blobs, databases, loading
+from tunedprior.storage import blobs, databases
 from tunedprior.storage.blobs import are_compatible, decode_surrogates, encode_surrogates
 from tunedprior.storage.databases import get_storage, get_storage_id
 from tunedprior.storage.entry_log import (
@@ -38,7 +38,6 @@ from tunedprior.storage.entry_log import (
     TruncatedError,
     make_entry_log,
 )
-from tunedprior.storage.file_guard import OldSource, Provenance
 from tunedprior.storage.journal import (
     ADOPT,
     JournalEntry,
@@ -49,7 +48,13 @@ from tunedprior.storage.journal import (
     get_utc_now,
     list_changed_trials,
 )
-from tunedprior.storage.saved_campaign import VERSION, SavedCampaign, add_checksum, encode_campaign
+from tunedprior.storage.saved_campaign import (
+    VERSION,
+    SavedCampaign,
+    decode_campaign,
+    encode_campaign,
+    encode_content,
+)
 from tunedprior.storage.study_trials import (
     RESERVED,
     from_optuna_trial,
@@ -61,6 +66,7 @@ from tunedprior.storage.study_trials import (
     to_optuna_state,
     to_optuna_values,
 )
+from tunedprior.suggestion.config import CampaignConfig
 from tunedprior.suggestion.suggester import Suggester
 
 # How a campaign of before the journal kept corrections: as attributes of the study.
@@ -334,7 +340,7 @@ def describe_failure(error: Exception) -> str:
 #: The name of a campaign that was given none.
 UNNAMED = "campaign"
 _ARGUMENTS, _LEARNT = "campaign", "learnt"
-# What is said of the arguments beside them: the version of the form that they and the trials have.
+# What is said of the configuration beside it: the version of the form that it and the trials have.
 _FORM = "form"
 
 
@@ -357,47 +363,39 @@ class StoredCampaign:
         data = None if study is None else blobs.load_blob(study, _ARGUMENTS)
         if study is None or data is None:
             return None
-        return cls(study, loading.decode_campaign(data, f"The study {name!r}"))
+        return cls(study, decode_campaign(data, f"The study {name!r}"))
 
-    def refuse_other(self, space: Space, goals: Goals) -> None:
-        """Raise an `InputError` if the space or the goals differ from those of the campaign."""
-        own = loading.decode_space(self.saved, self.study.study_name)
-        if space.without_functions != own or (goals.objectives, goals.requirements) != _get_goals(self.saved):
-            what = "search space" if space.without_functions != own else "responses or goals"
-            raise InputError(
-                f"The storage has a campaign {self.study.study_name!r} with another {what}. Give this one another "
-                f"name=, or open that one with Optimizer.load(storage, name={self.study.study_name!r})."
-            )
+    @property
+    def where(self) -> str:
+        """What it is called in messages."""
+        return f"The study {self.study.study_name!r}"
 
-    def load_surrogates(self, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
+    def load_surrogates(self, config: CampaignConfig) -> dict[str, Surrogate] | None:
         """Return the fitted source models by response; None if there are none that fit."""
         data = blobs.load_blob(self.study, _LEARNT)
         found = {} if data is None else decode_surrogates(data)
         if not found:
             return None
-        if not are_compatible(found, space, goals):
+        if not are_compatible(found, config.space, config.goals):
             raise FileFormatError(f"What {self.study.study_name!r} learnt from old data does not fit to its space.")
         return found
 
-    @property
-    def made_with(self) -> Provenance:
-        """The arguments that the suggester does not have."""
-        own, old = self.saved.arguments, self.saved.old_data
-        sources = tuple(OldSource(one.name, one.path, one.fingerprint, one.units) for one in old)
-        return Provenance(own.prior, own.ard, sources, tuple(own.objects), own.relations, self.saved.id)
 
-
-def _get_goals(saved: SavedCampaign) -> tuple[object, object]:
-    goals = loading.decode_goals(saved)
-    return goals.objectives, goals.requirements
+def refuse_other_campaign(config: CampaignConfig, stored: CampaignConfig, name: str) -> None:
+    """Raise an `InputError` if the results of a stored campaign are not those of this one."""
+    what = config.find_difference(stored)
+    if what:
+        raise InputError(
+            f"The storage has a campaign {name!r} with another {what}. Give this one another name=, or open that one "
+            f"with Optimizer.load(storage, name={name!r})."
+        )
 
 
 def open_record(
     storage: str | BaseStorage,
     name: str,
     suggester: Suggester,
-    seed: int,
-    made_with: Provenance,
+    config: CampaignConfig,
     replace_surrogates: bool,
 ) -> StudyRecord:
     """Open the record of a campaign in a storage, and create the campaign if it is missing.
@@ -406,8 +404,7 @@ def open_record(
         storage: The storage, or its URL.
         name: What the campaign is called.
         suggester: What makes suggestions.
-        seed: What makes them repeatable.
-        made_with: The arguments that the suggester does not have.
+        config: What it was made with.
         replace_surrogates: Whether to store the surrogates again, since old data was passed again.
     """
     goals, wanted = suggester.goals, to_optuna_directions(suggester.goals)
@@ -422,12 +419,10 @@ def open_record(
         )
     if blobs.get_blob_description(study, _ARGUMENTS) is None or replace_surrogates:
         surrogates = {goals.main.name: suggester.surrogate, **suggester.other_surrogates}
-        if made_with.old_sources:
-            blobs.save_blob(
-                study, _LEARNT, encode_surrogates(surrogates), {"sources": [one.name for one in made_with.old_sources]}
-            )
-        data = encode_campaign(suggester, seed, made_with, History(), (), None)
-        blobs.save_blob(study, _ARGUMENTS, data, {_FORM: VERSION})
+        sources = [one.name for one in config.transfer.sources]
+        if sources:
+            blobs.save_blob(study, _LEARNT, encode_surrogates(surrogates), {"sources": sources})
+        blobs.save_blob(study, _ARGUMENTS, encode_campaign(config), {_FORM: VERSION})
     is_older = (blobs.get_blob_description(study, _ARGUMENTS) or {}).get(_FORM, 1) < VERSION
     return StudyRecord(study, suggester.space, goals, partial(_upgrade_format_version, study) if is_older else None)
 
@@ -436,10 +431,8 @@ def _upgrade_format_version(study: Study) -> None:
     """Have older programs refuse the campaign: they would not see what is written from now on, or break its chain."""
     data = blobs.load_blob(study, _ARGUMENTS)
     if data is not None:
-        saved = msgspec.structs.replace(
-            loading.decode_campaign(data, f"The study {study.study_name!r}"), version=VERSION
-        )
-        blobs.save_blob(study, _ARGUMENTS, msgspec.json.encode(add_checksum(saved)), {_FORM: VERSION})
+        saved = decode_campaign(data, f"The study {study.study_name!r}")
+        blobs.save_blob(study, _ARGUMENTS, encode_content(saved), {_FORM: VERSION})
 
 
 def load_campaign(storage: str | BaseStorage, name: str | None) -> StoredCampaign:
@@ -456,9 +449,3 @@ def load_campaign(storage: str | BaseStorage, name: str | None) -> StoredCampaig
             typed=f"Say which campaign is meant with --name; there are {there}{asked}.",
         )
     return campaigns[wanted]
-
-
-def drop_old_data(saved: SavedCampaign) -> SavedCampaign:
-    """Remove old data from the saved arguments of a campaign whose fitted source models are stored."""
-    arguments = msgspec.structs.replace(saved.arguments, relations={})
-    return msgspec.structs.replace(saved, old_data=[], arguments=arguments)

@@ -22,8 +22,7 @@ from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import CANCELLED, Trial, is_same_setting
 from tunedprior.space.parameters import Categorical, Parameter, is_missing
 from tunedprior.space.search_space import Setting, Space
-from tunedprior.storage.loading import decode_trial
-from tunedprior.storage.saved_campaign import SavedTrial, encode_trial
+from tunedprior.storage.converter import decode_trial, encode_trial
 
 #: A trial's attribute with the parameters that were chosen for it, before the objective asks for them one by one.
 CHOSEN = "tunedprior:chosen"
@@ -334,9 +333,10 @@ def from_optuna_trial(frozen: FrozenTrial, space: Space, goals: Goals, correctio
     if text is None:
         return _from_foreign_trial(frozen, space, goals)
     try:
-        told = decode_trial(msgspec.json.decode(text, type=SavedTrial), space)
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+        plain = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, TypeError, RecursionError) as error:
         raise FileFormatError(f"Trial {number} of the study is damaged: {error}.") from error
+    told = decode_trial(plain, space, f"Trial {number} of the study is damaged")
     if frozen.state == TrialState.RUNNING:  # also if somebody was about to tell it when the program ended
         asked = told.suggested or told.setting
         return Trial(dict(asked), suggested=dict(asked), id=number, is_pending=True)

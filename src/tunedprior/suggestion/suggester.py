@@ -29,14 +29,14 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.candidates import Pool, parse_candidates
 from tunedprior.suggestion.composing import AcquisitionBuilder
-from tunedprior.suggestion.config import SearchConfig
+from tunedprior.suggestion.config import CampaignConfig, SearchConfig
 from tunedprior.suggestion.first_settings import (
     FirstSettings,
     compute_default_initial,
     compute_design_position,
     is_designed,
 )
-from tunedprior.suggestion.priors import make_plain_surrogate
+from tunedprior.suggestion.priors import make_plain_surrogate, make_surrogates
 from tunedprior.suggestion.response_models import (
     FittedModels,
     ModelFitter,
@@ -44,6 +44,7 @@ from tunedprior.suggestion.response_models import (
     evaluate_cost,
     standardise_costs,
 )
+from tunedprior.weight_prior.sources import LoadedSource
 
 # How many more settings than known ones are drawn where the search led back to a known one.
 _FRESH = 256
@@ -101,6 +102,23 @@ class Suggester:
         default = compute_default_initial(len(self.space.parameters), self.num_opening)
         object.__setattr__(self, "initial", self.search.initial or default)
         check_acquisition(self.search.acquisition, self.surrogate, self.encoded_space, self.search.beta)
+
+    @classmethod
+    def from_config(
+        cls, config: CampaignConfig, old: Mapping[str, Mapping[str, LoadedSource]] | None = None
+    ) -> "Suggester":
+        """Learn from old data as configured; `old` has the old data sets of each response, as `read_sources` gives."""
+        if config.search.model is not None:
+            return cls(config.space, config.search.model, config.goals, config.search)
+        none: dict[str, Mapping[str, LoadedSource]] = {one.name: {} for one in config.goals.responses}
+        return cls.from_surrogates(config, make_surrogates(config, none | dict(old or {})))
+
+    @classmethod
+    def from_surrogates(cls, config: CampaignConfig, learnt: Mapping[str, Surrogate]) -> "Suggester":
+        """Make suggestions with what was learnt before, by response."""
+        others = dict(learnt)
+        main = others.pop(config.goals.main.name)
+        return cls(config.space, main, config.goals, config.search, others)
 
     def suggest(
         self,

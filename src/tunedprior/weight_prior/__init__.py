@@ -1,7 +1,7 @@
 """The paper's Algorithm 1: `pretrain` learns a `WeightPrior` from old data, `TunedPrior` is the process with it.
 
-The algorithm's loop over experiments is `campaign.Optimizer(prior="as printed")`. `prior="reweighted"` differs from it
-in the points that docs/algorithm1.md lists.
+The algorithm's loop over experiments is `campaign.Optimizer` with `TransferConfig(prior="as printed")`; `"reweighted"`
+differs from it in the points that docs/algorithm1.md lists.
 """
 
 from tunedprior.weight_prior.pretraining import pretrain

@@ -139,7 +139,7 @@ def pretrain(
             their level from zero, and the features that carry the level get a wide prior too.
         as_printed: Algorithm 1 to the letter: numeric responses are neither centred nor scaled (the paper has them in
             [0, 1]: bring yours there), λ has no floor, and labels train a machine without a bias. `TunedPrior` with
-            `as_printed` is its second half, `Optimizer(prior="as printed")` both.
+            `as_printed` is its second half, `TransferConfig(prior="as printed")` both.
         rows_with_alpha: Up to so many different settings have an α each, at a cost that grows with their cube. More
             are fitted by least squares in explicit features, in one pass, at a cost linear in their number: the
             kernel's parameter and λ are selected on a sample of this size and confirmed on held-out rows. Machines

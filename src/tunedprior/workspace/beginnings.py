@@ -9,8 +9,9 @@ from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import MAXIMIZE, MINIMIZE, Goal
+from tunedprior.goals.goals import Goals
 from tunedprior.space.parameters import Description
-from tunedprior.suggestion.priors import UNINFORMED
+from tunedprior.suggestion.config import UNINFORMED, TransferConfig
 from tunedprior.workspace.space_file import parse_goal_text, parse_limits_text
 
 
@@ -86,7 +87,7 @@ def refuse_useless_old_data(
     sets: Mapping[str, str],
     parameters: Mapping[str, Description],
     constraints: Sequence[str],
-    options: Mapping[str, Any],
+    goals: Goals,
 ) -> None:
     """Raise an `InputError` for old data without a usable row, before the campaign is created.
 
@@ -94,12 +95,13 @@ def refuse_useless_old_data(
         sets: The files, by name.
         parameters: What may be set.
         constraints: What must hold.
-        options: The goals, as for `Optimizer`.
+        goals: What is wanted.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all of it is said again when it is learnt from
-        report = Optimizer(parameters, sets, constraints=constraints, prior=UNINFORMED, **options).old_data_report
-    for one in report.sets:
+        transfer = TransferConfig(UNINFORMED)
+        begun = Optimizer(parameters, sets, objectives=goals, constraints=constraints, transfer=transfer)
+    for one in begun.old_data_report.sets:
         if one.used == 0:
             why = " ".join(finding.text for finding in one.findings) or "It has no rows."
             raise InputError(

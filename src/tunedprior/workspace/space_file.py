@@ -184,7 +184,7 @@ def _parse_goal_node(node: yaml.Node, name: str, origin: str) -> Goal:
 
 
 def parse_limits_text(text: str, response: str) -> Any:
-    """Parse `0 to 100`, `>= 0` or `<= 100` for `Optimizer(limits=…)`; an `InputError` for any other text."""
+    """Parse `0 to 100`, `>= 0` or `<= 100` for `Goals.parse(limits=…)`; an `InputError` for any other text."""
     found = _LIMITS.fullmatch(text.strip())
     given = text if found is None else tuple(map(float, found.groups()))
     try:

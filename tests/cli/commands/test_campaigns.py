@@ -45,7 +45,7 @@ def test_a_day_in_files(shell) -> None:
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_the_sheet_of_a_sister_campaign(shell, ending) -> None:
     for name in ("a", "b"):
-        shell("new", f"{name}.db", "--space", "space.yaml")
+        shell("new", f"{name}.db", "--space", "space.yaml", "--seed", "0")
         shell("suggest", f"{name}.db", "-n", "2", "-o", f"{name}.{ending}")
     write = {"csv": pd.DataFrame.to_csv, "xlsx": pd.DataFrame.to_excel}[ending]
     read = {"csv": pd.read_csv, "xlsx": partial(pd.read_excel, engine="calamine")}[ending]
@@ -108,7 +108,7 @@ def one_open(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign with one open suggestion, to be copied."""
     path = tmp_path_factory.mktemp("campaign") / "a.db"
     space = {"heat": (20, 90, 5), "flow": (0, 1), "gas": ["air", "argon"]}
-    Optimizer(space, target="yield", storage=f"sqlite:///{path}").ask()
+    Optimizer(space, direction="maximize", target="yield", storage=f"sqlite:///{path}", seed=0).ask()
     return path
 
 
@@ -232,7 +232,7 @@ def test_a_campaign_goes_over_into_another(campaign) -> None:
     campaign("record", "a.db", "heat=25", "flow=0.5", "gas=air", "yield=2", "--note", "by hand")
     campaign("suggest", "a.db")
     campaign("export", "a.db", "-o", "all.csv")
-    campaign("new", "b.db", "--space", "space.yaml")
+    campaign("new", "b.db", "--space", "space.yaml", "--seed", "0")
     assert campaign.json("import", "b.db", "all.csv") == {"results": 1, "open": 1}
     assert Optimizer.load("sqlite:///b.db").trials == Optimizer.load("sqlite:///a.db").trials
 

@@ -15,7 +15,13 @@ pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
-    opt = Optimizer({"x": (0.0, 1.0)}, storage=f"sqlite:///{tmp_path / 'campaign.db'}", name="fibres & <co>")
+    opt = Optimizer(
+        {"x": (0.0, 1.0)},
+        direction="maximize",
+        storage=f"sqlite:///{tmp_path / 'campaign.db'}",
+        name="fibres & <co>",
+        seed=0,
+    )
     opt.tell([{"x": 0.1}, {"x": 0.6}], [1.0, 2.0])
     return tmp_path / "campaign.db"
 

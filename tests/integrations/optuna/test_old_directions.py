@@ -9,7 +9,7 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState
 
 from integrations.optuna.conftest import SPACE, response
-from tunedprior import Optimizer
+from tunedprior import Optimizer, TransferConfig
 from tunedprior.integrations.optuna import TunedPriorSampler
 from tunedprior.kernels import SquaredExponential
 from tunedprior.source_data.matching import read_old_data
@@ -70,7 +70,7 @@ def test_an_optimizer_heeds_it_and_says_that_the_loss_falls_with_the_score(old: 
 
 
 def test_a_kernel_of_ones_own_changes_nothing_about_that(old: pd.DataFrame) -> None:
-    optimizer = Optimizer(SPACE, scores(old), "minimize", seed=3, kernel=SquaredExponential())
+    optimizer = Optimizer(SPACE, scores(old), "minimize", seed=3, transfer=TransferConfig(kernel=SquaredExponential()))
     assert response(optimizer.ask()) < 0.2
 
 

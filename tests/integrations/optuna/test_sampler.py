@@ -13,6 +13,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 
 from integrations.optuna.conftest import SPACE, response
+from support.optimizers import make_optimizer
 from tunedprior import Optimizer, pretrain
 from tunedprior.errors import InputError
 from tunedprior.integrations.optuna import TunedPriorSampler
@@ -40,7 +41,7 @@ def asked_of(optimizer: Optimizer, count: int) -> list[dict]:
 
 
 def minimizer(old: object, **options: object) -> Optimizer:
-    return Optimizer(SPACE, old, "minimize", seed=3, target="loss", **options)
+    return make_optimizer(SPACE, old, "minimize", seed=3, target="loss", **options)
 
 
 def sampler(old: object = None, **options: object) -> TunedPriorSampler:

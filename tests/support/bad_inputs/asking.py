@@ -96,7 +96,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         "opt.shadow(99)",
     ),
     ("InputError", "beta='srinivas'", "beta='brochu'", "ask(candidates=…)"): (
-        'o = Optimizer(SPACE, acquisition="ucb", beta="srinivas"); o.tell(OLD, OLD["y"]); o.ask()',
+        'o = Optimizer(SPACE, direction="maximize", search=SearchConfig(acquisition="ucb", beta="srinivas"), seed=0); o.tell(OLD, OLD["y"]); o.ask()',
     ),
     ("InputError", "settings", "dict", "temp, gas", "table", "got"): (
         "told.predict(None)",
@@ -115,8 +115,8 @@ WARNED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("ExhaustedWarning", "2 candidates"): ("opt.ask(n=2, candidates=[dict(first), dict(second)])",),
     ("ExhaustedWarning", "1 candidates"): ("opt.ask(candidates=[dict(first)])",),
     ("ExhaustedWarning", "2 settings", "search space"): (
-        'Optimizer({"g": ["a", "b"]}).ask(n=5)',
-        'o = Optimizer({"g": ["a", "b"]}); o.tell([{"g": "a"}, {"g": "b"}], [1.0, 2.0]); o.ask()',
+        'Optimizer({"g": ["a", "b"]}, direction="maximize", seed=0).ask(n=5)',
+        'o = Optimizer({"g": ["a", "b"]}, direction="maximize", seed=0); o.tell([{"g": "a"}, {"g": "b"}], [1.0, 2.0]); o.ask()',
     ),
 }
 
@@ -131,7 +131,7 @@ TAKEN: tuple[str, ...] = (
     'opt.ask(candidates=[{"temp": 40.0, "gas": "air", "color": "red"}])',
     'opt.ask(candidates=[{"temp": torch.tensor(40.0), "gas": "air"}])',
     'opt.ask(candidates=[{"temp": torch.tensor(40.0, requires_grad=True), "gas": "air"}])',
-    'assert len(Optimizer({"g": ["a", "b"]}).ask(n=2)) == 2',
+    'assert len(Optimizer({"g": ["a", "b"]}, direction="maximize", seed=0).ask(n=2)) == 2',
     "opt.shadow(1)",
     "told.predict([])",
     "told.predict(OLD.iloc[0])",

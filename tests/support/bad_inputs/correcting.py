@@ -61,11 +61,11 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         "opt.withdraw(first)",
     ),
     ("InputError", "trial 1", "cancelled", "trial=1"): (
-        "o = Optimizer(SPACE); s = o.ask(); o.cancel(s); o.amend(1, 1.0)",
-        "o = Optimizer(SPACE); s = o.ask(); o.cancel(s); o.withdraw(s)",
+        'o = Optimizer(SPACE, direction="maximize", seed=0); s = o.ask(); o.cancel(s); o.amend(1, 1.0)',
+        'o = Optimizer(SPACE, direction="maximize", seed=0); s = o.ask(); o.cancel(s); o.withdraw(s)',
     ),
     ("InputError", "trial 1", "withdrawn", "undo"): (
-        "o = Optimizer(SPACE); o.tell(o.ask(), 1.0); o.withdraw(1); o.withdraw(1)",
+        'o = Optimizer(SPACE, direction="maximize", seed=0); o.tell(o.ask(), 1.0); o.withdraw(1); o.withdraw(1)',
     ),
     ("InputError", "not among"): (
         'opt.cancel("air")',
@@ -88,7 +88,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         "opt.cancel(opt.history)",
     ),
     ("InputError", "not among", "nothing is pending"): (
-        "o = Optimizer(SPACE); s = o.ask(); o.cancel(s); o.cancel(s)",
+        'o = Optimizer(SPACE, direction="maximize", seed=0); s = o.ask(); o.cancel(s); o.cancel(s)',
         "told.cancel(1)",
     ),
 }

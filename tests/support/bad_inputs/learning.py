@@ -121,28 +121,31 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer.load(folder / "a.prior")',
     ),
     ("FileFormatError", "NumPy", "table"): (
-        'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer(SPACE).resume(folder / "a.prior")',
+        'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer(SPACE, direction="maximize", seed=0).resume(folder / "a.prior")',
     ),
     ("InputError", "weight prior", "('temp', 'gas')", "pretrain"): (
-        'Optimizer({"temp": (0.0, 200.0), "gas": ["air", "argon"]}, pretrain(OLD, SPACE))',
-        'Optimizer({"gas": ["air", "argon"], "temp": (30.0, 90.0)}, pretrain(OLD, SPACE))',
-        'Optimizer({"temp": (30.0, 90.0), "gas": ["air", "argon", "helium"]}, pretrain(OLD, SPACE))',
+        'Optimizer({"temp": (0.0, 200.0), "gas": ["air", "argon"]}, pretrain(OLD, SPACE), direction="maximize", seed=0)',
+        'Optimizer({"gas": ["air", "argon"], "temp": (30.0, 90.0)}, pretrain(OLD, SPACE), direction="maximize", seed=0)',
+        'Optimizer({"temp": (30.0, 90.0), "gas": ["air", "argon", "helium"]}, pretrain(OLD, SPACE), direction="maximize", seed=0)',
         (
-            'Optimizer({"temp": optuna.distributions.FloatDistribution(30, 90, log=True), "gas": ["air", '
-            '"argon"]}, pretrain(OLD, SPACE))'
+            'Optimizer({"temp": optuna.distributions.FloatDistribution(30, 90, log=True), "gas": ["air", "argon"]}, pretrain(OLD, SPACE), direction="maximize", seed=0)'
         ),
     ),
-    ("InputError", "WeightPrior", "box", "tables"): ("Optimizer(SPACE, [pretrain(OLD, SPACE), OLD])",),
+    ("InputError", "WeightPrior", "box", "tables"): (
+        'Optimizer(SPACE, [pretrain(OLD, SPACE), OLD], direction="maximize", seed=0)',
+    ),
     ("InputError", "one old data set", "got 2"): (
-        'Optimizer(SPACE, [OLD, OLD], prior="reweighted")',
-        "Optimizer(SPACE, [OLD, OLD], kernel=SquaredExponential())",
+        'Optimizer(SPACE, [OLD, OLD], direction="maximize", transfer=TransferConfig(prior="reweighted"), seed=0)',
+        'Optimizer(SPACE, [OLD, OLD], direction="maximize", transfer=TransferConfig(kernel=SquaredExponential()), seed=0)',
     ),
 }
 
 WARNED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("OldDataWarning", "columns", "search space", "averaged over"): ("pretrain(told.history, SPACE)",),
-    ("OldDataWarning", "never varies"): ("Optimizer(SPACE, [OLD, OLD.assign(y=3.0)])",),
-    ("OldDataWarning", "empty", "no rows"): ('Optimizer(SPACE, {"a": OLD, "b": OLD.iloc[:0]})',),
+    ("OldDataWarning", "never varies"): ('Optimizer(SPACE, [OLD, OLD.assign(y=3.0)], direction="maximize", seed=0)',),
+    ("OldDataWarning", "empty", "no rows"): (
+        'Optimizer(SPACE, {"a": OLD, "b": OLD.iloc[:0]}, direction="maximize", seed=0)',
+    ),
 }
 
 TAKEN: tuple[str, ...] = (

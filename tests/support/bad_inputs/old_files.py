@@ -78,7 +78,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         'pd.DataFrame().to_excel(folder / "old.xlsx"); read(folder / "old.xlsx")',
     ),
     ("InputError", "weight prior", "('temp', 'gas')", "pretrain"): (
-        'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer({"x": (0.0, 1.0)}, folder / "a.prior")',
+        'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer({"x": (0.0, 1.0)}, folder / "a.prior", direction="maximize", seed=0)',
     ),
     ("InputError", "study", "2 objectives"): (
         'study = optuna.create_study(directions=["maximize", "minimize"]); read(study)',
@@ -139,16 +139,16 @@ TAKEN: tuple[str, ...] = (
     r'read(csv(__import__("gzip").compress(b"temp,gas,y\n30,air,1\n40,argon,2\n"), "old.csv.gz"))',
     'OLD.to_excel(folder / "old.xlsx", index=False); assert read(folder / "old.xlsx").used == 12',
     'OLD.to_parquet(folder / "old.parquet"); assert read(folder / "old.parquet").used == 12',
-    'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer(SPACE, folder / "a.prior")',
-    'pretrain(OLD, SPACE).save(folder / "a.csv"); Optimizer(SPACE, folder / "a.csv")',
-    'Optimizer(SPACE, pretrain(OLD, SPACE), prior="uninformed")',
+    'pretrain(OLD, SPACE).save(folder / "a.prior"); Optimizer(SPACE, folder / "a.prior", direction="maximize", seed=0)',
+    'pretrain(OLD, SPACE).save(folder / "a.csv"); Optimizer(SPACE, folder / "a.csv", direction="maximize", seed=0)',
+    'Optimizer(SPACE, pretrain(OLD, SPACE), direction="maximize", transfer=TransferConfig(prior="uninformed"), seed=0)',
     "read(optuna.create_study())",
     (
         "study = optuna.create_study(sampler=optuna.samplers.RandomSampler(0)); "
         'study.optimize(lambda t: t.suggest_float("temp", 30, 90) * ('
         't.suggest_categorical("gas", ["air", "argon"]) == "air"), 5); assert read(study).used == 5'
     ),
-    "assert Optimizer(SPACE, []).old_sources == ()",
-    "assert Optimizer(SPACE, {}).old_sources == ()",
+    'assert Optimizer(SPACE, [], direction="maximize", seed=0).config.transfer.sources == ()',
+    'assert Optimizer(SPACE, {}, direction="maximize", seed=0).config.transfer.sources == ()',
     r'with open(csv("temp,gas,y\n30,air,1\n90,argon,2\n")) as file: assert read(file).used == 2',
 )

@@ -89,7 +89,7 @@ WARNED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("OldDataWarning", "old data", "'temp'", "temperature"): ('read(OLD.rename(columns={"temp": "temperature"}))',),
     ("OldDataWarning", "old data", "'gas'", "every 'gas'"): (
         'assert read(OLD.drop(columns="gas")).used == 12',
-        'Optimizer(SPACE, OLD.drop(columns="gas")).ask()',
+        'Optimizer(SPACE, OLD.drop(columns="gas"), direction="maximize", seed=0).ask()',
     ),
     ("OldDataWarning", "columns", "search space", "averaged over"): (
         "read(OLD.assign(Temp=OLD.temp))",
@@ -110,9 +110,9 @@ WARNED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("OldDataWarning", "'temp'", "-9999", "2 of 12", "row 0, row 1", "filled in"): (
         "read(OLD.assign(temp=OLD.temp.where(OLD.temp > 40, -9999)))",
     ),
-    ("OldDataWarning", "never varies"): ("Optimizer(SPACE, OLD.assign(y=3.0))",),
-    ("OldDataWarning", "empty", "no rows"): ("Optimizer(SPACE, OLD.iloc[:0])",),
-    ("OldDataWarning", "2", "settings", "1"): ("Optimizer(SPACE, OLD.iloc[:1])",),
+    ("OldDataWarning", "never varies"): ('Optimizer(SPACE, OLD.assign(y=3.0), direction="maximize", seed=0)',),
+    ("OldDataWarning", "empty", "no rows"): ('Optimizer(SPACE, OLD.iloc[:0], direction="maximize", seed=0)',),
+    ("OldDataWarning", "2", "settings", "1"): ('Optimizer(SPACE, OLD.iloc[:1], direction="maximize", seed=0)',),
     ("OldDataWarning", "'y'", "blank", "left out"): (
         'read(OLD.assign(y=OLD.y.astype("Float64").where(OLD.y > 0)))',
         'read(OLD.assign(y=OLD.y.astype(object).where(OLD.y > 0, "n/a")))',
@@ -167,8 +167,8 @@ TAKEN: tuple[str, ...] = (
     "read(OLD.assign(y=OLD.y * 1e308))",
     "read(OLD.assign(y=OLD.y * 1e-300))",
     "read(OLD.assign(y=5e-324 * np.arange(12)))",
-    "Optimizer(SPACE, OLD.assign(y=OLD.y * 1e300)).ask()",
-    "Optimizer(SPACE, OLD.assign(y=OLD.y * 1e-300)).ask()",
+    'Optimizer(SPACE, OLD.assign(y=OLD.y * 1e300), direction="maximize", seed=0).ask()',
+    'Optimizer(SPACE, OLD.assign(y=OLD.y * 1e-300), direction="maximize", seed=0).ask()',
     "read(OLD.assign(y=3.0))",
     'read(OLD.assign(gas=OLD.gas.astype("category")))',
     'read(OLD.assign(y=OLD.y.astype("Float64")))',

@@ -29,7 +29,8 @@ USERS = "<the user's code>"
 # A function of the user's own, so that warnings name it.
 _READ = """
 def read(source, space=SPACE, **options):
-    return Optimizer(space, source, prior="uninformed", **options).old_data_report.sets[-1]
+    usual = {"direction": "maximize", "seed": 0, "transfer": TransferConfig("uninformed")}
+    return Optimizer(space, source, **usual | options).old_data_report.sets[-1]
 """
 
 
@@ -43,7 +44,7 @@ def _space_and_old_data() -> tuple[dict[str, Any], Any]:
 def _optimisers() -> tuple[bytes, bytes]:
     """`opt` with its two settings, and `told`, as bytes: making them takes longer than reading them for each case."""
     space, old = _space_and_old_data()
-    opt, told = Optimizer(space, seed=0), Optimizer(space, seed=0)
+    opt, told = Optimizer(space, direction="maximize", seed=0), Optimizer(space, direction="maximize", seed=0)
     asked = opt.ask(n=2)
     told.tell(old[["temp", "gas"]][::3], old["y"][::3])
     return pickle.dumps((opt, asked)), pickle.dumps(told)

@@ -23,11 +23,13 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         'Optimizer.load("a" * 5000)',
     ),
     ("InputError", "'x'", "category", "text", "numbers"): (
-        'Optimizer({"x": [b"a", b"b"]}).save(folder / "a.json")',
-        'Optimizer({"x": [print, len]}).save(folder / "a.json")',
-        'Optimizer({"x": [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01")]}).save(folder / "a.json")',
+        'Optimizer({"x": [b"a", b"b"]}, direction="maximize", seed=0).save(folder / "a.json")',
+        'Optimizer({"x": [print, len]}, direction="maximize", seed=0).save(folder / "a.json")',
+        'Optimizer({"x": [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-02-01")]}, direction="maximize", seed=0).save(folder / "a.json")',
     ),
-    ("InputError", "text", "Unicode", "saved"): (r'Optimizer({"x": ["\ud800", "b"]}).save(folder / "a.json")',),
+    ("InputError", "text", "Unicode", "saved"): (
+        'Optimizer({"x": ["\\ud800", "b"]}, direction="maximize", seed=0).save(folder / "a.json")',
+    ),
     ("InputError", "no file", "opt.save(path)"): ('Optimizer.load("nosuch.json")',),
     ("FileFormatError", "campaign", "opt.save(path)", "damaged"): (
         'Optimizer.load(csv("", "a.json"))',
@@ -37,13 +39,17 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         r'Optimizer.load(csv(b"\xff\xfe\x00", "a.json"))',
         'Optimizer.load(csv("[" * 100000, "a.json"))',
         (
-            'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace("complete", '
-            '"great"), "b.json"))'
-        ),
-        (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace("90.0", '
             '"1e999"), "b.json"))'
         ),
+    ),
+    ("FileFormatError", "b.json", "damaged", "state", "great"): (
+        (
+            'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace("complete", '
+            '"great"), "b.json"))'
+        ),
+    ),
+    ("FileFormatError", "b.json", "damaged", "seed", "whole number"): (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"seed": 0\', \'"seed": -5\'), "b.json"))'
@@ -75,19 +81,23 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
             '\'"id": 2\', \'"id": 1\'), "b.json"))'
         ),
     ),
-    ("FileFormatError", "changed", "checksum", "arguments"): (
+    ("FileFormatError", "b.json", "damaged", "prior", "avarage"): (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"average"\', \'"avarage"\'), "b.json"))'
         ),
+    ),
+    ("FileFormatError", "b.json", "damaged", "acquisition", "EI"): (
         (
             'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
             '\'"ei"\', \'"EI"\'), "b.json"))'
         ),
     ),
-    ("InputError", "campaign", "changed", "new Optimizer"): (
-        'told.save(folder / "a.json"); Optimizer.load(folder / "a.json", space=SPACE)',
-        'told.save(folder / "a.json"); Optimizer.load(folder / "a.json", direction="minimize")',
+    ("FileFormatError", "changed", "checksum", "configuration"): (
+        (
+            'told.save(folder / "a.json"); Optimizer.load(csv((folder / "a.json").read_text().replace('
+            '\'"average"\', \'"aligned"\'), "b.json"))'
+        ),
     ),
     ("InputError", "no old data", "new Optimizer"): (
         'told.save(folder / "a.json"); Optimizer.load(folder / "a.json", old_data=OLD)',
@@ -102,39 +112,35 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         'told.save(folder / "a.json"); Optimizer.load(folder / "a.json", model="gp")',
     ),
     ("InputError", "'old data'", "no file"): (
-        'Optimizer(SPACE, OLD).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
+        'Optimizer(SPACE, OLD, direction="maximize", seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
     ),
     ("InputError", "old data", "called", "names"): (
         (
-            'Optimizer(SPACE, OLD).save(folder / "a.json"); Optimizer.load(folder / "a.json", old_data={"a": OLD, '
-            '"b": OLD})'
+            'Optimizer(SPACE, OLD, direction="maximize", seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json", old_data={"a": OLD, "b": OLD})'
         ),
     ),
     ("InputError", "no such file"): (
         (
-            'OLD.to_csv(folder / "o.csv", index=False); Optimizer(SPACE, folder / "o.csv").save('
-            'folder / "a.json"); (folder / "o.csv").unlink(); Optimizer.load(folder / "a.json")'
+            'OLD.to_csv(folder / "o.csv", index=False); Optimizer(SPACE, folder / "o.csv", direction="maximize", seed=0).save(folder / "a.json"); (folder / "o.csv").unlink(); Optimizer.load(folder / "a.json")'
         ),
     ),
     ("InputError", "Optimizer.load(path, kernel=…)"): (
-        'Optimizer(SPACE, kernel=SquaredExponential()).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
+        'Optimizer(SPACE, direction="maximize", transfer=TransferConfig(kernel=type("Own", (SquaredExponential,), {})()), seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
     ),
 }
 
 WARNED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("OldDataWarning", "old data", "saved"): (
         (
-            'Optimizer(SPACE, OLD).save(folder / "a.json"); Optimizer.load(folder / "a.json", old_data=OLD.assign('
-            "y=-OLD.y))"
+            'Optimizer(SPACE, OLD, direction="maximize", seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json", old_data=OLD.assign(y=-OLD.y))'
         ),
     ),
 }
 
 TAKEN: tuple[str, ...] = (
-    'Optimizer({"x": [(1, 2), (3, 4)]}).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
-    'Optimizer({"x": ["air", nan]}).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
+    'Optimizer({"x": [(1, 2), (3, 4)]}, direction="maximize", seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
+    'Optimizer({"x": ["air", nan]}, direction="maximize", seed=0).save(folder / "a.json"); Optimizer.load(folder / "a.json")',
     (
-        'o = Optimizer(SPACE); o.tell(OLD.assign(when=pd.Timestamp("2020-01-01"), what=[object()] * 12), '
-        'OLD["y"]); o.save(folder / "a.json")'
+        'o = Optimizer(SPACE, direction="maximize", seed=0); o.tell(OLD.assign(when=pd.Timestamp("2020-01-01"), what=[object()] * 12), OLD["y"]); o.save(folder / "a.json")'
     ),
 )

@@ -154,7 +154,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ),
     ("InputError", "trial", "number", "2 settings"): ("opt.tell([first, second], [1.0, 2.0], trial=1)",),
     ("InputError", "trial", "pending", "none", "got 1"): (
-        "o = Optimizer(SPACE); s = o.ask(); o.tell(s, 1.0); o.tell(s, 2.0, trial=1)",
+        'o = Optimizer(SPACE, direction="maximize", seed=0); s = o.ask(); o.tell(s, 1.0); o.tell(s, 2.0, trial=1)',
     ),
 }
 
@@ -208,5 +208,5 @@ TAKEN: tuple[str, ...] = (
     "opt.tell(first, 5e-324)",
     "opt.tell(first, 1.0, True); assert opt.trials.told[0].failed",
     "opt.tell(first, 1.0, trial=first)",
-    "opt.tell(Optimizer(SPACE, seed=9).ask(), 1.0)",
+    'opt.tell(Optimizer(SPACE, direction="maximize", seed=9).ask(), 1.0)',
 )

@@ -52,7 +52,9 @@ def begin_campaign(
         bool, typer.Option("--anyway", help="Begin also if nothing can be learnt from a file of old data.")
     ] = False,
     name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = _NAME,
-    seed: Annotated[int, typer.Option(help="What makes suggestions repeatable.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes suggestions repeatable; drawn and recorded when left out.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Begin a campaign: learn from old data, and make the database that keeps it all.
@@ -62,7 +64,9 @@ def begin_campaign(
     from tunedprior.audit.auditing import find_faults
     from tunedprior.audit.findings import format_fault
     from tunedprior.campaign.optimizer import Optimizer
+    from tunedprior.checks import format_list
     from tunedprior.errors import InputError
+    from tunedprior.goals.goals import Goals
     from tunedprior.workspace.beginnings import (
         collect_goals,
         parse_limit_options,
@@ -77,15 +81,12 @@ def begin_campaign(
     read = read_space_file(space)
     goals = collect_goals(read.goals, maximize, minimize, target)
     _refuse_existing(campaign, name)
-    options: dict[str, Any] = {"target": next(iter(goals)), "direction": next(iter(goals.values())), "log": bool(log)}
-    if len(goals) > 1:
-        options = {"objectives": goals, "log": log}
-    elif set(log) - set(goals):
-        raise InputError(f"--log must name a response ({next(iter(goals))}); got {', '.join(log)}.")
-    options["limits"] = {**read.limits, **parse_limit_options(limits)}
+    if set(log) - set(goals):
+        raise InputError(f"--log must name a response ({format_list(goals)}); got {format_list(log)}.")
+    options: dict[str, Any] = {"log": log, "limits": {**read.limits, **parse_limit_options(limits)}}
     sets = parse_old_data_options(old)
     if sets and not anyway:
-        refuse_useless_old_data(sets, read.parameters, read.constraints, options)
+        refuse_useless_old_data(sets, read.parameters, read.constraints, Goals.parse(objectives=goals, **options))
     files = sets or {}
     required = {**read.requirements, **parse_requirement_options(requirement)}
     # Before the campaign is there: whoever stops it now has begun nothing.
@@ -96,14 +97,12 @@ def begin_campaign(
     begun = Optimizer(
         read.parameters,
         sets,
+        objectives=Goals.parse(objectives=goals, requirements=required or None, noise_std=noise, **options),
         seed=seed,
-        requirements=required or None,
         constraints=[*read.constraints, *constraint],
         relation=relation,
-        noise_std=noise,
         storage=resolve_database_url(campaign),
         name=name,
-        **options,
     )
     audit_options = _format_audit_options(space, read.goals, goals)
     for one in begun.old_data_report.sets:

@@ -35,7 +35,7 @@ from tunedprior.storage.study_trials import (
     read_settings,
     sort_finished,
 )
-from tunedprior.suggestion.config import SearchConfig
+from tunedprior.suggestion.config import CampaignConfig, SearchConfig
 from tunedprior.suggestion.response_models import FittedModels
 from tunedprior.suggestion.suggester import Suggester
 
@@ -197,8 +197,8 @@ class GroupModel:
         else:
             everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
             surrogates = source_learner.learn_surrogates(study, space, goals, constraints, ends, everything)
-            main = surrogates.pop(goals.main.name)
-            suggester = Suggester(space, main, goals, SearchConfig(acquisition), surrogates)
+            config = CampaignConfig(space, goals, search=SearchConfig(acquisition))
+            suggester = Suggester.from_surrogates(config, surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)
         return cls(suggester, _keep_in_box(results, suggester) if outside else results, made_for, made_of)
 

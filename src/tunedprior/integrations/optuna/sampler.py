@@ -37,7 +37,7 @@ from tunedprior.space.parameters import parse_parameter
 from tunedprior.space.search_space import Setting
 from tunedprior.storage.databases import requeue_trial, set_trial_attribute
 from tunedprior.storage.study_trials import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
-from tunedprior.suggestion.priors import AVERAGE, list_prior_names
+from tunedprior.suggestion.config import AVERAGE, TransferConfig
 from tunedprior.weight_prior.sources import UNKNOWN, name_sources, parse_relations
 
 _log = logging.getLogger(__name__)
@@ -100,8 +100,7 @@ class TunedPriorSampler(BaseSampler):
         stop_when_exhausted: bool = False,
         artifact_store: Any = None,
     ) -> None:
-        if not isinstance(prior, str) or prior not in list_prior_names():
-            raise InputError(f"prior must be one of {', '.join(list_prior_names())}; got {format_value(prior)}.")
+        TransferConfig(prior)  # refuses what is none
         parse_relations(relation, name_sources(old_data))  # refuses what is none
         self._search_space = _parse_search_space(search_space)
         self._target = _parse_target(target)

@@ -25,8 +25,8 @@ from tunedprior.space.search_space import Setting, Space
 from tunedprior.storage import blobs
 from tunedprior.storage.blobs import are_compatible, decode_surrogates, encode_surrogates
 from tunedprior.storage.databases import get_storage, open_storage
-from tunedprior.storage.file_guard import make_sources
 from tunedprior.storage.study_trials import CONSTRAINT, read_constraints
+from tunedprior.suggestion.config import CampaignConfig, TransferConfig, describe_sources
 from tunedprior.suggestion.priors import make_surrogates
 from tunedprior.tables.content import FAILED, ReadTable, get_directions
 from tunedprior.tables.names import is_same_name
@@ -283,9 +283,8 @@ class SourceLearner:
         known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
         relations = {name: one for name, one in known.items() if name in (sets or {})}
         within = _make_wider_box(space, by_response, outside)
-        return make_surrogates(
-            goals, self.prior, by_response, space, seed=self.seed, relations=relations, within=within
-        )
+        config = CampaignConfig(space, goals, TransferConfig(self.prior, relations=relations), seed=self.seed)
+        return make_surrogates(config, by_response, within)
 
     def _load_surrogates(self, study: Study, name: str, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
         """Load the surrogates stored with the study, if they fit this space."""
@@ -308,7 +307,7 @@ def _hash_parameters(space: Space, goals: Goals) -> str:
 
 
 def _list_fingerprints(sets: Mapping[str, Any], read: Mapping[str, Mapping[str, LoadedSource]]) -> dict[str, str]:
-    return {one.name: one.fingerprint for one in make_sources(sets, read)}
+    return {one.name: one.fingerprint for one in describe_sources(sets, read)}
 
 
 def _make_wider_box(
