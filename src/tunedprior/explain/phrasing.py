@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tunedprior.acquisition.functions import get_acquisition_name
-from tunedprior.explain.source_explanation import Explanation, format_percent, format_value, to_json_value
+from tunedprior.explain.source_explanation import (
+    Explanation,
+    format_percent,
+    format_source_name,
+    format_value,
+    to_json_value,
+)
 from tunedprior.goals.goal import Target
 from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial, format_setting
-from tunedprior.source_data.matching import UNNAMED
 from tunedprior.space.search_space import Setting
 
 if TYPE_CHECKING:
@@ -147,13 +152,9 @@ def summarise_reasons(explainer: "SettingExplainer", expected: pd.DataFrame) -> 
 
 
 def _describe_origin(explainer: "SettingExplainer") -> list[str]:
-    trial, at = explainer.trial, format_setting(explainer.setting)
+    trial, at, space = explainer.trial, format_setting(explainer.setting), explainer.suggester.space
     if trial is None:
-        off = (
-            explainer.suggester.space.find_violated(explainer.setting)
-            if explainer.suggester.space.is_in_domain(explainer.setting)
-            else ()
-        )
+        off = space.find_violated(explainer.setting) if space.is_in_domain(explainer.setting) else ()
         broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
         return [f"{at} was not suggested.{broken}"]
     said = f"Trial {trial.id} ({at})"
@@ -246,17 +247,13 @@ def _format_rank(share: float, most: str, least: str, kind: str) -> str:
 
 
 def _describe_requirements(explainer: "SettingExplainer") -> list[str]:
-    if explainer.fitted is None or not (
-        explainer.suggester.goals.requirements or explainer.fitted.success_model is not None
-    ):
-        return []
     required = ", ".join(map(str, explainer.suggester.goals.requirements))
+    if explainer.fitted is None or not (required or explainer.fitted.success_model is not None):
+        return []
     works = "works" if explainer.fitted.success_model is not None else ""
     meets = f"meets what is required ({required})" if required else ""
-    return [
-        f"A run there {' and '.join(filter(None, (works, meets)))} with probability "
-        f"{format_percent(explainer.probability)}."
-    ]
+    succeeds = " and ".join(filter(None, (works, meets)))
+    return [f"A run there {succeeds} with probability {format_percent(explainer.probability)}."]
 
 
 def _describe_beliefs(explainer: "SettingExplainer", beliefs: pd.DataFrame) -> list[str]:
@@ -290,23 +287,21 @@ def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> st
     """
     if not results.get(OLD_DATA):
         return ""
-    total, best = sum(map(len, results.values())), {name: _find_best(trials, goals) for name, trials in results.items()}
+    every = [trial for trials in results.values() for trial in trials]
+    counts = {name: f"{len(trials)}" for name, trials in results.items()}
+    counts[OLD_DATA] += f" of {len(every)}"
+    if goals.has_front:
+        said = "; ".join(f"{chose} {counts[name]}" for name, chose in _CHOSE.items() if name in results)
+        front = {one.id for one in goals.find_front(every)}
+        own = sum(one.id in front for one in results[OLD_DATA])
+        return f"{said}. Old data alone chose {own} of the {len(front)} best trade-offs."
+    best = {name: goals.find_best(trials) for name, trials in results.items()}
     each = [
-        f"{chose} {len(results[name])}{f' of {total}' if name == OLD_DATA else ''}"
-        f"{'' if goals.has_front else f' ({_format_best(best[name], goals)})'}"
+        f"{chose} {counts[name]} ({_format_best(best[name], goals)})"
         for name, chose in _CHOSE.items()
         if name in results
     ]
-    said = f"{'; '.join(each)}."
-    if goals.has_front:
-        front = {one.id for one in goals.find_front([trial for trials in results.values() for trial in trials])}
-        own = sum(one.id in front for one in results[OLD_DATA])
-        return f"{said} Old data alone chose {own} of the {len(front)} best trade-offs."
-    return f"{said} {_compare_origins(best, goals)}".strip()
-
-
-def _find_best(trials: Sequence[Trial], goals: Goals) -> Trial | None:
-    return None if goals.has_front else goals.find_best(trials)
+    return f"{'; '.join(each)}. {_compare_origins(best, goals)}".strip()
 
 
 def _format_best(best: Trial | None, goals: Goals) -> str:
@@ -328,22 +323,17 @@ def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
 
 
 def _describe_old_data(old: pd.DataFrame) -> list[str]:
-    said = []
     several = old["response"].nunique() > 1
-    for row in old.to_dict("records"):
-        name = str(row["old data"])
-        about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
-        of = f" of {row['response']}" if several else ""
-        compared = f"{_format_share(row['share below'])} of all settings"
-        if isnan(row["expected"]):
-            said.append(
-                f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
-            )  # pass and fail: no number
-        else:
-            said.append(
-                f"{about} expects {format_value(row['expected'])}{of} there, in its own units; that is {compared}."
-            )
-    return said
+    return [_describe_source(row, f" of {row['response']}" if several else "") for row in old.to_dict("records")]
+
+
+def _describe_source(row: Mapping[Any, Any], of: str) -> str:
+    """Say what one old data set expects there; `of` names the response, if there are several."""
+    about = format_source_name(str(row["old data"]))
+    compared = f"{_format_share(row['share below'])} of all settings"
+    if isnan(row["expected"]):  # pass and fail: no number
+        return f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
+    return f"{about} expects {format_value(row['expected'])}{of} there, in its own units; that is {compared}."
 
 
 def _format_share(below: float) -> str:

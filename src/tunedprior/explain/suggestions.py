@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp, isnan, nan, sqrt
 from typing import Any
 
@@ -29,6 +29,7 @@ from tunedprior.machines.machine import get_lengthscales
 from tunedprior.models.posterior import predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.source_data.matching import UNNAMED
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting
 from tunedprior.suggestion.composing import compute_feasibility_probability
@@ -50,6 +51,15 @@ from tunedprior.weight_prior.tuned_prior import TunedPrior
 _WITHOUT_END = 300.0
 
 
+def make_source_functions(surrogate: Surrogate) -> dict[str, Function]:
+    """For each old data set its g at encoded settings, in units of the old response (or of its logarithm)."""
+    if isinstance(surrogate, TunedPrior):
+        return {UNNAMED: surrogate.prior.predict_response}
+    if not isinstance(surrogate, SourceSurrogate):
+        return {}
+    return {old.name: partial(old.predict_response, surrogate.box) for old in surrogate.sources}
+
+
 def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list[FunctionSummary]:
     """Summarise the function of each old data set of a surrogate; none for one without old data."""
     if isinstance(surrogate, TunedPrior):
@@ -62,12 +72,8 @@ def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list
 def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) -> FunctionSummary:
     first = 0 if len(old.fits) == 1 else len(old.fits) // 2 * (old.units[0] != old.units[-1])
     unit, inputs = old.units[0], box.to_kernel_inputs(domain.sample)
-
-    def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.shift + unit * old.predict(box.to_kernel_inputs(X))
-
     with isolate_computation():
-        found = compute_sensitivity(predict_old_response, domain)
+        found = compute_sensitivity(partial(old.predict_response, box), domain)
         fits = [(fit, old.get_fit_weight(number)) for number, fit in enumerate(old.fits)]
         rows = rank_influential_rows(fits, inputs, box, shift=old.shift, unit=old.units[-1])
         return FunctionSummary(
@@ -328,8 +334,7 @@ class SettingExplainer:
             if not isinstance(surrogate, SourceSurrogate):
                 continue
             for old in surrogate.sources:
-                at = surrogate.box.to_kernel_inputs(torch.cat([self.encoded_setting, self.sample]))
-                values = old.shift + old.units[0] * old.predict(at)
+                values = old.predict_response(surrogate.box, torch.cat([self.encoded_setting, self.sample]))
                 values = values.exp() if one.log else values
                 expected = nan if old.span is None else float(values[0])  # labels have no units
                 rows.append([one.name, old.name, expected, float((values[1:] < values[0]).double().mean())])

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from tunedprior.explain.source_explanation import format_source_name
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
-from tunedprior.source_data.matching import UNNAMED
 from tunedprior.weight_prior.sources import (
     BEYOND,
     DOUBT,
@@ -98,7 +98,7 @@ def _describe_trust(name: str, trust: float, slope: float, positive: float, coun
     Trust is a share of the whole variance; the sign is that of the explained part, if there is one. So where trust is
     small, the sign is said of that part alone.
     """
-    about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
+    about = format_source_name(name)
     if count == 0:
         return f"{about}: nothing was told yet, so nothing is known of what it explains."
     after = f"after {count} result{'s' if count != 1 else ''}"
