@@ -23,8 +23,8 @@ from linear_operator import to_linear_operator
 from torch import Tensor
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import Numbers, check_flag, check_responses, check_table, refuse_nonfinite_rows, warn
-from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.checks import Numbers, check_flag, check_responses, check_table, refuse_nonfinite_rows
+from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
 from tunedprior.integrations import pathwise
 from tunedprior.integrations.tensors import (
@@ -34,7 +34,7 @@ from tunedprior.integrations.tensors import (
     SourceKernelSum,
     SourcePoints,
     infer_bounds,
-    make_belief_kernel,
+    learn_belief_kernel,
     make_numbered_space,
     make_old_table,
     parse_sources,
@@ -113,11 +113,7 @@ def _apply_transform(
     if transform is None:
         return X
     with torch.no_grad():
-        if learning:
-            transform.to(X).train()
-            seen: Tensor = transform(X)
-        else:
-            seen = transform.preprocess_transform(X)
+        seen: Tensor = transform.to(X).train()(X) if learning else transform.preprocess_transform(X)
     return seen
 
 
@@ -382,19 +378,14 @@ class TunedPriorGP(SingleTaskGP):
 
 def _make_source_kernels(given: ModelUnitData, name: str, seed: int) -> list[Kernel]:
     """The learnt kernel of each old data set; those that teach nothing are left out, with a warning."""
-    found: list[Kernel] = []
-    for one in given.old:
-        try:
-            prior = one if isinstance(one, WeightPrior) else pretrain_on_tensors(*one, given.edges, seed)
-        except NothingToLearnError as error:
-            warn(f"{error} Going on without it.", OldDataWarning)
-            continue
-        kernel = make_belief_kernel(prior, name)
-        if kernel.vanishes:
-            warn("The kernel learnt from old data vanishes. Going on without it.", OldDataWarning)
-            continue
-        found.append(kernel)
-    return found
+
+    def learn_kernel(old: SourcePoints) -> Kernel | None:
+        def learn() -> WeightPrior:
+            return old if isinstance(old, WeightPrior) else pretrain_on_tensors(*old, given.edges, seed)
+
+        return learn_belief_kernel(learn, name, "Going on without it.")
+
+    return [kernel for kernel in map(learn_kernel, given.old) if kernel is not None]
 
 
 def _make_default_kernel(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:

@@ -200,7 +200,9 @@ class GroupModel:
             main = surrogates.pop(goals.main.name)
             suggester = Suggester(space, main, goals, SearchConfig(acquisition), surrogates)
         made_of = _make_trials_key(trials, distributions, objectives)
-        return cls(suggester, _keep_in_box(results, suggester) if outside else results, made_for, made_of)
+        if outside:  # the box of the model may be smaller than the ranges that these were chosen from
+            results = tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
+        return cls(suggester, results, made_for, made_of)
 
     def is_current(
         self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
@@ -233,7 +235,7 @@ class GroupModel:
         if fitted is None and not self.suggester.is_designing(found, collect_settings(found.pending)):
             fitted = self.suggester.fit(found, seed)
         setting = self.suggester.suggest(found, collect_settings(found.pending), seed, fitted=fitted)
-        return {name: _convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
+        return {name: convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
 
     def is_near(self, setting: Setting, trials: Sequence[FrozenTrial], distributions: Distributions) -> bool:
         """Return whether one of these trials has the same setting or nearly the same."""
@@ -278,11 +280,6 @@ def _find_extremes(outside: Sequence[Setting], space: Space) -> tuple[Setting, .
     )
 
 
-def _keep_in_box(results: tuple[Trial, ...], suggester: Suggester) -> tuple[Trial, ...]:
-    """Return the results within the box of the model, which may be smaller than the present ranges."""
-    return tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
-
-
 def _is_in_box(box: Box, trial: Trial) -> bool:
     try:
         encode_run_settings([trial.setting], box)
@@ -291,7 +288,8 @@ def _is_in_box(box: Box, trial: Trial) -> bool:
     return True
 
 
-def _convert_to_optuna(value: Any, distribution: BaseDistribution) -> Any:
+def convert_to_optuna(value: Any, distribution: BaseDistribution) -> Any:
+    """Convert a value to the type that Optuna's distribution has."""
     if isinstance(distribution, IntDistribution):
         return int(value)
     return float(value) if isinstance(distribution, FloatDistribution) else value

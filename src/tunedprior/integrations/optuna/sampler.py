@@ -5,7 +5,7 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import isnan
+from math import inf, isnan, prod
 from secrets import randbits
 from threading import RLock
 from typing import Any
@@ -26,6 +26,7 @@ from tunedprior.integrations.optuna.groups import (
     Distributions,
     GroupModel,
     Turns,
+    convert_to_optuna,
     drop_trial,
     get_latest_distributions,
     group_parameters,
@@ -192,7 +193,8 @@ class TunedPriorSampler(BaseSampler):
         self._refuse_other_objectives(study)
         seed = derive_seed(self._seed, trial.number, crc32(param_name.encode()))
         u = np.random.default_rng(seed).random()
-        return _convert_numpy_scalar(parse_parameter(param_name, param_distribution).compute_quantile(u))
+        value = parse_parameter(param_name, param_distribution).compute_quantile(u)
+        return convert_to_optuna(value, param_distribution)
 
     def after_trial(
         self,
@@ -290,12 +292,7 @@ class TunedPriorSampler(BaseSampler):
         """Return whether nothing is left to try after this trial."""
         trials = study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING))
         settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
-        counts = [parse_parameter(name, one).count for name, one in trial.distributions.items()]
-        size = 1
-        for count in counts:
-            if count is None:
-                return False
-            size *= count
+        size = prod(parse_parameter(name, one).count or inf for name, one in trial.distributions.items())
         return len(settings) >= size and all(set(one.params) == set(trial.params) for one in trials if one.params)
 
     def _warn_if_exhausted(self, models: Sequence[GroupModel]) -> None:
@@ -341,8 +338,3 @@ def _parse_constraint_values(given: Any) -> list[float]:
     if any(map(isnan, values)):
         raise InputError("constraints_func must give numbers; got NaN. Give a number above 0 for what will not do.")
     return values
-
-
-def _convert_numpy_scalar(value: Any) -> Any:
-    """Convert a NumPy scalar to Python's type."""
-    return value.item() if isinstance(value, np.generic) else value

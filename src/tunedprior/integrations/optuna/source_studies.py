@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -147,7 +147,8 @@ def _make_study_table(
         return None
     used = [trial for trial in trials if all(one in trial.params for one in wanted)]
     rows = [_make_row(trial, wanted, targets, constraints) for trial in used]
-    table = pd.DataFrame(rows, columns=[*wanted, *_list_responses(rows, wanted)], dtype=object)
+    columns = dict.fromkeys([*wanted, *(column for row in rows for column in row)])
+    table = pd.DataFrame(rows, columns=list(columns), dtype=object)
     numbers = [trial.number for trial in used]
     return ReadTable(table, f"the study {old.study_name!r}", (), numbers, "trial", get_directions(old, targets))
 
@@ -166,10 +167,6 @@ def _make_row(
     values = [FAILED] * len(targets) if trial.state == TrialState.FAIL else trial.values
     required = {constraints[key]: one for key, one in read_constraints(trial).items() if key in constraints}
     return {name: trial.params[name] for name in names} | dict(zip(targets, values, strict=True)) | required
-
-
-def _list_responses(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(column for row in rows for column in row if column not in names))
 
 
 _log = logging.getLogger(__name__)
@@ -248,7 +245,8 @@ class SourceLearner:
         if not old:
             return self._fit_surrogates({}, space, goals, outside)
         sets, read = old
-        about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
+        fingerprints = {one.name: one.fingerprint for one in make_sources(sets, read)}
+        about = {"prior": self.prior, "relation": repr(self.relation), "sources": fingerprints}
         reversed_sources = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
         if any(reversed_sources.values()):
             about["turned"] = {name: list(sets) for name, sets in reversed_sources.items()}
@@ -277,11 +275,11 @@ class SourceLearner:
         space: Space,
         goals: Goals,
         outside: Sequence[Setting],
-        sets: Mapping[str, Any] | None = None,
+        sets: Collection[str] = (),
     ) -> dict[str, Surrogate]:
         by_response = {one.name: read.get(one.name, {}) for one in goals.responses}
         known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
-        relations = {name: one for name, one in known.items() if name in (sets or {})}
+        relations = {name: one for name, one in known.items() if name in sets}
         within = _make_wider_box(space, by_response, outside)
         return make_surrogates(
             goals, self.prior, by_response, space, seed=self.seed, relations=relations, within=within
@@ -305,10 +303,6 @@ def _hash_parameters(space: Space, goals: Goals) -> str:
     """The parameters and the responses, in few characters."""
     responses = [(one.name, str(one.direction)) for one in goals.responses]
     return hashlib.sha256(json.dumps([space.names, responses]).encode()).hexdigest()[:16]
-
-
-def _list_fingerprints(sets: Mapping[str, Any], read: Mapping[str, Mapping[str, LoadedSource]]) -> dict[str, str]:
-    return {one.name: one.fingerprint for one in make_sources(sets, read)}
 
 
 def _make_wider_box(
