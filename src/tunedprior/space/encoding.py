@@ -162,16 +162,13 @@ class Box:
 
     def decode(self, X: Float[Tensor, "n k"], space: Space) -> list[Setting]:
         """Return the allowed setting nearest to each row of X."""
-        found = []
-        for row in X.tolist():
-            setting: Setting = {}
-            for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True):
-                if isinstance(parameter, Categorical):
-                    setting[parameter.name] = parameter.choices[min(max(round(code), 0), parameter.count - 1)]
-                else:
-                    setting[parameter.name] = parameter.find_nearest_value(axis.decode(code))
-            found.append(setting)
-        return found
+        return [
+            {
+                parameter.name: decode_value(parameter, axis, code)
+                for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True)
+            }
+            for row in X.tolist()
+        ]
 
     def make_kernel_axes(self, space: Space) -> Axes:
         """Return the parameter of each kernel input, and the unit of length-scales along it.
@@ -196,6 +193,13 @@ class Box:
     def covers(self, space: Space) -> bool:
         """Return whether the box contains every setting of the space."""
         return self.names == space.names and all(map(_is_within_axis, space.parameters, self.axes))
+
+
+def decode_value(parameter: Parameter, axis: Axis, code: float) -> Any:
+    """Return the parameter's value nearest to a code, which is a number in [-1, 1] or a category's position."""
+    if isinstance(parameter, Categorical):
+        return parameter.choices[min(max(round(code), 0), parameter.count - 1)]
+    return parameter.find_nearest_value(axis.decode(code))
 
 
 def to_settings_table(
