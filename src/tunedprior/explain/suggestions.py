@@ -1,6 +1,6 @@
 """Explain a suggestion and what was learnt from old data, from a campaign's models."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import exp, isnan, nan, sqrt
@@ -102,18 +102,6 @@ def _list_absent_inputs(old: SourceData, box: Box) -> list[str]:
     return found
 
 
-def summarise_model(
-    expected: Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]],
-    domain: Domain,
-    target: str,
-    unit: float,
-    results: int,
-) -> FunctionSummary:
-    """Summarise the model's mean of a response, fitted to so many results, over a domain."""
-    with isolate_computation():
-        return FunctionSummary("", target, target, compute_sensitivity(expected, domain), unit, results=results)
-
-
 _NEAREST = 3  # results
 
 
@@ -126,17 +114,11 @@ def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> Prior
     for response in suggester.goals.responses:
         response_model = None if fitted is None else fitted.models.get(response.name)
         if response_model is not None and len(response_model.observations) > 1:
-            told = response_model.observations
+            told, name = response_model.observations, _format_response_name(response)
+            with isolate_computation():
+                sensitivity = compute_sensitivity(_make_mean_function(response_model, response), domain)
             unit = told.scale * float(told.y.std(correction=0))
-            summaries.append(
-                summarise_model(
-                    _make_mean_function(response_model, response),
-                    domain,
-                    _format_response_name(response),
-                    unit,
-                    len(told),
-                )
-            )
+            summaries.append(FunctionSummary("", name, name, sensitivity, unit, results=len(told)))
     return PriorExplanation.from_summaries(summaries, notes)
 
 
@@ -311,10 +293,8 @@ class SettingExplainer:
     def _build_belief_table(self) -> pd.DataFrame:
         rows: list[list[Any]] = []
         for one in self.suggester.goals.responses:
-            trust, response_model = self.trust.get(one.name), None
-            if self.fitted is not None:
-                response_model = self.fitted.models.get(one.name)
-            surrogate = get_surrogate(self.suggester, one)
+            trust, surrogate = self.trust.get(one.name), get_surrogate(self.suggester, one)
+            response_model = None if self.fitted is None else self.fitted.models.get(one.name)
             if trust is None or not isinstance(surrogate, BeliefWeighingSurrogate):
                 continue
             by_belief = (
