@@ -26,7 +26,7 @@ from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import Numbers, check_flag, check_responses, check_table, refuse_nonfinite_rows
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
-from tunedprior.integrations import pathwise
+from tunedprior.integrations import pathwise  # noqa: F401 (registers the features of our kernels with BoTorch)
 from tunedprior.integrations.tensors import (
     RESPONSE,
     KernelInputMap,
@@ -292,8 +292,6 @@ def _make_average(given: ModelUnitData, relation: str, seed: int) -> CachingSurr
 
 
 __all__ = ["TunedPriorEnsemble", "TunedPriorGP", "pretrain_on_tensors"]
-
-pathwise.register_feature_generators()
 
 
 class TunedPriorGP(SingleTaskGP):

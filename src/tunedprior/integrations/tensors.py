@@ -172,9 +172,8 @@ class KernelInputMap(Float64Module):
         """Return the codes of settings (see `Box`); a `DomainError` if some are outside the box."""
         if x.shape[-1] != len(self._log):
             raise InputError(
-                f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data "
-                "has; got "
-                f"{x.shape[-1]}."
+                f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data has; "
+                f"got {x.shape[-1]}."
             )
         columns = [
             column.log() if log else column for column, log in zip(x.double().unbind(-1), self._log, strict=True)
