@@ -271,7 +271,7 @@ def _can_be_met(linear: Sequence[LinearConstraint], parameters: Sequence[Paramet
     """Return whether some point of the ranges satisfies all linear constraints, by linear programming."""
     from scipy.optimize import linprog  # takes as long to import as all of pandas
 
-    rows = FeasibleSettings(tuple(parameters), tuple(linear)).rows
+    rows = FeasibleRows(tuple(parameters), tuple(linear), ())
     low, high = rows.edges
     found = linprog(
         np.zeros(len(parameters)),
