@@ -10,9 +10,15 @@ from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.campaign.notebook import TrialRecorder, lock_method
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
-from tunedprior.explain.phrasing import Reasons, describe_origins
 from tunedprior.explain.source_explanation import PriorExplanation
-from tunedprior.explain.suggestions import SettingExplainer, explain_old_data, get_surrogate, group_by_origin
+from tunedprior.explain.suggestions import (
+    Reasons,
+    SettingExplainer,
+    describe_origins,
+    explain_old_data,
+    get_surrogate,
+    group_by_origin,
+)
 from tunedprior.explain.trust import Trust, TrustHistory
 from tunedprior.goals.goal import Goal
 from tunedprior.goals.objective import Objective, encode_run_settings
