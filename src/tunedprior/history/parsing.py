@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from tunedprior.checks import Numbers, format_list, format_value, warn
+from tunedprior.checks import Numbers, format_list, format_value, refuse_other_types, warn
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import MEANT, Objective, encode_run_settings
@@ -513,8 +513,7 @@ def refuse_dates(settings: pd.DataFrame, space: Space) -> None:
 
 def check_note(note: str) -> str:
     """Check that a note is text."""
-    if not isinstance(note, str):
-        raise InputError(f"note must be text; got {type(note).__name__} {format_value(note)}.")
+    refuse_other_types(note, str, "note", "text")
     return note
 
 
