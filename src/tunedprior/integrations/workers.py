@@ -145,13 +145,9 @@ class _Worker:
 
     def count_trials(self) -> tuple[int, int]:
         """How many trials are completed, and how many are under way."""
-
-        def count_once() -> tuple[int, int]:
-            self._fail_stale_trials()
-            states = [one.state for one in self._study.get_trials(deepcopy=False)]
-            return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
-
-        return self._retry(count_once)
+        self._retry(self._fail_stale_trials)
+        states = [one.state for one in self._retry(lambda: self._study.get_trials(deepcopy=False))]
+        return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
 
     def run_one(self, objective: Objective, catch: tuple[type[Exception], ...]) -> FrozenTrial | None:
         """One trial, from asking to telling; None if the others gave it up meanwhile."""
