@@ -99,14 +99,16 @@ def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) ->
 
 def _list_absent_inputs(old: SourceData, box: Box) -> list[str]:
     """The parameters along which no fit changes."""
-    lengths = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
-    found, start = [], 0
-    for axis in box.axes:
-        own = slice(start, start + axis.width)
-        start += axis.width
-        if axis.width and all(one is not None and bool((one[own] > _WITHOUT_END).all()) for one in lengths):
-            found.append(axis.name)
-    return found
+    each = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
+    lengths = [one for one in each if one is not None]
+    if len(lengths) < len(each):
+        return []
+    columns = torch.stack(lengths).split([axis.width for axis in box.axes], dim=1)
+    return [
+        axis.name
+        for axis, own in zip(box.axes, columns, strict=True)
+        if axis.width and bool((own > _WITHOUT_END).all())
+    ]
 
 
 def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> PriorExplanation:
@@ -149,6 +151,12 @@ def get_surrogate(suggester: Suggester, response: Objective) -> Surrogate:
 
 #: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
 OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
+
+
+def has_old_data(suggester: Suggester) -> bool:
+    """Return whether any response's surrogate has old data, so that suggestions without it differ."""
+    each = [get_surrogate(suggester, one) for one in suggester.goals.responses]
+    return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
 
 
 def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
@@ -333,15 +341,9 @@ class SettingExplainer:
     @cached_property
     def baseline(self) -> BaselineSuggestion | None:
         """The suggestion without old data; None if the setting is not pending, or there is no old data."""
-        if self.trial is None or not self.trial.is_pending or not self.has_old_data:
+        if self.trial is None or not self.trial.is_pending or not has_old_data(self.suggester):
             return None
         return suggest_baseline(self.suggester, self.history, self.trial, self.seed, self.candidates)
-
-    @property
-    def has_old_data(self) -> bool:
-        """Whether any of the surrogates has old data."""
-        each = [get_surrogate(self.suggester, one) for one in self.suggester.goals.responses]
-        return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
 
     @cached_property
     def sample(self) -> Float[Tensor, "n k"]:
@@ -493,7 +495,7 @@ def _describe_origin(explainer: SettingExplainer) -> list[str]:
         return [
             f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
         ]
-    if explainer.origin == DESIGN and explainer.has_old_data:
+    if explainer.origin == DESIGN and has_old_data(explainer.suggester):
         return [
             f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
             "misleads is found out."
@@ -593,7 +595,7 @@ def _describe_beliefs(explainer: SettingExplainer, beliefs: pd.DataFrame) -> lis
             f"probability: {'; '.join(named)}."
         )
         said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
-    if not explainer.trust and not explainer.has_old_data:
+    if not explainer.trust and not has_old_data(explainer.suggester):
         said.append("There is no old data, so the prediction rests on the results alone.")
     return said
 

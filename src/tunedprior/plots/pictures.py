@@ -286,12 +286,9 @@ def make_axis_scale(parameter: Parameter) -> Scale:
 
 def round_near_zeros(setting: Setting, space: Space) -> Setting:
     """Round values that differ from 0 by rounding alone to 0."""
-    found = dict(setting)
-    for one in space.parameters:
-        value = setting[one.name]
-        if isinstance(one, Numeric) and abs(value) < _ROUNDING * (one.high - one.low):
-            found[one.name] = 0.0
-    return found
+    numeric = [one for one in space.parameters if isinstance(one, Numeric)]
+    zeros = {one.name: 0.0 for one in numeric if abs(setting[one.name]) < _ROUNDING * (one.high - one.low)}
+    return {**setting, **zeros}
 
 
 def format_rounded_setting(setting: Setting, space: Space) -> str:

@@ -8,6 +8,7 @@ from itertools import combinations, product
 from math import isnan, nan
 
 from tunedprior.errors import InputError
+from tunedprior.explain.suggestions import has_old_data
 from tunedprior.explain.trust import Trust
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial, collect_settings
@@ -40,13 +41,6 @@ from tunedprior.space.search_space import Setting
 from tunedprior.suggestion.response_models import FittedModels
 
 _TITLE = "what plain optimisation would have suggested"
-
-
-def has_baseline(snapshot: Snapshot) -> bool:
-    """Whether the campaign has old data, so that suggestions without it differ."""
-    suggester = snapshot.suggester
-    models = (suggester.surrogate, *suggester.other_surrogates.values())
-    return any(getattr(one, "sources", True) for one in models)
 
 
 def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
@@ -93,7 +87,7 @@ def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bo
         raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
     instead: dict[int, Setting] = {}
     said = []
-    if snapshot.modelled and baseline_count and has_baseline(snapshot):
+    if snapshot.modelled and baseline_count and has_old_data(snapshot.suggester):
         try:
             instead = replay_baselines(snapshot, baseline_count, progress)
         except InputError as error:  # of an acquisition function that plain optimisation cannot do
