@@ -226,12 +226,6 @@ class GroupModel:
             results = tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
         return cls(suggester, results, made_for, made_of)
 
-    def is_current(
-        self, trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
-    ) -> bool:
-        """Return whether no trial has finished, and nothing else has changed, since this was built."""
-        return self.trials_key == _make_trials_key(trials, distributions, objectives)
-
     def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
         """Return the group with models fitted to its results, starting from earlier ones."""
         found = History(self.results)
@@ -550,8 +544,8 @@ class TunedPriorSampler(BaseSampler):
             if group:
                 space = {name: search_space[name] for name in group}
                 before = self._models.get((study.study_name, group))
-                if before is not None and before.is_current(trials, space, names):
-                    found.append(before)
+                if before is not None and before.trials_key == _make_trials_key(trials, space, names):
+                    found.append(before)  # no trial has finished since, and nothing else has changed
                     continue
                 noise = self._noise_std
                 by_name = dict(noise) if isinstance(noise, Mapping) else {} if noise is None else {names[0]: noise}

@@ -22,8 +22,15 @@ from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import UNNAMED, OldTable
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
-from tunedprior.storage import blobs
-from tunedprior.storage.blobs import are_compatible, decode_surrogates, encode_surrogates
+from tunedprior.storage.blobs import (
+    are_compatible,
+    decode_surrogates,
+    encode_surrogates,
+    get_blob_description,
+    has_blob,
+    load_blob,
+    save_blob,
+)
 from tunedprior.storage.databases import get_storage, open_storage
 from tunedprior.storage.file_guard import make_sources
 from tunedprior.storage.study_trials import CONSTRAINT, read_constraints
@@ -204,7 +211,7 @@ class SourceLearner:
             try:
                 data = find_old_data(one, study)
             except OldDataNotFoundError:
-                if not blobs.has_blob(study, _LEARNT):
+                if not has_blob(study, _LEARNT):
                     raise
             else:
                 refuse_missing_responses(responses, data, name)
@@ -232,7 +239,7 @@ class SourceLearner:
             is_only_group: Whether all parameters are in this group.
         """
         name = f"{_LEARNT}{_hash_parameters(space, goals)}"
-        stored = blobs.get_blob_description(study, name)
+        stored = get_blob_description(study, name)
         try:
             old = self._read_old_data(study, space, goals, constraints, is_only_group)
         except OldDataNotFoundError as error:
@@ -255,7 +262,7 @@ class SourceLearner:
             if found is not None:
                 return found
         found = self._fit_surrogates(read, space, goals, outside, sets)
-        blobs.save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
+        save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
         return found
 
     def _read_old_data(
@@ -288,7 +295,7 @@ class SourceLearner:
     def _load_surrogates(self, study: Study, name: str, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
         """Load the surrogates stored with the study, if they fit this space."""
         try:
-            data = blobs.load_blob(study, name, self.artifact_store)
+            data = load_blob(study, name, self.artifact_store)
             found = None if data is None else decode_surrogates(data)
         except (FileFormatError, InputError) as error:
             _log.warning(f"What was learnt from old data cannot be read from the study, and is left aside: {error}")
