@@ -149,14 +149,14 @@ def get_surrogate(suggester: Suggester, response: Objective) -> Surrogate:
     return suggester.other_surrogates.get(response.name, suggester.surrogate)
 
 
-#: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
-OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
-
-
 def has_old_data(suggester: Suggester) -> bool:
     """Return whether any response's surrogate has old data, so that suggestions without it differ."""
     each = [get_surrogate(suggester, one) for one in suggester.goals.responses]
     return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
+
+
+#: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
+OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
 
 
 def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
