@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from tunedprior import Optimizer
-from tunedprior.explain.phrasing import _format_rank, _format_share
+from tunedprior.explain.suggestions import _format_rank, _format_share
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    describe_full_names,
     shorten,
 )
 from tunedprior.plots.progress_pictures import build_front_picture, build_progress_picture, build_trust_picture
@@ -244,7 +243,7 @@ def test_long_labels_are_numbered_parts_of_their_names() -> None:
     assert (axis["tickvals"], axis["ticktext"]) == tuple(map(list, many.ticks))
     picture = Picture("", (Panel(many, Scale("y"), ()),))
     assert picture.collect_full_names() == {"many": many.full_names}
-    assert describe_full_names(picture)[0].endswith("20 is s19; and 25 more.")
+    assert picture.list_captions()[0].endswith("20 is s19; and 25 more.")
 
 
 def test_figures_say_what_the_numbers_stand_for() -> None:

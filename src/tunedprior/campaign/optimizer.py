@@ -25,9 +25,15 @@ from tunedprior.campaign.recording import RecordReport, UndoReport
 from tunedprior.campaign.summary import render_summary_html, render_summary_text, summarise_campaign
 from tunedprior.checks import check_positive_integer, format_list, refuse_other_types
 from tunedprior.errors import InputError, StorageError
-from tunedprior.explain.phrasing import Reasons, describe_origins
 from tunedprior.explain.source_explanation import PriorExplanation
-from tunedprior.explain.suggestions import SettingExplainer, explain_old_data, get_surrogate, group_by_origin
+from tunedprior.explain.suggestions import (
+    Reasons,
+    SettingExplainer,
+    describe_origins,
+    explain_old_data,
+    get_surrogate,
+    group_by_origin,
+)
 from tunedprior.explain.trust import Trust, TrustHistory
 from tunedprior.goals.goal import Goal
 from tunedprior.goals.goals import Goals

@@ -15,7 +15,7 @@ from tunedprior.kernels.free_kernel import list_multi_indices
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.space.encoding import Box
+from tunedprior.space.encoding import Axis, Box
 from tunedprior.space.search_space import Setting
 
 # The share of the kernel's mean variance that features left out may make up.
@@ -166,7 +166,7 @@ def rank_influential_rows(
     whole = 0.0
     with torch.no_grad():
         for fit, weight in fits:
-            if not isinstance(fit, AlphaFit) or not _are_equal(fit.anchors, last.anchors):
+            if not isinstance(fit, AlphaFit) or not torch.equal(fit.anchors, last.anchors):
                 continue
             cross = fit.kernel(sample, fit.anchors).to_dense().double()
             whole += weight
@@ -180,7 +180,7 @@ def rank_influential_rows(
             response = gram @ fit.alpha + fit.lam * fit.alpha + fit.bias
     influence = (change / whole).square().mean(0).sqrt()
     order = influence.argsort(descending=True, stable=True).tolist()
-    settings = decode_settings(last.anchors / reach, box)
+    settings = _decode_settings(last.anchors / reach, box)
     return [
         InfluentialRow(row, settings[row], shift + unit * float(response[row]), unit * float(influence[row]))
         for row in order
@@ -192,25 +192,17 @@ def are_withheld(places: Sequence[str]) -> bool:
     return len(places) > 0 and all(place == WITHHELD for place in places)
 
 
-def _are_equal(one: Float[Tensor, "a d"], other: Float[Tensor, "b d"]) -> bool:
-    return one.shape == other.shape and bool((one == other).all())
-
-
-def decode_settings(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
+def _decode_settings(inputs: Float[Tensor, "n d"], box: Box) -> list[Setting]:
     """Decode kernel inputs in [-1, 1] into settings, in the user's units and rounded for reading."""
-    found = []
-    for row in inputs.tolist():
-        setting: Setting = {}
-        first = 0
-        for axis in box.axes:
-            own = row[first : first + axis.width]
-            first += axis.width
-            setting[axis.name] = _decode_value(axis.choices, own, axis.decode(own[0]) if own else axis.decode(0.0))
-        found.append(setting)
+    found: list[Setting] = [{} for _ in inputs]
+    for axis, columns in zip(box.axes, inputs.split([axis.width for axis in box.axes], dim=1), strict=True):
+        for setting, codes in zip(found, columns.tolist(), strict=True):
+            setting[axis.name] = _decode_value(axis, codes)
     return found
 
 
-def _decode_value(choices: tuple[Any, ...] | None, own: Sequence[float], number: float) -> Any:
-    if choices is not None:
-        return choices[max(range(len(own)), key=own.__getitem__)] if own else choices[0]
-    return float(f"{number:.9g}")
+def _decode_value(axis: Axis, codes: list[float]) -> Any:
+    """The value of a parameter by its kernel inputs, of which one that cannot vary has none."""
+    if axis.choices is not None:
+        return axis.choices[codes.index(max(codes))] if codes else axis.choices[0]
+    return float(f"{axis.decode(codes[0] if codes else 0.0):.9g}")

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.space.encoding import Axis, Box
+from tunedprior.space.encoding import Axis, Box, decode_value
 from tunedprior.space.parameters import Categorical, Numeric, Parameter
 from tunedprior.space.search_space import Space
 
@@ -69,22 +69,30 @@ class Domain:
         if space.feasible is not None:
             return cls._from_constrained_space(space, box)
         sides = [
-            side
+            _make_side(parameter, axis, column)
             for column, (parameter, axis) in enumerate(zip(space.parameters, box.axes, strict=True))
-            if (side := _make_side(parameter, axis, column)) is not None
+            if axis.width > 0 and parameter.count != 1
         ]
         if space.size is not None and space.size <= _MOST_SETTINGS:
             return cls(tuple(sides), box.encode(space.list_settings()), is_whole=True)
-        columns = []
-        for parameter, axis, share in zip(space.parameters, box.axes, _draw_sobol(len(box.axes)).T, strict=True):
-            columns.append(_encode_values(axis, [parameter.compute_quantile(float(u)) for u in share]))
+        sobol = torch.quasirandom.SobolEngine(len(box.axes), scramble=True, seed=0)
+        shares = sobol.draw(_SETTINGS if len(box.axes) <= _FEW_INPUTS else _SETTINGS_OF_MANY, dtype=torch.float64)
+        columns = [
+            _encode_values(axis, [parameter.compute_quantile(u) for u in share])
+            for parameter, axis, share in zip(space.parameters, box.axes, shares.T.tolist(), strict=True)
+        ]
         return cls(tuple(sides), torch.stack(columns, dim=1))
 
     @classmethod
     def from_box(cls, box: Box) -> "Domain":
         """The domain of the whole box, uniform on the scale of each side."""
-        parameters = [_make_parameter(axis) for axis in box.axes]
-        return cls.from_space(Space(tuple(parameters)), box)
+        parameters = tuple(
+            Numeric(axis.name, axis.decode(-1.0), axis.decode(1.0), log=axis.log)
+            if axis.choices is None
+            else Categorical(axis.name, axis.choices)
+            for axis in box.axes
+        )
+        return cls.from_space(Space(parameters), box)
 
     @classmethod
     def _from_constrained_space(cls, space: Space, box: Box) -> "Domain":
@@ -103,17 +111,15 @@ class Domain:
             if len(met) > _MOST_VALUES:  # a continuum: as many settings between one value and the next
                 met = sample[:, column].quantile(torch.linspace(0, 1, _NODES, dtype=torch.float64)).unique()
                 counts = torch.ones(len(met))
-            values = tuple(_decode_value(axis, parameter, code) for code in met.tolist())
+            values = tuple(decode_value(parameter, axis, code) for code in met.tolist())
             weights = counts.double() / counts.sum()
             sides.append(Side(axis.name, column, met, weights, values, axis.choices is not None))
         return cls(tuple(sides), sample, is_bound=True)
 
 
-def _make_side(parameter: Parameter, axis: Axis, column: int) -> Side | None:
-    """The grid of values of one parameter; None if it cannot vary."""
+def _make_side(parameter: Parameter, axis: Axis, column: int) -> Side:
+    """The grid of values of one parameter that varies."""
     count = parameter.count
-    if axis.width == 0 or count == 1:
-        return None
     if count is not None and (count <= _MOST_VALUES or isinstance(parameter, Categorical)):
         values = parameter.list_values()
         weights = torch.full((len(values),), 1 / len(values), dtype=torch.float64)
@@ -138,28 +144,9 @@ def compute_clenshaw_curtis(count: int) -> tuple[Float[Tensor, " q"], Float[Tens
     return (nodes + 1) / 2, torch.linalg.solve(chebyshev, integrals) / 2
 
 
-def _draw_sobol(num_parameters: int) -> Float[Tensor, "n g"]:
-    sobol = torch.quasirandom.SobolEngine(num_parameters, scramble=True, seed=0)
-    return sobol.draw(_SETTINGS if num_parameters <= _FEW_INPUTS else _SETTINGS_OF_MANY, dtype=torch.float64)
-
-
 def _encode_values(axis: Axis, values: Sequence[Any]) -> Float[Tensor, " n"]:
     column = pd.Series(values, dtype=object if axis.choices is not None else np.float64)
     return torch.as_tensor(axis.encode(column))
-
-
-def _decode_value(axis: Axis, parameter: Parameter, code: float) -> Any:
-    if isinstance(parameter, Categorical):
-        return parameter.choices[round(code)]
-    return parameter.find_nearest_value(axis.decode(code))
-
-
-def _make_parameter(axis: Axis) -> Parameter:
-    """The parameter that takes every value of a side of the box."""
-    if axis.choices is not None:
-        return Categorical(axis.name, axis.choices)
-    ends = axis.decode(-1.0), axis.decode(1.0)
-    return Numeric(axis.name, *ends, log=axis.log)
 
 
 #: A function of encoded settings.
@@ -170,7 +157,6 @@ _HIGHEST_POWER = 6  # of polynomials in an input, where its part in an interacti
 # Of two inputs that are bound: their products have so many powers each.
 _HIGHEST_OF_PAIRS = 3
 _ROUNDING = 1e-12
-_NOTHING = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +302,7 @@ def _compute_bound_sensitivity(function: Function, domain: Domain) -> Sensitivit
             pairs[i, j] = pairs[j, i] = _compute_explained_variance(
                 _orthonormalise(left), centred - alone @ (alone.mT @ centred)
             )[0]
-    total = torch.full_like(first, _NOTHING)
+    total = torch.full_like(first, torch.nan)
     if _is_flat(variance, mean):
         return Sensitivity(domain, mean, 0.0, 0 * first, total, 0 * pairs, tuple(curves))
     return Sensitivity(

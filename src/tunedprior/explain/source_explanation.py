@@ -4,7 +4,7 @@ It describes the effect of each input (rises, falls, which category is highest),
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from html import escape
 from itertools import combinations
 from math import isfinite, isnan
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tunedprior.checks import format_list
 from tunedprior.explain.influential_rows import (
@@ -111,6 +109,11 @@ def format_value(value: Any) -> str:
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
+def format_source_name(old: str) -> str:
+    """Format the name of an old data set as the beginning of a sentence."""
+    return old.capitalize() if old.startswith(UNNAMED) else f"Old data {old!r}"
+
+
 def _format_table(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.copy()
     for name in shown.columns:
@@ -149,33 +152,24 @@ class Effect:
 
     def describe(self, name: str, response: str) -> str:
         """Describe the effect as a clause without a full stop, with the input and the response by these names."""
-        at, within = (
-            f"from {format_value(self.low)} to {format_value(self.high)}",
-            f"{format_value(self.low)} and {format_value(self.high)}",
-        )
-        if self.way == "rises":
-            return f"{response} rises with {name} ({at})"
-        if self.way == "falls":
-            return f"{response} falls with {name} (from {format_value(self.high)} to {format_value(self.low)})"
-        if self.way == "rises then falls":
-            return (
-                f"{response} rises with {name} up to about {format_value(self.highest)}, then falls (between {within})"
-            )
-        if self.way == "falls then rises":
-            return (
-                f"{response} falls with {name} down to about {format_value(self.lowest)}, then rises (between {within})"
-            )
-        if self.way == "differs":
-            return (
-                f"{response} is highest with {name} = {format_value(self.highest)} ({format_value(self.high)}) "
-                "and lowest with "
-                f"{format_value(self.lowest)} ({format_value(self.low)})"
-            )
-        if self.way == "depends on others":
-            return f"which way {response} goes with {name} depends on other inputs"
-        if self.way == "little effect":
-            return f"{name} has little effect"
-        return f"{response} goes up and down with {name} (between {within})"
+        low, high = format_value(self.low), format_value(self.high)
+        lowest, highest = format_value(self.lowest), format_value(self.highest)
+        match self.way:
+            case "rises":
+                return f"{response} rises with {name} (from {low} to {high})"
+            case "falls":
+                return f"{response} falls with {name} (from {high} to {low})"
+            case "rises then falls":
+                return f"{response} rises with {name} up to about {highest}, then falls (between {low} and {high})"
+            case "falls then rises":
+                return f"{response} falls with {name} down to about {lowest}, then rises (between {low} and {high})"
+            case "differs":
+                return f"{response} is highest with {name} = {highest} ({high}) and lowest with {lowest} ({low})"
+            case "depends on others":
+                return f"which way {response} goes with {name} depends on other inputs"
+            case "little effect":
+                return f"{name} has little effect"
+        return f"{response} goes up and down with {name} (between {low} and {high})"
 
 
 def classify_effect(found: Sensitivity, number: int) -> Effect:
@@ -283,9 +277,8 @@ class FunctionSummary:
     @property
     def sentences(self) -> list[str]:
         """The summary in sentences."""
-        about = self.old.capitalize() if self.old.startswith(UNNAMED) else f"Old data {self.old!r}"
-        if not self.old:
-            about = f"The model, after {self.results} result{'s' if self.results != 1 else ''},"
+        model = f"The model, after {self.results} result{'s' if self.results != 1 else ''},"
+        about = format_source_name(self.old) if self.old else model
         if self.is_flat:
             return [f"{about} {'taught' if self.old else 'expects'} next to nothing: {self.response} is flat."]
         said = [f"{about} {'taught' if self.old else 'has it'} that {self._describe_importance()}."]
@@ -299,29 +292,25 @@ class FunctionSummary:
         return total.argsort(descending=True, stable=True).tolist()
 
     def _describe_importance(self) -> str:
-        sides, first, total = (
-            self.sensitivity.domain.sides,
-            self.sensitivity.first.tolist(),
-            self.sensitivity.total.tolist(),
+        sides, first, total = self.sensitivity.domain.sides, self.sensitivity.first, self.sensitivity.total
+        if not self.sensitivity.domain.is_bound:
+            most = [i for i in self._rank_inputs() if total[i] >= LITTLE][:_INPUTS_SAID]
+            each = [f"{sides[i].name} ({_format_shares(float(first[i]), float(total[i]))})" for i in most]
+            return f"{self.response} depends most on {format_list(each)}, in shares of its variance"
+        most = [i for i in self._rank_inputs() if first[i] >= LITTLE][:_INPUTS_SAID]
+        if not most:
+            return f"{self.response} depends on no input by itself"
+        each = [f"{sides[i].name} ({format_percent(float(first[i]))})" for i in most]
+        return (
+            f"{self.response} goes most with {format_list(each)}, in shares of its variance. Inputs are bound by "
+            "constraints: a share is what an input says with all that moves along with it, and shares overlap"
         )
-        if self.sensitivity.domain.is_bound:
-            most = [i for i in self._rank_inputs() if first[i] >= LITTLE][:_INPUTS_SAID]
-            each = [f"{sides[i].name} ({format_percent(first[i])})" for i in most]
-            if not most:
-                return f"{self.response} depends on no input by itself"
-            return (
-                f"{self.response} goes most with {format_list(each)}, in shares of its variance. Inputs are bound by "
-                "constraints: a share is what an input says with all that moves along with it, and shares overlap"
-            )
-        most = [i for i in self._rank_inputs() if total[i] >= LITTLE][:_INPUTS_SAID]
-        each = [f"{sides[i].name} ({_format_shares(first[i], total[i])})" for i in most]
-        return f"{self.response} depends most on {format_list(each)}, in shares of its variance"
 
     def _describe_effects(self) -> list[str]:
         effects, sides = self.effects, self.sensitivity.domain.sides
         most = [i for i in self._rank_inputs() if effects[i].way != "little effect"][:_INPUTS_SAID]
         said = [effects[i].describe(sides[i].name, self.response) for i in most]
-        little = [sides[i].name for i, one in enumerate(effects) if one.way == "little effect"]
+        little = [side.name for side, one in zip(sides, effects, strict=True) if one.way == "little effect"]
         little = [name for name in little if name not in self.absent]
         if little:
             said.append(f"{format_list(little)} {'has' if len(little) == 1 else 'have'} little effect")
@@ -352,8 +341,8 @@ class FunctionSummary:
         if not self.influential_rows:
             return [self.why_no_rows] if self.why_no_rows else []
         each = [
-            f"{self.get_place(one)} ({format_setting(one.setting)}{_format_measurement(one.response)}; "
-            f"{format_value(one.influence)})"
+            f"{self.get_place(one)} ({format_setting(one.setting)}"
+            f"{'' if isnan(one.response) else f': {format_value(one.response)}'}; {format_value(one.influence)})"
             for one in self.influential_rows[:_ROWS_SAID]
         ]
         figure = "by how much what is expected would change on average without that row"
@@ -366,10 +355,6 @@ def _format_shares(first: float, total: float) -> str:
     if total - first < LITTLE:
         return format_percent(total)
     return f"{format_percent(first)} by itself, {format_percent(total)} with others"
-
-
-def _format_measurement(response: float) -> str:
-    return "" if isnan(response) else f": {format_value(response)}"
 
 
 # Rows and features that the tables hold for each old data set.
@@ -416,32 +401,34 @@ class PriorExplanation(Explanation):
     @classmethod
     def from_summaries(cls, summaries: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
         """Join the tables of all summaries; notes come before their sentences."""
-        inputs: list[list[Any]] = []
-        curves: list[list[Any]] = []
-        pairs: list[list[Any]] = []
-        features: list[list[Any]] = []
-        rows: list[list[Any]] = []
-        for one in summaries:
-            head, found = [one.source, one.target], one.sensitivity
-            for number, (side, effect) in enumerate(zip(found.domain.sides, one.effects, strict=True)):
-                ends = [effect.low, effect.high, effect.lowest, effect.highest]
-                shares = [float(found.first[number]), float(found.total[number])]
-                inputs.append([*head, side.name, *shares, effect.way, *ends])
-                both = zip(side.values, found.curves[number].tolist(), strict=True)
-                curves += [[*head, side.name, value, expected] for value, expected in both]
-            pairs += [[*head, *pair] for pair in one.pairs]
-            features += [[*head, *feature] for feature in one.monomials[:_MOST_FEATURES]]
-            for row in one.influential_rows[:_MOST_ROWS]:
-                place = one.get_place(row)
-                rows.append([*head, place, format_setting(row.setting), row.response, row.influence])
-        said = [sentence for one in summaries for sentence in one.sentences]
+        each = [((one.source, one.target), one, one.sensitivity) for one in summaries]
+        inputs = [
+            (*head, side.name, first, total, *astuple(effect))
+            for head, one, found in each
+            for side, first, total, effect in zip(
+                found.domain.sides, found.first.tolist(), found.total.tolist(), one.effects, strict=True
+            )
+        ]
+        curves = [
+            (*head, side.name, value, expected)
+            for head, _, found in each
+            for side, curve in zip(found.domain.sides, found.curves, strict=True)
+            for value, expected in zip(side.values, curve.tolist(), strict=True)
+        ]
+        pairs = [(*head, *pair) for head, one, _ in each for pair in one.pairs]
+        features = [(*head, *feature) for head, one, _ in each for feature in one.monomials[:_MOST_FEATURES]]
+        rows = [
+            (*head, one.get_place(row), format_setting(row.setting), row.response, row.influence)
+            for head, one, _ in each
+            for row in one.influential_rows[:_MOST_ROWS]
+        ]
         return cls(
             pd.DataFrame(inputs, columns=_INPUTS),
             pd.DataFrame(curves, columns=_CURVES),
             pd.DataFrame(pairs, columns=_PAIRS),
             pd.DataFrame(features, columns=_FEATURES),
             pd.DataFrame(rows, columns=_ROWS),
-            [*notes, *said],
+            [*notes, *(sentence for one in summaries for sentence in one.sentences)],
         )
 
     @property
@@ -473,21 +460,16 @@ def summarise_weight_prior(
     prior: "WeightPrior", domain: Domain, old: str = UNNAMED, target: str = "response"
 ) -> FunctionSummary:
     """Summarise the function of a weight prior for the response `target` over a domain."""
-    shift, unit, reach = prior.response_shift, prior.response_scale, prior.reach
-
-    def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return shift + unit * prior.fit(prior.to_kernel_inputs(X)).double()
-
-    by_ridge = prior.machine == LeastSquares.__name__
+    unit, by_ridge = prior.response_scale, prior.machine == LeastSquares.__name__
     with isolate_computation():
-        found = compute_sensitivity(predict_old_response, domain)
+        found = compute_sensitivity(prior.predict_response, domain)
         rows = rank_influential_rows(
             [(prior.fit, 1.0)],
             prior.to_kernel_inputs(domain.sample),
             prior.box,
-            shift=shift,
+            shift=prior.response_shift,
             unit=unit,
-            reach=reach,
+            reach=prior.reach,
             by_ridge=by_ridge,
         )
         return FunctionSummary(
@@ -496,7 +478,7 @@ def summarise_weight_prior(
             target,
             found,
             unit,
-            rank_monomials(prior.fit, prior.box, reach),
+            rank_monomials(prior.fit, prior.box, prior.reach),
             [] if are_withheld(prior.row_places) else rows,
             prior.row_places if len(prior.row_places) == len(rows) else (),
             LEFT_OUT if are_withheld(prior.row_places) else TOO_MANY_ROWS,

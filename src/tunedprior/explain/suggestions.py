@@ -1,8 +1,8 @@
-"""Explain a suggestion and what was learnt from old data, from a campaign's models."""
+"""Explain what was learnt from old data, why a setting is suggested, and what is expected of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import exp, isnan, nan, sqrt
 from typing import Any
 
@@ -12,23 +12,31 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tunedprior.acquisition.functions import get_acquisition_name
 from tunedprior.explain.influential_rows import are_withheld, rank_influential_rows, rank_monomials
-from tunedprior.explain.phrasing import DESIGN, MODEL, NOBODY, OLD_DATA, Reasons, describe_reasons, summarise_reasons
 from tunedprior.explain.sensitivity import Domain, Function, compute_sensitivity
 from tunedprior.explain.source_explanation import (
     LEFT_OUT,
     TOO_MANY_ROWS,
+    Explanation,
     FunctionSummary,
     PriorExplanation,
+    format_percent,
+    format_source_name,
+    format_value,
     summarise_weight_prior,
+    to_json_value,
 )
 from tunedprior.explain.trust import Trust
+from tunedprior.goals.goal import Target
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings, format_setting
 from tunedprior.machines.machine import get_lengthscales
 from tunedprior.models.posterior import predict_moments
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.numerics.isolation import isolate_computation
+from tunedprior.source_data.matching import UNNAMED
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting
 from tunedprior.suggestion.composing import compute_feasibility_probability
@@ -50,6 +58,15 @@ from tunedprior.weight_prior.tuned_prior import TunedPrior
 _WITHOUT_END = 300.0
 
 
+def make_source_functions(surrogate: Surrogate) -> dict[str, Function]:
+    """For each old data set its g at encoded settings, in units of the old response (or of its logarithm)."""
+    if isinstance(surrogate, TunedPrior):
+        return {UNNAMED: surrogate.prior.predict_response}
+    if not isinstance(surrogate, SourceSurrogate):
+        return {}
+    return {old.name: partial(old.predict_response, surrogate.box) for old in surrogate.sources}
+
+
 def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list[FunctionSummary]:
     """Summarise the function of each old data set of a surrogate; none for one without old data."""
     if isinstance(surrogate, TunedPrior):
@@ -62,12 +79,8 @@ def summarise_sources(surrogate: Surrogate, domain: Domain, target: str) -> list
 def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) -> FunctionSummary:
     first = 0 if len(old.fits) == 1 else len(old.fits) // 2 * (old.units[0] != old.units[-1])
     unit, inputs = old.units[0], box.to_kernel_inputs(domain.sample)
-
-    def predict_old_response(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.shift + unit * old.predict(box.to_kernel_inputs(X))
-
     with isolate_computation():
-        found = compute_sensitivity(predict_old_response, domain)
+        found = compute_sensitivity(partial(old.predict_response, box), domain)
         fits = [(fit, old.get_fit_weight(number)) for number, fit in enumerate(old.fits)]
         rows = rank_influential_rows(fits, inputs, box, shift=old.shift, unit=old.units[-1])
         return FunctionSummary(
@@ -86,29 +99,16 @@ def _summarise_source(old: SourceData, box: Box, domain: Domain, target: str) ->
 
 def _list_absent_inputs(old: SourceData, box: Box) -> list[str]:
     """The parameters along which no fit changes."""
-    lengths = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
-    found, start = [], 0
-    for axis in box.axes:
-        own = slice(start, start + axis.width)
-        start += axis.width
-        if axis.width and all(one is not None and bool((one[own] > _WITHOUT_END).all()) for one in lengths):
-            found.append(axis.name)
-    return found
-
-
-def summarise_model(
-    expected: Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]],
-    domain: Domain,
-    target: str,
-    unit: float,
-    results: int,
-) -> FunctionSummary:
-    """Summarise the model's mean of a response, fitted to so many results, over a domain."""
-    with isolate_computation():
-        return FunctionSummary("", target, target, compute_sensitivity(expected, domain), unit, results=results)
-
-
-_NEAREST = 3  # results
+    each = [get_lengthscales(fit, box.num_inputs) for fit in old.fits]
+    lengths = [one for one in each if one is not None]
+    if len(lengths) < len(each):
+        return []
+    columns = torch.stack(lengths).split([axis.width for axis in box.axes], dim=1)
+    return [
+        axis.name
+        for axis, own in zip(box.axes, columns, strict=True)
+        if axis.width and bool((own > _WITHOUT_END).all())
+    ]
 
 
 def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> PriorExplanation:
@@ -120,17 +120,11 @@ def explain_old_data(suggester: Suggester, fitted: FittedModels | None) -> Prior
     for response in suggester.goals.responses:
         response_model = None if fitted is None else fitted.models.get(response.name)
         if response_model is not None and len(response_model.observations) > 1:
-            told = response_model.observations
+            told, name = response_model.observations, _format_response_name(response)
+            with isolate_computation():
+                sensitivity = compute_sensitivity(_make_mean_function(response_model, response), domain)
             unit = told.scale * float(told.y.std(correction=0))
-            summaries.append(
-                summarise_model(
-                    _make_mean_function(response_model, response),
-                    domain,
-                    _format_response_name(response),
-                    unit,
-                    len(told),
-                )
-            )
+            summaries.append(FunctionSummary("", name, name, sensitivity, unit, results=len(told)))
     return PriorExplanation.from_summaries(summaries, notes)
 
 
@@ -155,6 +149,16 @@ def get_surrogate(suggester: Suggester, response: Objective) -> Surrogate:
     return suggester.other_surrogates.get(response.name, suggester.surrogate)
 
 
+def has_old_data(suggester: Suggester) -> bool:
+    """Return whether any response's surrogate has old data, so that suggestions without it differ."""
+    each = [get_surrogate(suggester, one) for one in suggester.goals.responses]
+    return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
+
+
+#: Who chose a setting: old data (the first ones), the design that ignores it, the model, or nobody here.
+OLD_DATA, DESIGN, MODEL, NOBODY = ("old data", "design", "model", "")
+
+
 def infer_origin(trial: Trial, history: History, suggester: Suggester) -> str:
     """What proposed the setting of a trial, inferred from the number of trials before it."""
     if not trial.is_suggestion or trial.substitute:
@@ -176,6 +180,78 @@ def group_by_origin(history: History, suggester: Suggester) -> dict[str, list[Tr
     for trial in history.told:
         found.setdefault(infer_origin(trial, history, suggester), []).append(trial)
     return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Explanation):
+    """The explanation of a setting.
+
+    Attributes:
+        setting: The setting.
+        trial: The number of its trial; None if it belongs to none.
+        origin: What proposed it: "old data" (one of the first settings), "design", "model"; "" if it was not suggested.
+        expected: For each response `mean`, and `low` and `high`, a 95 % interval of it; `measured_low` and
+            `measured_high`, the same for a noisy measurement; `best`, the best of it so far.
+        gain: The expected gain on the best so far, in units of the (first) response, or of the preference; nan where
+            there is none: no result yet, or several objectives without weights.
+        probability_better: The probability that it is better than the best so far; for several objectives, that no
+            result so far dominates it. nan where there is no gain.
+        probability: The probability that a run works and meets all requirements; 1 without requirements and failures.
+        beliefs: For each response, old data set and belief: the posterior `probability` of the belief, and the
+            `expected` response at the setting if it holds.
+        old_data: For each response and old data set: the response that it expects at the setting, and the share of
+            settings at which it expects less.
+        alternatives: This setting and the suggestion without old data, with what is expected of each.
+        nearest: The nearest results, with their distance: 0 for the same, 1 from corner to opposite corner.
+        sentences: The explanation in sentences.
+        summary: The most important of them: what proposed it, what is expected, the possible gain.
+    """
+
+    setting: Setting
+    trial: int | None
+    origin: str
+    expected: pd.DataFrame
+    gain: float
+    probability_better: float
+    probability: float
+    beliefs: pd.DataFrame
+    old_data: pd.DataFrame
+    alternatives: pd.DataFrame
+    nearest: pd.DataFrame
+    sentences: list[str]
+    summary: list[str]
+
+    @property
+    def printed_sentences(self) -> list[str]:
+        """The sentences that are printed above the tables."""
+        return self.summary
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """The tables, by topic."""
+        return {
+            "expected": self.expected,
+            "beliefs": self.beliefs,
+            "old data": self.old_data,
+            "alternatives": self.alternatives,
+            "nearest": self.nearest,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON values: tables as lists of records, None for what is not known."""
+        numbers = {
+            "setting": self.setting,
+            "trial": self.trial,
+            "origin": self.origin,
+            "gain": self.gain,
+            "probability better": self.probability_better,
+            "probability": self.probability,
+            "summary": self.summary,
+        }
+        return {**to_json_value(numbers), **super().to_dict()}
+
+
+_NEAREST = 3  # results
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +281,22 @@ class SettingExplainer:
     def build_reasons(self) -> Reasons:
         """Build the explanation of this setting."""
         with isolate_computation():
-            alternatives, beliefs, old = (
-                self._build_alternatives_table(),
-                self._build_belief_table(),
-                self._build_old_data_table(),
-            )
-            expected, nearest = self._build_expectation_table(self.setting), self._build_nearest_table()
-            said, brief = describe_reasons(self, expected, beliefs, old, nearest), summarise_reasons(self, expected)
+            alternatives, nearest = self._build_alternatives_table(), self._build_nearest_table()
+            beliefs, old = self._build_belief_table(), self._build_old_data_table()
+            expected = self._build_expectation_table(self.setting)
+            summary = [
+                *_describe_origin(self),
+                *_describe_expectation(self, expected),
+                *_describe_gain(self),
+                *_describe_rank(self),
+                *_describe_requirements(self),
+            ]
+            details = [
+                *_describe_beliefs(self, beliefs),
+                *_describe_old_data(old),
+                *_describe_baseline(self),
+                *_describe_nearest(self, nearest),
+            ]
         return Reasons(
             dict(self.setting),
             None if self.trial is None else self.trial.id,
@@ -224,8 +309,8 @@ class SettingExplainer:
             old,
             alternatives,
             nearest,
-            said,
-            brief,
+            [*summary, *details],
+            summary,
         )
 
     @property
@@ -256,15 +341,9 @@ class SettingExplainer:
     @cached_property
     def baseline(self) -> BaselineSuggestion | None:
         """The suggestion without old data; None if the setting is not pending, or there is no old data."""
-        if self.trial is None or not self.trial.is_pending or not self.has_old_data:
+        if self.trial is None or not self.trial.is_pending or not has_old_data(self.suggester):
             return None
         return suggest_baseline(self.suggester, self.history, self.trial, self.seed, self.candidates)
-
-    @property
-    def has_old_data(self) -> bool:
-        """Whether any of the surrogates has old data."""
-        each = [get_surrogate(self.suggester, one) for one in self.suggester.goals.responses]
-        return any(not isinstance(one, SourceSurrogate) or one.sources for one in each)
 
     @cached_property
     def sample(self) -> Float[Tensor, "n k"]:
@@ -305,10 +384,8 @@ class SettingExplainer:
     def _build_belief_table(self) -> pd.DataFrame:
         rows: list[list[Any]] = []
         for one in self.suggester.goals.responses:
-            trust, response_model = self.trust.get(one.name), None
-            if self.fitted is not None:
-                response_model = self.fitted.models.get(one.name)
-            surrogate = get_surrogate(self.suggester, one)
+            trust, surrogate = self.trust.get(one.name), get_surrogate(self.suggester, one)
+            response_model = None if self.fitted is None else self.fitted.models.get(one.name)
             if trust is None or not isinstance(surrogate, BeliefWeighingSurrogate):
                 continue
             by_belief = (
@@ -328,8 +405,7 @@ class SettingExplainer:
             if not isinstance(surrogate, SourceSurrogate):
                 continue
             for old in surrogate.sources:
-                at = surrogate.box.to_kernel_inputs(torch.cat([self.encoded_setting, self.sample]))
-                values = old.shift + old.units[0] * old.predict(at)
+                values = old.predict_response(surrogate.box, torch.cat([self.encoded_setting, self.sample]))
                 values = values.exp() if one.log else values
                 expected = nan if old.span is None else float(values[0])  # labels have no units
                 rows.append([one.name, old.name, expected, float((values[1:] < values[0]).double().mean())])
@@ -372,3 +448,246 @@ def _predict_by_belief(
     found = surrogate.predict_by_belief(response_model.model, told, X, response_model.cache)
     values = {key: response.sign * (told.shift + told.scale * mean) for key, mean in found.items()}
     return {key: exp(value) if response.log else value for key, value in values.items() if not isnan(value)}
+
+
+# Shares of settings from which one is among the first of them, or among the last.
+_MUCH, _LITTLE = 0.8, 0.2
+_HIGHEST, _LOWEST = 0.95, 0.05
+# Beliefs of less probability are not named, and nothing is said of results further away than this.
+_LEAST_NAMED = 0.05
+# What beliefs say, for those who have not read of them.
+_MEANINGS = {
+    "aligned": "the response is some multiple of the old one, large or small, and a remainder",
+    "shape": "it changes as fast along each input as the old one, and no more",
+    "uninformed": "old data says nothing of it",
+}
+# What chose settings of results, and whose the best is.
+_CHOSE = {
+    OLD_DATA: "Old data alone, before there was a model, chose",
+    DESIGN: "the design, which ignores old data, chose",
+    MODEL: "the model, which weighs old data and results, chose",
+    NOBODY: "people chose",
+}
+_OWNERS = {
+    OLD_DATA: "one that old data chose alone: that it helped there does not show in what it explains",
+    DESIGN: "one of the design",
+    MODEL: "one of the model",
+    NOBODY: "one that people chose",
+}
+_CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
+
+
+def _describe_origin(explainer: SettingExplainer) -> list[str]:
+    trial, at, space = explainer.trial, format_setting(explainer.setting), explainer.suggester.space
+    if trial is None:
+        off = space.find_violated(explainer.setting) if space.is_in_domain(explainer.setting) else ()
+        broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
+        return [f"{at} was not suggested.{broken}"]
+    said = f"Trial {trial.id} ({at})"
+    if not trial.is_pending:
+        results = [
+            f"{one.name} = {format_value(one.get_value(trial))}"
+            for one in explainer.suggester.goals.responses
+            if not isnan(one.get_value(trial))
+        ]
+        said += f", of which came {', '.join(results)}," if results else ", which failed,"
+    if explainer.origin == OLD_DATA:
+        return [
+            f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
+        ]
+    if explainer.origin == DESIGN and has_old_data(explainer.suggester):
+        return [
+            f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
+            "misleads is found out."
+        ]
+    if explainer.origin == DESIGN:
+        return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
+    if explainer.origin == MODEL:
+        criterion = explainer.suggester.search.acquisition
+        name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else get_acquisition_name(criterion)
+        return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
+    return [f"{said} was not suggested."]
+
+
+def _describe_expectation(explainer: SettingExplainer, expected: pd.DataFrame) -> list[str]:
+    if not len(expected):
+        if not len(explainer.history):
+            return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
+        return ["No response was measured yet, so nothing can be expected of it."]
+    return [
+        f"Expected is {row['response']} = {format_value(row['mean'])} (95 % between {format_value(row['low'])} and "
+        f"{format_value(row['high'])}; a measurement between {format_value(row['measured_low'])} and "
+        f"{format_value(row['measured_high'])})."
+        for row in expected.to_dict("records")
+    ]
+
+
+def _describe_gain(explainer: SettingExplainer) -> list[str]:
+    improvement, goals = explainer.improvement, explainer.suggester.goals
+    if not isnan(improvement.probability_better) and improvement.best is None:
+        return [
+            f"With probability {format_percent(improvement.probability_better)} it is a new trade-off: no result so "
+            "far is at least as good "
+            "in every objective."
+        ]
+    if improvement.best is None:
+        waiting = goals.requirements and any(not one.failed for one in explainer.history.told)
+        return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
+    if explainer.trial is not None and explainer.trial.id == improvement.best.id:
+        return ["It is the best so far."]
+    best = f"trial {improvement.best.id}"
+    if goals.weights:
+        return [
+            f"By the preference it is better than the best so far ({best}) with probability "
+            f"{format_percent(improvement.probability_better)}; "
+            f"the expected gain is {format_value(improvement.gain)}."
+        ]
+    value, wanted = goals.main.get_value(improvement.best), goals.main.direction
+    if isinstance(wanted, Target):
+        return [
+            f"The closest so far is {format_value(value)} ({best}), "
+            f"{format_value(-wanted.compute_utility(value))} from what is wanted "
+            f"({wanted}). It comes closer with probability {format_percent(improvement.probability_better)}; expected "
+            f"is {format_value(improvement.gain)} closer."
+        ]
+    return [
+        f"The best so far is {format_value(value)} ({best}). It is better than that with probability "
+        f"{format_percent(improvement.probability_better)}; the expected gain is {format_value(improvement.gain)}."
+    ]
+
+
+def _describe_rank(explainer: SettingExplainer) -> list[str]:
+    if explainer.ranks is None:
+        return []
+    hope, doubt = explainer.ranks
+    promising = _format_rank(hope, "among the most promising", "among the least promising", "promising")
+    certain = _format_rank(1 - doubt, "among the most certain", "among the least certain", "certain")
+    return [f"Of all settings it is {promising}, and its outcome is {certain}."]
+
+
+def _format_rank(share: float, most: str, least: str, kind: str) -> str:
+    """Describe the rank of a setting by the share of settings that it exceeds."""
+    if share >= _MUCH:
+        return most
+    return least if share <= _LITTLE else f"{'more' if share >= 0.5 else 'less'} {kind} than most"
+
+
+def _describe_requirements(explainer: SettingExplainer) -> list[str]:
+    required = ", ".join(map(str, explainer.suggester.goals.requirements))
+    if explainer.fitted is None or not (required or explainer.fitted.success_model is not None):
+        return []
+    works = "works" if explainer.fitted.success_model is not None else ""
+    meets = f"meets what is required ({required})" if required else ""
+    succeeds = " and ".join(filter(None, (works, meets)))
+    return [f"A run there {succeeds} with probability {format_percent(explainer.probability)}."]
+
+
+def _describe_beliefs(explainer: SettingExplainer, beliefs: pd.DataFrame) -> list[str]:
+    said = []
+    several = len(explainer.suggester.goals.responses) > 1
+    for response, trust in explainer.trust.items():
+        rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
+        named = [_format_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
+        of = f" of {response}" if several else ""
+        told = "rests on" if len(explainer.history) else "will begin with"
+        said.append(
+            f"The prediction{of} {told} these beliefs about the form of the relation to old data, each with its "
+            f"probability: {'; '.join(named)}."
+        )
+        said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
+    if not explainer.trust and not has_old_data(explainer.suggester):
+        said.append("There is no old data, so the prediction rests on the results alone.")
+    return said
+
+
+def _format_belief(row: Mapping[Any, Any]) -> str:
+    of = f" of {row['old data']}" if row["old data"] else ""
+    meaning = _MEANINGS.get(row["belief"], "")
+    return f"{format_percent(row['probability'])} {row['belief']!r}{of}{f' ({meaning})' if meaning else ''}"
+
+
+def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> str:
+    """Compare the results at settings from old data alone, from the design and from the model: counts and bests.
+
+    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much.
+    """
+    if not results.get(OLD_DATA):
+        return ""
+    every = [trial for trials in results.values() for trial in trials]
+    counts = {name: f"{len(trials)}" for name, trials in results.items()}
+    counts[OLD_DATA] += f" of {len(every)}"
+    if goals.has_front:
+        said = "; ".join(f"{chose} {counts[name]}" for name, chose in _CHOSE.items() if name in results)
+        front = {one.id for one in goals.find_front(every)}
+        own = sum(one.id in front for one in results[OLD_DATA])
+        return f"{said}. Old data alone chose {own} of the {len(front)} best trade-offs."
+    best = {name: goals.find_best(trials) for name, trials in results.items()}
+    each = [
+        f"{chose} {counts[name]} ({_format_best(best[name], goals)})"
+        for name, chose in _CHOSE.items()
+        if name in results
+    ]
+    return f"{'; '.join(each)}. {_compare_origins(best, goals)}".strip()
+
+
+def _format_best(best: Trial | None, goals: Goals) -> str:
+    return "none that counts" if best is None else f"best {format_value(goals.main.get_value(best))}, trial {best.id}"
+
+
+def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
+    """What proposed the best setting so far, and how the settings from old data compare with the design's."""
+    found = {name: goals.compute_worth(one) for name, one in best.items() if one is not None}
+    if not found:
+        return ""
+    first = max(found, key=lambda name: found[name])
+    said = f"The best so far is {_OWNERS[first]}."
+    if OLD_DATA in found and DESIGN in found:
+        by = found[OLD_DATA] - found[DESIGN]
+        how = "as good as" if by == 0 else f"{format_value(abs(by))} {'better' if by > 0 else 'worse'} than"
+        said += f" What old data chose alone is {how} the best of the design."
+    return said
+
+
+def _describe_old_data(old: pd.DataFrame) -> list[str]:
+    several = old["response"].nunique() > 1
+    return [_describe_source(row, f" of {row['response']}" if several else "") for row in old.to_dict("records")]
+
+
+def _describe_source(row: Mapping[Any, Any], of: str) -> str:
+    """Say what one old data set expects there; `of` names the response, if there are several."""
+    about = format_source_name(str(row["old data"]))
+    compared = f"{_format_share(row['share below'])} of all settings"
+    if isnan(row["expected"]):  # pass and fail: no number
+        return f"What {about[0].lower()}{about[1:]} expects{of} there is {compared}."
+    return f"{about} expects {format_value(row['expected'])}{of} there, in its own units; that is {compared}."
+
+
+def _format_share(below: float) -> str:
+    if below >= _HIGHEST or below <= _LOWEST:
+        return f"among the {'highest' if below >= _HIGHEST else 'lowest'}"
+    return f"more than at {format_percent(below)}" if below >= 0.5 else f"less than at {format_percent(1 - below)}"
+
+
+def _describe_baseline(explainer: SettingExplainer) -> list[str]:
+    baseline = explainer.baseline
+    if baseline is None:
+        return []
+    if baseline.distance < 1e-9:
+        return ["Plain optimisation, without old data, would have suggested the same."]
+    return [
+        f"Plain optimisation, without old data, would have suggested {format_setting(baseline.setting)} instead, "
+        f"{format_percent(baseline.distance)} of the way across the space."
+    ]
+
+
+def _describe_nearest(explainer: SettingExplainer, nearest: pd.DataFrame) -> list[str]:
+    if not len(nearest):
+        return []
+    row = nearest.iloc[0]
+    names = [one.name for one in explainer.suggester.goals.responses if not isnan(row[one.name])]
+    came = ", ".join(f"{name} = {format_value(float(row[name]))}" for name in names) or "failed"
+    return [
+        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), "
+        f"{format_percent(row['distance'])} of the way "
+        "across the space."
+    ]

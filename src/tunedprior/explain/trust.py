@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from tunedprior.explain.source_explanation import format_source_name
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.history.trials import Trial
-from tunedprior.source_data.matching import UNNAMED
 from tunedprior.weight_prior.sources import (
     BEYOND,
     DOUBT,
@@ -74,8 +74,9 @@ class Trust:
         count = int(self.history.index[-1])
         rows = self.relations[["old data", "trust", "slope", "positive"]].to_numpy()
         said = [
-            f"{_describe_trust(name, *numbers, count, self.expected.get(name, 0))} {self.gaps.get(name, '')}".strip()
-            for name, numbers in ((name, (trust, slope, positive)) for name, trust, slope, positive in rows)
+            _describe_trust(name, trust, slope, positive, count, self.expected.get(name, 0))
+            + (f" {self.gaps[name]}" if name in self.gaps else "")
+            for name, trust, slope, positive in rows
         ]
         return [*said, self.where_from] if self.where_from else said
 
@@ -98,7 +99,7 @@ def _describe_trust(name: str, trust: float, slope: float, positive: float, coun
     Trust is a share of the whole variance; the sign is that of the explained part, if there is one. So where trust is
     small, the sign is said of that part alone.
     """
-    about = name.capitalize() if name.startswith(UNNAMED) else f"Old data {name!r}"
+    about = format_source_name(name)
     if count == 0:
         return f"{about}: nothing was told yet, so nothing is known of what it explains."
     after = f"after {count} result{'s' if count != 1 else ''}"
@@ -222,10 +223,10 @@ class _Step:
     @property
     def beliefs(self) -> pd.DataFrame:
         """The table of `Trust`."""
-        rows = []
-        for (old, belief), probability in self.probabilities.items():
-            explained = self.relations[old].explained if old else {}
-            rows.append((old, belief, probability, explained.get(belief, 0.0)))
+        rows = [
+            (old, belief, probability, self.relations[old].explained.get(belief, 0.0) if old else 0.0)
+            for (old, belief), probability in self.probabilities.items()
+        ]
         return pd.DataFrame(rows, columns=["old data", "belief", "probability", "trust"])
 
     def compute_probability(self, old: str) -> float:

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from tunedprior.checks import Numbers, format_list, format_value, warn
+from tunedprior.checks import Numbers, format_list, format_value, refuse_other_types, warn
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import MEANT, Objective, encode_run_settings
@@ -68,28 +68,24 @@ def parse_outcomes(value: Any, failed: Any, count: int) -> list[float]:
 
 
 def parse_outcome(cell: Any) -> float:
-    """Parse the result of a run as `parse_finite_or_nan`; an infinity is a failed run (NaN), with a warning.
+    """Parse a finite number, or NaN from NaN and None; an infinity is a failed run (NaN), with a warning.
 
-    Diverged losses are told as infinity. An error would lose the run.
+    Diverged losses are told as infinity: an error would lose the run. All else, such as text and dates, is an
+    `InputError`.
     """
-    if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0 and cell is not np.ma.masked:
-        cell = cell.item()
-    if not is_infinite(cell) or isinstance(cell, str):
-        return parse_finite_or_nan(cell)
-    warn(f"A value of {float(cell)} is no measurement: it is kept as a failed run.", OddResultWarning)
-    return nan
-
-
-def parse_finite_or_nan(cell: Any) -> float:
-    """Parse a finite number, or NaN from NaN and None; an `InputError` for all else, such as text and dates."""
-    if is_missing(cell) or cell is np.ma.masked or (isinstance(cell, Decimal) and cell.is_nan()):
+    if cell is np.ma.masked:
         return nan
     if isinstance(cell, np.ndarray | Tensor) and cell.ndim == 0:
         cell = cell.item()
+    if is_missing(cell) or (isinstance(cell, Decimal) and cell.is_nan()):
+        return nan
     if isinstance(cell, str):
         raise InputError(
             f"Values must be numbers, or NaN for a failed run; got the text {cell!r}. Write a number, with a point."
         )
+    if is_infinite(cell):
+        warn(f"A value of {float(cell)} is no measurement: it is kept as a failed run.", OddResultWarning)
+        return nan
     # A flag is 0 or 1. np.timedelta64 counts itself among the whole numbers.
     real = isinstance(cell, numbers.Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64)
     if not real:
@@ -184,16 +180,6 @@ def list_boolean_responses(value: Any, goals: Goals) -> list[Objective]:
     return [one for one in goals.responses if one.name in flags and not one.labels]
 
 
-def parse_noises(noise_std: Any, count: int, goals: Goals) -> list[dict[str, float]]:
-    """The noise of each response in each of `count` runs, by name; a single number is that of the first response."""
-    return [_parse_noise(one, goals) for one in _broadcast_to_runs(noise_std, count, "noise_std")]
-
-
-def parse_costs(cost: Any, count: int) -> list[float]:
-    """The cost of each of `count` runs; NaN where it was not told."""
-    return [_parse_cost(one) for one in _broadcast_to_runs(cost, count, "cost")]
-
-
 def _broadcast_to_runs(given: Any, count: int, what: str) -> list[Any]:
     """One value for each of `count` settings, from as many or from one for all."""
     if not isinstance(given, list | tuple | np.ndarray | pd.Series):
@@ -204,6 +190,7 @@ def _broadcast_to_runs(given: Any, count: int, what: str) -> list[Any]:
 
 
 def _parse_noise(noise_std: Any, goals: Goals) -> dict[str, float]:
+    """The noise of each response in a run, by name; a number is that of the only response."""
     if is_missing(noise_std):
         return {}
     names = [one.name for one in goals.objectives]
@@ -222,6 +209,7 @@ def _parse_noise(noise_std: Any, goals: Goals) -> dict[str, float]:
 
 
 def _parse_cost(cost: Any) -> float:
+    """The cost of a run; NaN where it was not told."""
     if is_missing(cost):
         return nan
     if not is_number(cost) or not 0 < cost < float("inf"):
@@ -361,41 +349,32 @@ class Run:
         if trial is not None and count != 1:
             raise InputError(f"trial is the number of one suggestion; got {count} settings. Tell them one at a time.")
         numbers: list[int | None] = [None if trial is None else get_trial_number(trial)] * count
-        extras: list[dict[str, Any]] = [{}] * count
-        suggestions: list[Suggestion | None] = [None] * count
         notes = [check_note(note)] * count
+        rows: Any = given
         if isinstance(given, pd.DataFrame):
             if trial is None and columns.trial in given.columns:
                 numbers = [_parse_trial_number(cell) for cell in given[columns.trial]]
             if not note and columns.note in given.columns:
                 notes = ["" if is_missing(cell) else str(cell) for cell in given[columns.note]]
             _refuse_misnamed(given, columns)
-            names = columns.select_extra(given.columns)
             rows = given.to_dict("records")
-            extras = [{str(name): row[name] for name in names if not is_missing(row[name])} for row in rows]
-        else:
-            suggestions = [one if isinstance(one, Suggestion) else None for one in given]
-            extras = [
-                {str(name): one[name] for name in columns.select_extra(one) if not is_missing(one[name])}
-                for one in given
-            ]
         return cls(
             table,
             parse_measurements(value, failed, count, goals),
-            suggestions,
+            [row if isinstance(row, Suggestion) else None for row in rows],
             numbers,
             trial is not None,
-            extras,
+            [{str(name): row[name] for name in columns.select_extra(row) if not is_missing(row[name])} for row in rows],
             notes,
-            parse_noises(noise_std, count, goals),
-            parse_costs(cost, count),
+            [_parse_noise(one, goals) for one in _broadcast_to_runs(noise_std, count, "noise_std")],
+            [_parse_cost(one) for one in _broadcast_to_runs(cost, count, "cost")],
         )
 
     def find_repeats(self, history: History) -> list[Trial]:
         """Find results that the named suggestions have already."""
         told = {trial.id: trial for trial in history.told}
-        found = [None if one is None else (told.get(one.trial), one) for one in self.suggestions]
-        return [one[0] for one in found if one and one[0] and is_same_setting(one[0].suggested, one[1].suggested)]
+        found = [(told.get(one.trial), one) for one in self.suggestions if one is not None]
+        return [trial for trial, one in found if trial and is_same_setting(trial.suggested, one.suggested)]
 
     def refuse_told_before(self, history: History) -> None:
         """Raise an `InputError` for a suggestion that has a result already: somebody else may have been faster."""
@@ -534,8 +513,7 @@ def refuse_dates(settings: pd.DataFrame, space: Space) -> None:
 
 def check_note(note: str) -> str:
     """Check that a note is text."""
-    if not isinstance(note, str):
-        raise InputError(f"note must be text; got {type(note).__name__} {format_value(note)}.")
+    refuse_other_types(note, str, "note", "text")
     return note
 
 
@@ -547,7 +525,7 @@ def _refuse_misnamed(table: pd.DataFrame, columns: HistoryColumns) -> None:
         columns.direction: DIRECTIONS,
     }
     for name, words in known.items():
-        for cell in table[name] if name in table.columns else ():
+        for cell in table.get(name, ()):
             if not is_empty_cell(cell) and str(cell).strip().casefold() not in words:
                 raise InputError(
                     f"The column {name!r} is the history's own, for {format_list(words)}; got {cell!r}. Rename yours."

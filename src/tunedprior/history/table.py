@@ -322,12 +322,12 @@ class _Reader:
         names = self.columns.suggested
         if not all(column in row for column in names.values()) or all(is_missing(row[c]) for c in names.values()):
             return None
-        if all(is_empty_cell(row[column]) for column in names.values()):
-            try:  # unless the blanks are categories
-                return self._parse_setting(row, names)
-            except InputError:
-                return None
-        return self._parse_setting(row, names)
+        try:
+            return self._parse_setting(row, names)
+        except InputError:
+            if all(is_empty_cell(row[column]) for column in names.values()):
+                return None  # blanks that are no categories
+            raise
 
     def _infer_state(self, written: str, value: float | None, asked: bool | None) -> str:
         """The state that the row's cells imply; an `InputError` where they contradict each other."""

@@ -9,9 +9,9 @@ import torch
 from gpytorch.kernels import Kernel
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import import_optional, warn
-from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.integrations.tensors import make_belief_kernel, pretrain_on_tensors, refuse_missing_columns
+from tunedprior.checks import import_optional
+from tunedprior.errors import InputError
+from tunedprior.integrations.tensors import learn_belief_kernel, pretrain_on_tensors, refuse_missing_columns
 from tunedprior.models.gaussian_process import add_amplitude
 from tunedprior.tables.reading import read_table
 
@@ -31,12 +31,8 @@ def _convert_columns(old: Any) -> dict[str, list[_Cell]]:
     """A table as plain lists, which JSON can hold."""
     if isinstance(old, Mapping) and all(isinstance(column, list) for column in old.values()):
         return dict(old)
-    rows = read_table(old, [], "Old data").table
-    return {str(name): [_convert_numpy_scalar(cell) for cell in rows[name]] for name in rows.columns}
-
-
-def _convert_numpy_scalar(cell: Any) -> Any:
-    return cell.item() if isinstance(cell, np.generic) else cell
+    columns = read_table(old, [], "Old data").table.to_dict("list")
+    return {str(name): cells for name, cells in columns.items()}
 
 
 @define(slots=False)  # with slots, a class of the same name is left until garbage is collected, and BayBE finds that
@@ -69,13 +65,8 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
                 "Old data is either in the kernel or a task of its own; the search space has a task parameter. Leave "
                 "that out, or use BayBE's own kernels."
             )
-        try:
-            kernel = make_belief_kernel(self._pretrain(searchspace), self.prior)
-        except NothingToLearnError as error:
-            warn(f"{error} Going on without old data.", OldDataWarning)
-            return plain
-        if kernel.vanishes:
-            warn("The kernel learnt from old data vanishes. Going on without old data.", OldDataWarning)
+        kernel = learn_belief_kernel(lambda: self._pretrain(searchspace), self.prior, "Going on without old data.")
+        if kernel is None:
             return plain
         return add_amplitude(kernel) + add_amplitude(plain) if self.remainder else add_amplitude(kernel)
 

@@ -23,10 +23,10 @@ from linear_operator import to_linear_operator
 from torch import Tensor
 
 from tunedprior.beliefs.aligned import AlignedBelief
-from tunedprior.checks import Numbers, check_flag, check_responses, check_table, refuse_nonfinite_rows, warn
-from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
+from tunedprior.checks import Numbers, check_flag, check_responses, check_table, refuse_nonfinite_rows
+from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations
-from tunedprior.integrations import pathwise
+from tunedprior.integrations import pathwise  # noqa: F401 (registers the features of our kernels with BoTorch)
 from tunedprior.integrations.tensors import (
     RESPONSE,
     KernelInputMap,
@@ -34,7 +34,7 @@ from tunedprior.integrations.tensors import (
     SourceKernelSum,
     SourcePoints,
     infer_bounds,
-    make_belief_kernel,
+    learn_belief_kernel,
     make_numbered_space,
     make_old_table,
     parse_sources,
@@ -114,11 +114,7 @@ def _apply_transform(
     if transform is None:
         return X
     with torch.no_grad():
-        if learning:
-            transform.to(X).train()
-            seen: Tensor = transform(X)
-        else:
-            seen = transform.preprocess_transform(X)
+        seen: Tensor = transform.to(X).train()(X) if learning else transform.preprocess_transform(X)
     return seen
 
 
@@ -298,8 +294,6 @@ def _make_average(given: ModelUnitData, relation: str, seed: int) -> CachingSurr
 
 __all__ = ["TunedPriorEnsemble", "TunedPriorGP", "pretrain_on_tensors"]
 
-pathwise.register_feature_generators()
-
 
 class TunedPriorGP(SingleTaskGP):
     """f ~ GP(m, σ_g² K_A + σ_r² K_r): BoTorch's `SingleTaskGP`, with the kernel K_A that old data A taught.
@@ -383,19 +377,14 @@ class TunedPriorGP(SingleTaskGP):
 
 def _make_source_kernels(given: ModelUnitData, name: str, seed: int) -> list[Kernel]:
     """The learnt kernel of each old data set; those that teach nothing are left out, with a warning."""
-    found: list[Kernel] = []
-    for one in given.old:
-        try:
-            prior = one if isinstance(one, WeightPrior) else pretrain_on_tensors(*one, given.edges, seed)
-        except NothingToLearnError as error:
-            warn(f"{error} Going on without it.", OldDataWarning)
-            continue
-        kernel = make_belief_kernel(prior, name)
-        if kernel.vanishes:
-            warn("The kernel learnt from old data vanishes. Going on without it.", OldDataWarning)
-            continue
-        found.append(kernel)
-    return found
+
+    def learn_kernel(old: SourcePoints) -> Kernel | None:
+        def learn() -> WeightPrior:
+            return old if isinstance(old, WeightPrior) else pretrain_on_tensors(*old, given.edges, seed)
+
+        return learn_belief_kernel(learn, name, "Going on without it.")
+
+    return [kernel for kernel in map(learn_kernel, given.old) if kernel is not None]
 
 
 def _make_default_kernel(edges: Float[Tensor, "2 d"], batch_shape: torch.Size) -> Kernel:

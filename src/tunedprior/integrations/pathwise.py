@@ -31,7 +31,6 @@ from tunedprior.kernels.feature_selection import (
     has_features,
     select_largest_features,
 )
-from tunedprior.kernels.free_kernel import Product
 from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.numerics.linalg import compute_symmetric_root
 
@@ -229,15 +228,9 @@ class _LargestFeatures:
 def _bound_missing_variance(kernel: FreeKernel, indices: Int[Tensor, "p d"], reach: float) -> float:
     """K₂(x, x) - Σ_i φ_i(x)² at a corner of the box: the largest it is anywhere, where all ϑ_i(x)² are monomials."""
     corner = kernel.make_product(torch.full((1, indices.shape[1]), reach, dtype=torch.float64))
-    return max(
-        0.0, float(kernel.evaluate_matrix(corner, corner) - _evaluate_features(kernel, indices, corner).square().sum())
-    )
-
-
-def _evaluate_features(kernel: FreeKernel, indices: Int[Tensor, "p d"], at: Product) -> Float[Tensor, "p n"]:
-    """φ_i = τ_i ϑ_i of every row, in sorted order."""
     features = Features(indices)
-    return _compute_weights(kernel, features.indices)[:, None] * features.evaluate_all(at)
+    phi = _compute_weights(kernel, features.indices)[:, None] * features.evaluate_all(corner)
+    return max(0.0, float(kernel.evaluate_matrix(corner, corner) - phi.square().sum()))
 
 
 def _compute_weights(kernel: FreeKernel, indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:
@@ -255,9 +248,5 @@ _GENERATORS: dict[type[Kernel], Callable[..., FeatureMap]] = {
     SettingKernel: _make_setting_features,
     SourceKernelSum: _make_sum_features,
 }
-
-
-def register_feature_generators() -> None:
-    """Register our kernels with BoTorch's path sampling; importing `integrations.botorch` does it."""
-    for kind, generator in _GENERATORS.items():
-        GenKernelFeatures.register(kind)(generator)
+for _kind, _generator in _GENERATORS.items():  # BoTorch's path sampling knows our kernels by this
+    GenKernelFeatures.register(_kind)(_generator)

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.checks import Numbers, check_table
 from tunedprior.errors import InputError
-from tunedprior.integrations.tensors import infer_bounds, make_belief_kernel, parse_sources, pretrain_on_tensors
+from tunedprior.integrations.tensors import make_belief_kernel, parse_sources, pretrain_on_tensors
 from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.weight_prior.prior import WeightPrior
 
@@ -109,21 +109,15 @@ class TunedPriorKernel(Kernel):
         source = (self.old, self.within, self.prior, self.seed)
         known = self.__dict__.get("_known")
         if known is None or any(one is not other for one, other in zip(known[0], source, strict=True)):
-            sets = parse_sources(self.old)
-            if len(sets) > 1:
-                raise InputError(
-                    f"A TunedPriorKernel is of one old data set; got {len(sets)}. Add the kernels of several."
-                )
-            known = source, make_belief_kernel(self._make_weight_prior(sets[0]), self.prior)
-            self._known = known
+            known = self._known = source, make_belief_kernel(self._learn_prior(), self.prior)
         kernel: UnitMeanVariance = known[1]
         return kernel
 
-    def _make_weight_prior(self, old: Any) -> WeightPrior:
-        if isinstance(old, WeightPrior):
-            return old
-        edges = infer_bounds([check_table(old[0], "X_old")], self.within)
-        return pretrain_on_tensors(old[0], old[1], edges, self.seed)
+    def _learn_prior(self) -> WeightPrior:
+        sets = parse_sources(self.old)
+        if len(sets) > 1:
+            raise InputError(f"A TunedPriorKernel is of one old data set; got {len(sets)}. Add the kernels of several.")
+        return sets[0] if isinstance(sets[0], WeightPrior) else pretrain_on_tensors(*sets[0], self.within, self.seed)
 
 
 def _are_equal(one: Any, other: Any) -> bool:

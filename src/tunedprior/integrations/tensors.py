@@ -1,6 +1,6 @@
 """Read old data from arrays without column names, and apply the learnt kernel to settings in the user's units."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ from gpytorch.kernels import AdditiveKernel, Kernel
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.beliefs import KernelBelief, get_belief, list_beliefs
+from tunedprior.beliefs import KernelBelief, list_beliefs
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.checks import (
     Numbers,
@@ -22,8 +22,9 @@ from tunedprior.checks import (
     format_value,
     refuse_nonfinite_rows,
     to_float_tensor,
+    warn,
 )
-from tunedprior.errors import DomainError, InputError
+from tunedprior.errors import DomainError, InputError, NothingToLearnError, OldDataWarning
 from tunedprior.kernels.anchors import Float64Module, compute_mean_variance
 from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.space.encoding import Box
@@ -109,10 +110,8 @@ def make_numbered_space(edges: Float[Tensor, "2 d"]) -> Space:
 
 def make_old_table(X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> pd.DataFrame:
     """Make a table of settings and responses with the column names of `make_numbered_space`."""
-    columns = X.detach().cpu().double().numpy()
-    return pd.DataFrame(columns, columns=_list_input_names(X.shape[1])).assign(
-        **{RESPONSE: y.detach().cpu().double().numpy()}
-    )
+    settings, response = (one.detach().cpu().double().numpy() for one in (X, y))
+    return pd.DataFrame(settings, columns=_list_input_names(X.shape[1])).assign(**{RESPONSE: response})
 
 
 def refuse_vector(train_Y: Tensor, train_X: Tensor) -> None:
@@ -173,9 +172,8 @@ class KernelInputMap(Float64Module):
         """Return the codes of settings (see `Box`); a `DomainError` if some are outside the box."""
         if x.shape[-1] != len(self._log):
             raise InputError(
-                f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data "
-                "has; got "
-                f"{x.shape[-1]}."
+                f"Settings must have {len(self._log)} columns ({format_list(self.box.names)}), as the old data has; "
+                f"got {x.shape[-1]}."
             )
         columns = [
             column.log() if log else column for column, log in zip(x.double().unbind(-1), self._log, strict=True)
@@ -228,9 +226,23 @@ class SourceKernelSum(AdditiveKernel):
     """Σ_k σ_k² K_k(x, x'): the learnt kernels of several old data sets, each with its own amplitude."""
 
 
-def list_kernel_beliefs() -> list[str]:
-    """List the names of the beliefs that are a single kernel."""
-    return [one.name for one in list_beliefs() if isinstance(one, KernelBelief)]
+def learn_belief_kernel(learn: Callable[[], WeightPrior], name: str, instead: str) -> UnitMeanVariance | None:
+    """Learn the kernel of a belief from old data; None, with a warning, if old data teaches nothing.
+
+    Args:
+        learn: Learns from old data.
+        name: The belief.
+        instead: What is done without the kernel, for the warning.
+    """
+    try:
+        kernel = make_belief_kernel(learn(), name)
+    except NothingToLearnError as error:
+        warn(f"{error} {instead}", OldDataWarning)
+        return None
+    if kernel.vanishes:
+        warn(f"The kernel learnt from old data vanishes. {instead}", OldDataWarning)
+        return None
+    return kernel
 
 
 def make_belief_kernel(prior: WeightPrior, name: str = REWEIGHTED) -> UnitMeanVariance:
@@ -240,10 +252,9 @@ def make_belief_kernel(prior: WeightPrior, name: str = REWEIGHTED) -> UnitMeanVa
         prior: What was learnt from old data.
         name: The belief; "reweighted" is the Theorem's K^A₂.
     """
-    if name not in list_kernel_beliefs():
-        raise InputError(f"prior must be one of {format_list(list_kernel_beliefs())}; got {format_value(name)}.")
-    held = get_belief(name)
-    assert isinstance(held, KernelBelief)
-    kernel = prior.make_kernel() if name == REWEIGHTED else held.make_kernel(prior.fit)
+    beliefs = {one.name: one for one in list_beliefs() if isinstance(one, KernelBelief)}
+    if name not in beliefs:
+        raise InputError(f"prior must be one of {format_list(beliefs)}; got {format_value(name)}.")
+    kernel = prior.make_kernel() if name == REWEIGHTED else beliefs[name].make_kernel(prior.fit)
     size = compute_mean_variance(kernel, prior.box.num_inputs, prior.reach)
     return UnitMeanVariance(SettingKernel(kernel, prior.box, prior.reach), size)

@@ -53,8 +53,7 @@ def open_shared_storage(
         busy_timeout: Seconds that a worker waits for another one's lock on an SQLite file.
     """
     address = parse_address(url)
-    on_file = address.get_backend_name() == "sqlite"
-    if on_file and address.database in (None, "", ":memory:"):
+    if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
         raise InputError("Workers cannot share SQLite's memory: name a file, as in sqlite:///study.db.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)  # heartbeats are, to Optuna
@@ -146,13 +145,9 @@ class _Worker:
 
     def count_trials(self) -> tuple[int, int]:
         """How many trials are completed, and how many are under way."""
-
-        def count_once() -> tuple[int, int]:
-            self._fail_stale_trials()
-            states = [one.state for one in self._study.get_trials(deepcopy=False)]
-            return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
-
-        return self._retry(count_once)
+        self._retry(self._fail_stale_trials)
+        states = [one.state for one in self._retry(lambda: self._study.get_trials(deepcopy=False))]
+        return sum(state in _DONE for state in states), states.count(TrialState.RUNNING)
 
     def run_one(self, objective: Objective, catch: tuple[type[Exception], ...]) -> FrozenTrial | None:
         """One trial, from asking to telling; None if the others gave it up meanwhile."""
@@ -167,13 +162,16 @@ class _Worker:
                 state = TrialState.PRUNED
             except UpdateFinishedTrialError:  # given up while its settings or reports were being stored
                 state = TrialState.FAIL
-            except StorageInternalError as error:  # away while they were
-                state = TrialState.FAIL
-                self._raise_after_patience(error)
+            except StorageInternalError:  # away while they were
+                state, now = TrialState.FAIL, time.monotonic()
+                self._failing_since = self._failing_since or now
+                if now - self._failing_since > self._patience:  # one trial after the other is no moment's outage
+                    raise
             except (Exception, KeyboardInterrupt) as error:
                 state, failure = TrialState.FAIL, error
-                if isinstance(error, KeyboardInterrupt):
-                    self._record_interruption(trial)
+                if isinstance(error, KeyboardInterrupt):  # the sampler is told, unless others gave the trial up
+                    with suppress(UpdateFinishedTrialError):
+                        self._retry(lambda: set_trial_attribute(self._study, trial, INTERRUPTED, True))
             stored = self._tell(trial, values, state)
         if failure is not None and not isinstance(failure, catch):
             raise failure
@@ -183,11 +181,6 @@ class _Worker:
                 _log.warning("Trial %d was given up by other workers; its result came too late.", trial.number)
                 return None
         return stored
-
-    def _record_interruption(self, trial: Trial) -> None:
-        """Say for the sampler that it was stopped; a trial that others gave up counts for nothing anyway."""
-        with suppress(UpdateFinishedTrialError):
-            self._retry(lambda: set_trial_attribute(self._study, trial, INTERRUPTED, True))
 
     def _ask(self) -> Trial:
         self._fail_stale_trials()
@@ -263,10 +256,3 @@ class _Worker:
                 _log.warning("The study's database is away, trying again: %s", error.__cause__ or error)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-    def _raise_after_patience(self, error: StorageInternalError) -> None:
-        """Trials that fail because of the database, one after the other, are not a moment's outage."""
-        now = time.monotonic()
-        self._failing_since = self._failing_since or now
-        if now - self._failing_since > self._patience:
-            raise error

@@ -1,17 +1,16 @@
 """Pictures of the model: the response along each input, interactions, and what was learnt from old data."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tunedprior.errors import InputError
-from tunedprior.explain.sensitivity import Domain, compute_sensitivity
+from tunedprior.explain.sensitivity import Domain, Function, compute_sensitivity
+from tunedprior.explain.suggestions import get_surrogate, make_source_functions
 from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.plots.pictures import (
@@ -45,9 +44,6 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.parameters import Categorical, Parameter
 from tunedprior.space.search_space import Setting, Space
 from tunedprior.suggestion.suggester import Suggester
-from tunedprior.weight_prior.prior import WeightPrior
-from tunedprior.weight_prior.sources import SourceData, SourceSurrogate
-from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 _FINE = 61  # values along a continuous input
 _WIDE = 4  # panels side by side
@@ -122,9 +118,8 @@ def _make_points(at: tuple[float, ...], expected: PredictedInterval, allowed: np
         ("expected, with 95 % interval", allowed, False),
         ("not allowed by the constraints", ~allowed, True),
     ):
-        rows = np.flatnonzero(which).tolist()
-        if rows:
-            x, y, low, high = (tuple(one[k] for k in rows) for one in (at, expected.mean, expected.low, expected.high))
+        if which.any():
+            x, y, low, high = (tuple(np.array(one)[which].tolist()) for one in (at, *astuple(expected)))
             notes = tuple(f"{scale.title} {scale.choices[int(one)]}" for one in x) if scale.choices else ()
             found.append(Dots(name, x, y, BLUE, hollow=hollow, low=low, high=high, notes=notes))
     return found
@@ -182,9 +177,8 @@ def build_interactions_picture(snapshot: Snapshot) -> Picture:
         seen = np.concatenate([z[np.isfinite(z)] for _, _, z in maps])
         ends = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
         for pair, (x, y, z) in zip(pairs, maps, strict=True):
-            panels.append(
-                _build_pair_panel(snapshot, response, pair, Shades(response.name, x, y, _convert_to_rows(z), ends))
-            )
+            shades = Shades(response.name, x, y, tuple(map(tuple, z.tolist())), ends)
+            panels.append(_build_pair_panel(snapshot, response, pair, shades))
             said.append(_describe_interaction(response, pair))
     if not panels:
         raise InputError("A picture of interactions needs a result of an objective; none was measured yet.")
@@ -232,10 +226,6 @@ def _predict_map(snapshot: Snapshot, response: Objective, pair: Pair) -> tuple[A
     if allowed.mean() >= _LEAST_ALLOWED:
         z = np.where(allowed, z, np.nan)
     return locate_on_axis(pair.one, across), locate_on_axis(pair.other, up), z.reshape(len(up), len(across))
-
-
-def _convert_to_rows(z: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(cell) for cell in row) for row in z)
 
 
 def _make_grid(centre: Setting, one: Parameter, across: list[Any], other: Parameter, up: list[Any]) -> list[Setting]:
@@ -301,7 +291,7 @@ class SourceResponse:
     response: str
     log: bool
     box: Box
-    response_function: Callable[[Float[Tensor, "n k"]], Float[Tensor, " n"]]
+    response_function: Function
 
     def evaluate(self, settings: Sequence[Setting]) -> Any:
         """g at settings."""
@@ -311,30 +301,12 @@ class SourceResponse:
 
 def list_source_responses(suggester: Suggester) -> list[SourceResponse]:
     """The functions that were learnt from old data, by response and old data set."""
-    found = []
-    for response in suggester.goals.responses:
-        model = suggester.other_surrogates.get(response.name, suggester.surrogate)
-        if response.is_main:
-            model = suggester.surrogate
-        if isinstance(model, SourceSurrogate):
-            found += [_make_from_set(one, response, model.box) for one in model.sources]
-        elif isinstance(model, TunedPrior):
-            found.append(_make_from_prior(model.prior, response))
-    return found
-
-
-def _make_from_set(old: SourceData, response: Objective, box: Box) -> SourceResponse:
-    def evaluate_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return old.shift + old.units[0] * old.predict(box.to_kernel_inputs(X))
-
-    return SourceResponse(old.name, response.name, response.log, box, evaluate_mean)
-
-
-def _make_from_prior(prior: WeightPrior, response: Objective) -> SourceResponse:
-    def evaluate_mean(X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        return prior.response_shift + prior.response_scale * prior.fit(prior.to_kernel_inputs(X))
-
-    return SourceResponse("old data", response.name, response.log, prior.box, evaluate_mean)
+    return [
+        SourceResponse(name, response.name, response.log, surrogate.box, function)
+        for response in suggester.goals.responses
+        for surrogate in [get_surrogate(suggester, response)]
+        for name, function in make_source_functions(surrogate).items()
+    ]
 
 
 def compute_importance(source_response: SourceResponse, space: Space) -> dict[str, float]:
@@ -357,11 +329,8 @@ def build_old_data_picture(snapshot: Snapshot) -> Picture:
         raise InputError("This campaign has no old data that is used, so there is nothing that it taught.")
     panels, said = [], []
     for source_response in source_responses:
-        shares = {
-            name: one
-            for name, one in compute_importance(source_response, snapshot.space).items()
-            if name in _list_varying_names(snapshot)
-        }
+        importance = compute_importance(source_response, snapshot.space)
+        shares = {one.name: importance[one.name] for one in snapshot.varying}
         panels.append(_build_importance_panel(source_response, shares))
         drawn = [_build_input_layers(source_response, snapshot.space, one) for one in snapshot.varying]
         seen = [height for _, heights in drawn for height in heights]
@@ -370,22 +339,18 @@ def build_old_data_picture(snapshot: Snapshot) -> Picture:
         )
         for parameter, (layers, _) in zip(snapshot.varying, drawn, strict=True):
             panels.append(Panel(make_axis_scale(parameter), y, tuple(layers), source_response.name))
-        most = sorted(shares, key=lambda name: -shares[name])
-        said.append(_describe_importance(source_response, [(name, shares[name]) for name in most]))
+        said.append(_describe_importance(source_response, shares))
     said += _READING
     columns = 1 + len(snapshot.varying) if len(snapshot.varying) <= 3 else 3
     return Picture("What the old data taught", tuple(panels), columns, tuple(said))
 
 
-def _list_varying_names(snapshot: Snapshot) -> set[str]:
-    return {one.name for one in snapshot.varying}
-
-
-def _describe_importance(source_response: SourceResponse, shares: list[tuple[str, float]]) -> str:
+def _describe_importance(source_response: SourceResponse, shares: dict[str, float]) -> str:
     about = f"{source_response.name}, {source_response.response}"
-    if all(share == 0 for _, share in shares):
+    if not any(shares.values()):
         return f"{about}: the old response is the same everywhere."
-    first = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in shares[:3] if share >= 0.005)
+    most = sorted(shares, key=lambda name: -shares[name])[:3]
+    first = ", ".join(f"{name} ({100 * shares[name]:.0f} %)" for name in most if shares[name] >= 0.005)
     return f"{about}: the old response depends most on {first}."
 
 

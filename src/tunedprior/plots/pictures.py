@@ -190,16 +190,6 @@ class Panel:
     title: str = ""
 
 
-def describe_full_names(picture: "Picture") -> tuple[str, ...]:
-    """A sentence for each axis that says what its numbers mean; of many names the first."""
-    found = []
-    for title, names in picture.collect_full_names().items():
-        some = [f"{label.split(':')[0]} is {name}" for label, name in list(names.items())[:MANY]]
-        more = f"; and {len(names) - MANY} more" if len(names) > MANY else ""
-        found.append(f"{title}: {'; '.join(some)}{more}.")
-    return tuple(found)
-
-
 @dataclass(frozen=True)
 class Picture:
     """Panels in rows, with sentences about them.
@@ -236,6 +226,15 @@ class Picture:
         scales = [scale for panel in self.panels for scale in (panel.x, panel.y)]
         return {scale.title or "input": scale.full_names for scale in scales if scale.full_names}
 
+    def list_captions(self) -> list[str]:
+        """The sentences below the panels, then one for each axis of numbered names; of many names the first."""
+        found = list(self.sentences)
+        for title, names in self.collect_full_names().items():
+            some = [f"{label.split(':')[0]} is {name}" for label, name in list(names.items())[:MANY]]
+            more = f"; and {len(names) - MANY} more" if len(names) > MANY else ""
+            found.append(f"{title}: {'; '.join(some)}{more}.")
+        return found
+
     def list_legend_layers(self) -> list[Layer]:
         """One layer for each name, in order, for the legend."""
         found: dict[str, Layer] = {}
@@ -255,9 +254,7 @@ _NOTED = 300  # points that say more than their trial's number
 
 def list_axis_values(parameter: Parameter, most: int) -> list[Any]:
     """The values of a parameter from one end to the other; `most` of them, if there are more."""
-    if isinstance(parameter, Categorical):
-        return parameter.list_values()
-    if parameter.count is not None and parameter.count <= most:
+    if isinstance(parameter, Categorical) or (parameter.count is not None and parameter.count <= most):
         return list(parameter.list_values())
     ends = parameter.scale(parameter.low), parameter.scale(parameter.high)
     along = [parameter.find_nearest_value(parameter.unscale(float(one))) for one in np.linspace(*ends, most)]
@@ -289,12 +286,9 @@ def make_axis_scale(parameter: Parameter) -> Scale:
 
 def round_near_zeros(setting: Setting, space: Space) -> Setting:
     """Round values that differ from 0 by rounding alone to 0."""
-    found = dict(setting)
-    for one in space.parameters:
-        value = setting[one.name]
-        if isinstance(one, Numeric) and abs(value) < _ROUNDING * (one.high - one.low):
-            found[one.name] = 0.0
-    return found
+    numeric = [one for one in space.parameters if isinstance(one, Numeric)]
+    zeros = {one.name: 0.0 for one in numeric if abs(setting[one.name]) < _ROUNDING * (one.high - one.low)}
+    return {**setting, **zeros}
 
 
 def format_rounded_setting(setting: Setting, space: Space) -> str:

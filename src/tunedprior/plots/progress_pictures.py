@@ -3,14 +3,15 @@
 The picture of progress may show the shadow: what would have been suggested without old data at each step.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 from math import isnan, nan
 
 from tunedprior.errors import InputError
+from tunedprior.explain.suggestions import has_old_data
 from tunedprior.explain.trust import Trust
 from tunedprior.goals.objective import Objective
-from tunedprior.history.trials import Trial
+from tunedprior.history.trials import Trial, collect_settings
 from tunedprior.numerics.isolation import silence_warnings
 from tunedprior.plots.pictures import (
     BLACK,
@@ -42,13 +43,6 @@ from tunedprior.suggestion.response_models import FittedModels
 _TITLE = "what plain optimisation would have suggested"
 
 
-def has_baseline(snapshot: Snapshot) -> bool:
-    """Whether the campaign has old data, so that suggestions without it differ."""
-    suggester = snapshot.suggester
-    models = (suggester.surrogate, *suggester.other_surrogates.values())
-    return any(getattr(one, "sources", True) for one in models)
-
-
 def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> dict[int, Setting]:
     """For the latest suggestions, by position among the results: what would have been suggested without old data.
 
@@ -59,12 +53,14 @@ def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> d
         most: For how many suggestions, the latest ones.
         progress: Whether to show a progress bar.
     """
+    from tqdm import tqdm  # only the picture of progress needs it
+
     told, known = snapshot.history.told, snapshot.baseline_suggestions
     asked = [position for position, trial in enumerate(told) if trial.is_suggestion][-most:] if most else []
     missing = [one for one in asked if one not in known or known[one][0] != told[:one]]
     plain = snapshot.suggester.drop_old_data()
     fitted: FittedModels | None = None
-    for position in _show_progress(missing, progress):
+    for position in tqdm(missing, desc=_TITLE, disable=not progress, leave=False):
         history = snapshot.history.keep_first(position)
         with silence_warnings(""):  # that nothing is left to suggest was said when the real one was made
             if not plain.is_designing(history, []):
@@ -74,14 +70,9 @@ def replay_baselines(snapshot: Snapshot, most: int, progress: bool = False) -> d
     return {position: known[position][1] for position in asked}
 
 
-def _show_progress(positions: list[int], progress: bool) -> Iterable[int]:
-    from tqdm import tqdm
-
-    found: Iterable[int] = tqdm(positions, desc=_TITLE, disable=not progress, leave=False)
-    return found
-
-
 _WORDS = ("fail", "pass")
+# What dots of results are called, by whether the setting was suggested.
+_CHOSEN_BY = (("suggested", True, BLUE), ("your own", False, ORANGE))
 
 
 def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bool = False) -> Picture:
@@ -96,16 +87,12 @@ def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bo
         raise InputError("A picture of progress needs a result, and nothing was told yet. Tell at least one.")
     instead: dict[int, Setting] = {}
     said = []
-    modelled = [one.name for one in snapshot.modelled] if _has_any_value(snapshot) else []
-    if modelled and baseline_count and has_baseline(snapshot):
+    if snapshot.modelled and baseline_count and has_old_data(snapshot.suggester):
         try:
             instead = replay_baselines(snapshot, baseline_count, progress)
         except InputError as error:  # of an acquisition function that plain optimisation cannot do
             said.append(f"There is no shadow: {error}")
-    panels = [
-        _build_response_panel(snapshot, one, instead if one.name in modelled else {})
-        for one in snapshot.goals.responses
-    ]
+    panels = [_build_response_panel(snapshot, one, instead) for one in snapshot.goals.responses]
     if instead:
         said.append(
             "The shadow: what plain optimisation, with the same results before it but without old data, would have "
@@ -118,39 +105,32 @@ def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bo
     return Picture("Progress", tuple(panels), columns=2 if len(panels) > 1 else 1, sentences=tuple(said))
 
 
-def _has_any_value(snapshot: Snapshot) -> bool:
-    return any(one.select_measured(snapshot.history.told) for one in snapshot.goals.responses)
-
-
 def _build_response_panel(snapshot: Snapshot, response: Objective, instead: Mapping[int, Setting]) -> Panel:
     told, pending = snapshot.history.told, snapshot.history.pending
     if response.labels:
-        return _build_labels_panel(snapshot, response)
+        x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
+        y = Scale(response.name, choices=_WORDS, ends=(-0.5, 1.5))
+        return Panel(x, y, tuple(_make_result_dots(response, snapshot)), f"{response.name} (required)")
     layers: list[Layer] = make_goal_lines(snapshot.goals, response)
-    if instead:
+    if instead and response in snapshot.modelled:
         expected = snapshot.predict_interval(response, list(instead.values()))
-        notes: Sequence[str] = [format_rounded_setting(one, snapshot.space) for one in instead.values()]
-        numbers = [one + 1 for one in instead]
+        notes = tuple(format_rounded_setting(one, snapshot.space) for one in instead.values())
+        numbers = [position + 1 for position in instead]
         layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
-    if pending and _has_any_value(snapshot) and response.name in snapshot.fitted.models:
-        settings = [one.setting for one in pending]
-        coming = [len(told) + 1 + number for number in range(len(pending))]
+    if pending and response in snapshot.modelled:
+        expected = snapshot.predict_interval(response, collect_settings(pending))
         notes = list_hover_notes(pending, snapshot.space)
-        expected = snapshot.predict_interval(response, settings)
-        layers.append(_make_prediction_dots("under way: expected", coming, expected, notes, BLUE, SQUARE))
+        numbers = [len(told) + number for number in range(1, len(pending) + 1)]
+        layers.append(_make_prediction_dots("under way: expected", numbers, expected, notes, BLUE, SQUARE))
     best = _compute_best_so_far(snapshot, response)
     if not all(map(isnan, best)):
         layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
-    for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE)):
-        rows = [(number, one) for number, one in enumerate(told, start=1) if one.is_suggestion == asked]
-        layers += _make_result_dots(name, rows, response, snapshot, colour)
-    heights = _collect_heights(layers)
-    ends = compute_axis_range(heights, response.log) or (0.0, 1.0)
-    failed = [(number, one) for number, one in enumerate(told, start=1) if isnan(response.get_value(one))]
+    layers += _make_result_dots(response, snapshot)
+    ends = compute_axis_range(_collect_heights(layers), response.log) or (0.0, 1.0)
+    failed = {number: one for number, one in enumerate(told, start=1) if isnan(response.get_value(one))}
     if failed:
-        where = tuple(float(number) for number, _ in failed)
-        why = list_hover_notes([one for _, one in failed], snapshot.space)
-        layers.append(Dots("failed, or not measured", where, (ends[0],) * len(failed), RED, CROSS, notes=why))
+        why = list_hover_notes(list(failed.values()), snapshot.space)
+        layers.append(Dots("failed, or not measured", tuple(failed), (ends[0],) * len(failed), RED, CROSS, notes=why))
         ends = compute_axis_range([*ends], response.log) or ends
     title = f"{response.name} ({format_goal(snapshot.goals, response)})"
     return Panel(
@@ -161,46 +141,24 @@ def _build_response_panel(snapshot: Snapshot, response: Objective, instead: Mapp
     )
 
 
-def _build_labels_panel(snapshot: Snapshot, response: Objective) -> Panel:
-    told = snapshot.history.told
-    rows = [(number, one) for number, one in enumerate(told, start=1)]
-    layers = [
-        layer
-        for name, asked, colour in (("suggested", True, BLUE), ("your own", False, ORANGE))
-        for layer in _make_result_dots(
-            name, [row for row in rows if row[1].is_suggestion == asked], response, snapshot, colour
-        )
-    ]
-    x = Scale("result", ends=(0.4, len(told) + 0.6), whole=True)
-    y = Scale(response.name, choices=_WORDS, ends=(-0.5, 1.5))
-    return Panel(x, y, tuple(layers), f"{response.name} (required)")
-
-
-def _make_result_dots(
-    name: str, rows: Sequence[tuple[int, Trial]], response: Objective, snapshot: Snapshot, colour: str
-) -> list[Layer]:
-    """Dots of results; those that do not meet the requirements are hollow."""
+def _make_result_dots(response: Objective, snapshot: Snapshot) -> list[Layer]:
+    """Dots of results by who chose the setting; those that do not meet the requirements are hollow."""
+    measured = {
+        number: one for number, one in enumerate(snapshot.history.told, start=1) if not isnan(response.get_value(one))
+    }
     found: list[Layer] = []
-    for met in (True, False):
-        some = [
-            (number, one, response.get_value(one))
-            for number, one in rows
-            if not isnan(response.get_value(one)) and snapshot.goals.is_met(one) == met
-        ]
-        if not some:
-            continue
-        numbers, trials, values = zip(*some, strict=True)
-        heights = tuple((one + 1) / 2 if response.labels else float(one) for one in values)
-        found.append(
-            Dots(
-                name if met else f"{name}, not as required",
-                tuple(float(one) for one in numbers),
-                heights,
-                colour,
-                hollow=not met,
-                notes=list_hover_notes(trials, snapshot.space),
-            )
-        )
+    for (name, asked, colour), met in product(_CHOSEN_BY, (True, False)):
+        some = {
+            number: one
+            for number, one in measured.items()
+            if one.is_suggestion == asked and snapshot.goals.is_met(one) == met
+        }
+        if some:
+            values = [response.get_value(one) for one in some.values()]
+            heights = tuple((value + 1) / 2 if response.labels else value for value in values)
+            notes = list_hover_notes(list(some.values()), snapshot.space)
+            title = name if met else f"{name}, not as required"
+            found.append(Dots(title, tuple(some), heights, colour, hollow=not met, notes=notes))
     return found
 
 
@@ -208,12 +166,12 @@ def _make_prediction_dots(
     name: str,
     numbers: Sequence[int],
     expected: PredictedInterval,
-    notes: Sequence[str],
+    notes: tuple[str, ...],
     colour: str,
     shape: str = DIAMOND,
 ) -> Dots:
-    where, ends = tuple(float(one) for one in numbers), (expected.low, expected.high)
-    return Dots(name, where, expected.mean, colour, shape, True, False, *ends, tuple(notes))
+    ends = expected.low, expected.high
+    return Dots(name, tuple(numbers), expected.mean, colour, shape, True, False, *ends, notes)
 
 
 def _compute_best_so_far(snapshot: Snapshot, response: Objective) -> tuple[float, ...]:
@@ -232,13 +190,14 @@ def _compute_best_so_far(snapshot: Snapshot, response: Objective) -> tuple[float
 
 def _collect_heights(layers: Sequence[Layer]) -> list[float]:
     found: list[float] = []
-    for one in layers:
-        if isinstance(one, Dots):
-            found += [*one.y, *one.low, *one.high]
-        elif isinstance(one, Level):
-            found.append(one.at)
-        elif isinstance(one, Zone):
-            found += [one.low, one.high]
+    for layer in layers:
+        match layer:
+            case Dots():
+                found += [*layer.y, *layer.low, *layer.high]
+            case Level():
+                found.append(layer.at)
+            case Zone():
+                found += [layer.low, layer.high]
     return found
 
 
@@ -261,16 +220,14 @@ def build_trust_picture(found: Trust | dict[str, Trust]) -> Picture:
 
 
 def _build_trust_panel(trust: Trust, response: str, colours: dict[str, str]) -> Panel:
-    names = list(trust.relations["old data"])
-    counts = tuple(float(one) for one in trust.history.index)
-    layers = tuple(Curve(name, counts, _get_trust_column(trust, name, len(names) > 1), colours[name]) for name in names)
+    names, counts = list(trust.relations["old data"]), trust.history.index.tolist()
+    columns = {name: f"{name}: trust" if len(names) > 1 else "trust" for name in names}
+    layers = tuple(
+        Curve(name, tuple(counts), tuple(trust.history[column].tolist()), colours[name])
+        for name, column in columns.items()
+    )
     x = Scale("results", ends=(-0.3, max(counts) + 0.3), whole=True)
     return Panel(x, Scale("trust (share explained)", ends=(-0.03, 1.03)), layers, response)
-
-
-def _get_trust_column(trust: Trust, name: str, several: bool) -> tuple[float, ...]:
-    column = trust.history[f"{name}: trust" if several else "trust"]
-    return tuple(float(one) for one in column)
 
 
 def build_front_picture(snapshot: Snapshot) -> Picture:
@@ -310,22 +267,11 @@ def _build_front_panel(snapshot: Snapshot, pair: tuple[Objective, Objective], gr
         reversed(groups.items()), (GREY, GREY, GREEN), (True, False, False), strict=True
     ):
         if trials:
-            layers.append(_make_dots(name, trials, pair, snapshot, colour, hollow))
-    x, y = (_make_objective_scale(snapshot, one, [trial for some in groups.values() for trial in some]) for one in pair)
-    return Panel(x, y, tuple(layers))
-
-
-def _make_dots(
-    name: str,
-    trials: Sequence[Trial],
-    pair: tuple[Objective, Objective],
-    snapshot: Snapshot,
-    colour: str,
-    hollow: bool,
-) -> Dots:
-    x, y = (tuple(one.get_value(trial) for trial in trials) for one in pair)
-    notes = list_hover_notes(trials, snapshot.space)
-    return Dots(name, x, y, colour, hollow=hollow, notes=notes)
+            x, y = (tuple(one.get_value(trial) for trial in trials) for one in pair)
+            layers.append(Dots(name, x, y, colour, hollow=hollow, notes=list_hover_notes(trials, snapshot.space)))
+    shown = [trial for trials in groups.values() for trial in trials]
+    across, up = (_make_objective_scale(snapshot, one, shown) for one in pair)
+    return Panel(across, up, tuple(layers))
 
 
 def _make_objective_scale(snapshot: Snapshot, response: Objective, trials: Sequence[Trial]) -> Scale:

@@ -106,7 +106,8 @@ class Snapshot:
     @property
     def modelled(self) -> list[Objective]:
         """The measured responses that are numbers."""
-        return [one for one in self.goals.responses if one.name in self.fitted.models and not one.labels]
+        numeric = [one for one in self.goals.responses if not one.labels and one.select_measured(self.history.told)]
+        return [one for one in numeric if one.name in self.fitted.models]
 
     def predict_interval(self, response: Objective, settings: Sequence[Setting]) -> PredictedInterval:
         """Predict a response at settings, in its units."""

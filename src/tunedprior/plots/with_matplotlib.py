@@ -23,7 +23,6 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    describe_full_names,
     shorten,
 )
 
@@ -40,9 +39,9 @@ def render_matplotlib(picture: Picture) -> Any:
     figure_class = import_optional("matplotlib.figure", "plots").Figure
     keys = picture.list_legend_layers()
     width, panels_high = max(_LEAST_WIDTH, 2.6 * picture.across), 2.3 * picture.rows
-    sentences = (*picture.sentences, *describe_full_names(picture))
-    said = "\n".join(fill(_escape_dollars(one), int(width * 16)) for one in sentences)
-    legend_high = 0.2 * (1 + len(keys) // _count_legend_columns(width)) if len(keys) > 1 else 0.0
+    said = "\n".join(fill(_escape_dollars(one), int(width * 16)) for one in picture.list_captions())
+    legend_columns = 2 if width < 7 else 4
+    legend_high = 0.2 * (1 + len(keys) // legend_columns) if len(keys) > 1 else 0.0
     high = [0.4 + panels_high + legend_high, 0.1 + 0.155 * (1 + said.count("\n")) if said else 0.02]
     figure = figure_class(figsize=(width, sum(high)), dpi=110, layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=high)
@@ -50,14 +49,18 @@ def render_matplotlib(picture: Picture) -> Any:
     axes_of = upper.subplots(picture.rows, picture.across, squeeze=False)
     for axes in axes_of.flat[len(picture.panels) :]:
         axes.set_visible(False)
-    shown: dict[str, tuple[Any, list[Any]]] = {}
+    maps: dict[str, tuple[Any, list[Any]]] = {}
     handles: dict[str, Any] = {}
     for row, column, panel in picture.place_panels():
         axes = axes_of[row - 1, column - 1]
-        for name, drawn in _render_panel(axes, panel):
-            handles.setdefault(name, drawn)
-        _collect_shades(panel, axes, shown)
-    for name, (mesh, beside) in shown.items():
+        _set_up_axes(axes, panel)
+        for layer in panel.layers:
+            drawn = _render_layer(axes, layer)
+            handles.setdefault(layer.name, drawn)
+            if isinstance(layer, Shades):
+                axes.grid(visible=False)
+                maps.setdefault(layer.name, (drawn, []))[1].append(axes)
+    for name, (mesh, beside) in maps.items():
         bar = upper.colorbar(mesh, ax=beside, shrink=0.9)
         bar.set_label(_escape_dollars(shorten(name, LONGEST_TITLE)), fontsize=_TEXT)
         bar.ax.tick_params(labelsize=_SMALL)
@@ -66,7 +69,7 @@ def render_matplotlib(picture: Picture) -> Any:
             [handles[one.name] for one in keys],
             [_escape_dollars(one.name) for one in keys],
             loc="outside lower left",
-            ncols=_count_legend_columns(width),
+            ncols=legend_columns,
             fontsize=_SMALL,
             frameon=False,
         )
@@ -74,24 +77,18 @@ def render_matplotlib(picture: Picture) -> Any:
     return figure
 
 
-def _count_legend_columns(width: float) -> int:
-    return 2 if width < 7 else 4
-
-
-def _render_panel(axes: Any, panel: Panel) -> list[tuple[str, Any]]:
+def _set_up_axes(axes: Any, panel: Panel) -> None:
     _set_scale(axes.xaxis, panel.x, axes.set_xlim, axes.set_xscale, axes.set_xlabel)
     _set_scale(axes.yaxis, panel.y, axes.set_ylim, axes.set_yscale, axes.set_ylabel)
     labels = panel.x.ticks[1]
-    long = any(len(one) > _LONG for one in labels) or len(labels) > _MANY
     axes.tick_params(labelsize=_SMALL)
-    if long:
+    if len(labels) > _MANY or any(len(one) > _LONG for one in labels):
         axes.tick_params(axis="x", rotation=90 if len(labels) > 2 * _MANY else 45)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
     if panel.title:
         axes.set_title(_escape_dollars(shorten(panel.title, LONGEST_TITLE)), fontsize=_TEXT, loc="left")
-    return [(layer.name, _render_layer(axes, layer)) for layer in panel.layers]
 
 
 def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title: Any) -> None:
@@ -111,23 +108,24 @@ def _set_scale(axis: Any, scale: Scale, set_ends: Any, set_kind: Any, set_title:
 
 
 def _render_layer(axes: Any, layer: Layer) -> Any:
-    if isinstance(layer, Curve):
-        drawing = "steps-post" if layer.stepped else "default"
-        style = "--" if layer.dashed else "-"
-        return axes.plot(layer.x, layer.y, style, color=layer.colour, linewidth=1.4, drawstyle=drawing)[0]
-    if isinstance(layer, Band):
-        return axes.fill_between(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.3, linewidth=0)
-    if isinstance(layer, Dots):
-        return _render_dots(axes, layer)
-    if isinstance(layer, Bars):
-        return axes.barh(range(len(layer.lengths)), layer.lengths, height=0.65, color=layer.colour)
-    if isinstance(layer, Level):
-        return axes.axhline(layer.at, color=layer.colour, linestyle=(0, (4, 2)), linewidth=1.1)
-    if isinstance(layer, Zone):
-        return axes.axhspan(layer.low, layer.high, color=layer.colour, alpha=0.15, linewidth=0)
-    return axes.pcolormesh(
-        layer.x, layer.y, layer.z, shading="nearest", cmap="viridis", vmin=layer.ends[0], vmax=layer.ends[1]
-    )
+    match layer:
+        case Curve():
+            drawing = "steps-post" if layer.stepped else "default"
+            style = "--" if layer.dashed else "-"
+            return axes.plot(layer.x, layer.y, style, color=layer.colour, linewidth=1.4, drawstyle=drawing)[0]
+        case Band():
+            return axes.fill_between(layer.x, layer.low, layer.high, color=layer.colour, alpha=0.3, linewidth=0)
+        case Dots():
+            return _render_dots(axes, layer)
+        case Bars():
+            return axes.barh(range(len(layer.lengths)), layer.lengths, height=0.65, color=layer.colour)
+        case Level():
+            return axes.axhline(layer.at, color=layer.colour, linestyle=(0, (4, 2)), linewidth=1.1)
+        case Zone():
+            return axes.axhspan(layer.low, layer.high, color=layer.colour, alpha=0.15, linewidth=0)
+        case Shades():
+            low, high = layer.ends
+            return axes.pcolormesh(layer.x, layer.y, layer.z, shading="nearest", cmap="viridis", vmin=low, vmax=high)
 
 
 def _render_dots(axes: Any, dots: Dots) -> Any:
@@ -148,14 +146,6 @@ def _render_dots(axes: Any, dots: Dots) -> Any:
         alpha=0.55 if dots.small and dots.colour == GREY else 1.0,
         zorder=3,
     )[0]
-
-
-def _collect_shades(panel: Panel, axes: Any, shown: dict[str, tuple[Any, list[Any]]]) -> None:
-    for layer in panel.layers:
-        if isinstance(layer, Shades):
-            mesh = axes.collections[0]
-            shown.setdefault(layer.name, (mesh, []))[1].append(axes)
-            axes.grid(visible=False)
 
 
 def _escape_dollars(text: str) -> str:

@@ -1,6 +1,5 @@
 """Render pictures as Plotly figures, and panels as input of Plotly's JavaScript."""
 
-from collections.abc import Iterator
 from html import escape
 from math import log10
 from textwrap import wrap
@@ -26,7 +25,6 @@ from tunedprior.plots.pictures import (
     Scale,
     Shades,
     Zone,
-    describe_full_names,
     shorten,
 )
 
@@ -41,34 +39,28 @@ _ROW, _ABOVE, _BELOW, _LINE = 280, 70, 60, 17
 
 def render_plotly(picture: Picture) -> Any:
     """Render the picture as a `plotly.graph_objects.Figure`."""
-    make = import_optional("plotly.subplots", "plots").make_subplots
-    titles = [_escape_html(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels]
-    down = 0.32 / picture.rows if picture.rows > 1 else 0.0
-    figure = make(
+    figure = import_optional("plotly.subplots", "plots").make_subplots(
         rows=picture.rows,
         cols=picture.across,
-        subplot_titles=titles,
+        subplot_titles=[_escape_html(shorten(panel.title, LONGEST_TITLE)) for panel in picture.panels],
         horizontal_spacing=0.28 / picture.across,
-        vertical_spacing=down,
+        vertical_spacing=0.32 / picture.rows if picture.rows > 1 else 0.0,
     )
     named: set[str] = set()
     rows_of: dict[str, int] = {}
     for row, column, panel in picture.place_panels():
         for layer in panel.layers:
+            trace = _encode_layer(layer, panel)
+            trace["showlegend"] = bool(trace.get("showlegend")) and layer.name not in named
             if isinstance(layer, Shades):
-                rows_of.setdefault(layer.name, row)
-            for trace in _encode_traces(layer, panel):
-                trace["showlegend"] = bool(trace.get("showlegend")) and layer.name not in named
-                if isinstance(layer, Shades):
-                    bar = (1 - (rows_of[layer.name] - 0.5) / picture.rows, 0.9 / picture.rows)
-                    trace["showscale"] = layer.name not in named
-                    trace["colorbar"] = _encode_colour_bar(layer) | {"y": bar[0], "len": bar[1]}
-                figure.add_trace(trace, row=row, col=column)
+                middle = 1 - (rows_of.setdefault(layer.name, row) - 0.5) / picture.rows
+                trace["showscale"] = layer.name not in named
+                trace["colorbar"] |= {"y": middle, "len": 0.9 / picture.rows}
+            figure.add_trace(trace, row=row, col=column)
             named.add(layer.name)
         figure.update_xaxes(_encode_axis(panel.x, True), row=row, col=column)
         figure.update_yaxes(_encode_axis(panel.y, False), row=row, col=column)
-    sentences = (*picture.sentences, *describe_full_names(picture))
-    said = [line for sentence in sentences for line in wrap(sentence, _SAID)]
+    said = [line for sentence in picture.list_captions() for line in wrap(sentence, _SAID)]
     plot, keys = _ROW * picture.rows, len(picture.list_legend_layers())
     legend = 22 * (1 + keys // (2 + picture.across)) if keys > 1 else 0
     figure.update_layout(
@@ -101,13 +93,7 @@ def render_plotly(picture: Picture) -> Any:
 
 def encode_panel(panel: Panel) -> dict[str, Any]:
     """Encode one panel as the `data` and `layout` of a plot of its own, without a legend."""
-    traces = []
-    for layer in panel.layers:
-        for trace in _encode_traces(layer, panel):
-            trace["showlegend"] = False
-            if isinstance(layer, Shades):
-                trace["colorbar"] = _encode_colour_bar(layer)
-            traces.append(trace)
+    traces = [_encode_layer(layer, panel) | {"showlegend": False} for layer in panel.layers]
     layout: dict[str, Any] = {
         "xaxis": _encode_axis(panel.x, True),
         "yaxis": _encode_axis(panel.y, False),
@@ -124,41 +110,39 @@ def encode_panel(panel: Panel) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def _encode_traces(layer: Layer, panel: Panel) -> Iterator[dict[str, Any]]:
-    if isinstance(layer, Bars):
-        places = list(range(len(layer.lengths)))
-        said = [f"{_escape_html(name)}: {one:.3g}" for name, one in zip(panel.y.choices, layer.lengths, strict=True)]
-        yield {
-            "type": "bar", "orientation": "h", "x": list(layer.lengths), "y": places, "marker": {"color": layer.colour},
-            "hovertext": said, "hoverinfo": "text", "width": 0.65,
-        }  # fmt: skip
-        return
-    if isinstance(layer, Shades):
-        yield _encode_shades(layer, panel)
-        return
-    name = _escape_html(layer.name)
+def _encode_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
+    """Encode a layer of the panel as a trace."""
+    name, ends = _escape_html(layer.name), list(panel.x.ends or (0.0, 1.0))
     shared: dict[str, Any] = {"type": "scatter", "name": name, "legendgroup": name, "showlegend": bool(name)}
-    ends = list(panel.x.ends or (0.0, 1.0))
-    if isinstance(layer, Curve):
-        line = {"color": layer.colour, "width": 2, "dash": "dash" if layer.dashed else "solid"}
-        line["shape"] = "hv" if layer.stepped else "linear"
-        yield shared | {
-            "mode": "lines",
-            "x": list(layer.x),
-            "y": _encode_numbers(layer.y),
-            "line": line,
-            "hoverinfo": "y",
-        }
-    elif isinstance(layer, Band):
-        around = [*layer.x, *reversed(layer.x)], [*layer.low, *reversed(layer.high)]
-        yield shared | _encode_fill(*around, layer.colour, 0.28)
-    elif isinstance(layer, Zone):
-        yield shared | _encode_fill([*ends, *ends[::-1]], [layer.low] * 2 + [layer.high] * 2, layer.colour, 0.15)
-    elif isinstance(layer, Level):
-        line = {"color": layer.colour, "width": 1.5, "dash": "dash"}
-        yield shared | {"mode": "lines", "x": ends, "y": [layer.at] * 2, "line": line, "hoverinfo": "name"}
-    else:
-        yield shared | _encode_dots(layer)
+    match layer:
+        case Bars():
+            return _encode_bars(layer, panel)
+        case Shades():
+            return _encode_shades(layer, panel)
+        case Dots():
+            return shared | _encode_dots(layer)
+        case Curve():
+            line = {"color": layer.colour, "width": 2, "dash": "dash" if layer.dashed else "solid"}
+            line["shape"] = "hv" if layer.stepped else "linear"
+            points = {"x": list(layer.x), "y": _encode_numbers(layer.y)}
+            return shared | {"mode": "lines", **points, "line": line, "hoverinfo": "y"}
+        case Level():
+            line = {"color": layer.colour, "width": 1.5, "dash": "dash"}
+            return shared | {"mode": "lines", "x": ends, "y": [layer.at] * 2, "line": line, "hoverinfo": "name"}
+        case Band():
+            around = [*layer.x, *reversed(layer.x)], [*layer.low, *reversed(layer.high)]
+            return shared | _encode_fill(*around, layer.colour, 0.28)
+        case Zone():
+            around = [*ends, *reversed(ends)], [layer.low] * 2 + [layer.high] * 2
+            return shared | _encode_fill(*around, layer.colour, 0.15)
+
+
+def _encode_bars(bars: Bars, panel: Panel) -> dict[str, Any]:
+    said = [f"{_escape_html(name)}: {one:.3g}" for name, one in zip(panel.y.choices, bars.lengths, strict=True)]
+    return {
+        "type": "bar", "orientation": "h", "x": list(bars.lengths), "y": list(range(len(bars.lengths))),
+        "marker": {"color": bars.colour}, "hovertext": said, "hoverinfo": "text", "width": 0.65,
+    }  # fmt: skip
 
 
 def _encode_fill(x: list[float], y: list[float], colour: str, alpha: float) -> dict[str, Any]:
@@ -167,28 +151,26 @@ def _encode_fill(x: list[float], y: list[float], colour: str, alpha: float) -> d
 
 
 def _encode_dots(dots: Dots) -> dict[str, Any]:
-    symbol = _SYMBOLS[dots.shape] + ("-open" if dots.hollow else "")
-    faint = dots.small and dots.colour == GREY
-    marker: dict[str, Any] = {
-        "color": dots.colour,
-        "symbol": symbol,
-        "size": 5 if dots.small else _SIZES.get(dots.shape, 8),
-        "opacity": 0.55 if faint else 1.0,
-        "line": {"width": 1.5 if dots.hollow else 1, "color": dots.colour if dots.hollow else "white"},
-    }
     found: dict[str, Any] = {
         "mode": "markers",
         "x": _encode_numbers(dots.x),
         "y": _encode_numbers(dots.y),
-        "marker": marker,
+        "marker": {
+            "color": dots.colour,
+            "symbol": _SYMBOLS[dots.shape] + ("-open" if dots.hollow else ""),
+            "size": 5 if dots.small else _SIZES.get(dots.shape, 8),
+            "opacity": 0.55 if dots.small and dots.colour == GREY else 1.0,
+            "line": {"width": 1.5 if dots.hollow else 1, "color": dots.colour if dots.hollow else "white"},
+        },
+        "hovertext": _format_hover_texts(dots),
+        "hoverinfo": "text",
     }
     if dots.low:
         error = {"type": "data", "symmetric": False, "color": _format_rgba(dots.colour, 0.7), "thickness": 1.2}
         error["array"] = [high - y for y, high in zip(dots.y, dots.high, strict=True)]
         error["arrayminus"] = [y - low for y, low in zip(dots.y, dots.low, strict=True)]
         found["error_y"] = error | {"width": 3}
-    said = _format_hover_texts(dots)
-    return found | {"hovertext": said, "hoverinfo": "text"}
+    return found
 
 
 def _format_hover_texts(dots: Dots) -> list[str]:
@@ -214,18 +196,15 @@ def _encode_shades(shades: Shades, panel: Panel) -> dict[str, Any]:
         "zmin": shades.ends[0],
         "zmax": shades.ends[1],
         "hovertemplate": f"{_escape_html(shades.name)}: %{{z:.5g}}<extra></extra>",
+        "colorbar": {
+            "thickness": 12,
+            "title": {"text": _escape_html(shorten(shades.name, LONGEST_TITLE)), "side": "right"},
+            "outlinewidth": 0,
+        },
     }
     if smooth:
         found |= {"contours": {"coloring": "heatmap"}, "line": {"width": 0.5, "color": "rgba(255,255,255,0.6)"}}
     return found
-
-
-def _encode_colour_bar(shades: Shades) -> dict[str, Any]:
-    return {
-        "thickness": 12,
-        "title": {"text": _escape_html(shorten(shades.name, LONGEST_TITLE)), "side": "right"},
-        "outlinewidth": 0,
-    }
 
 
 def _encode_axis(scale: Scale, across: bool) -> dict[str, Any]:

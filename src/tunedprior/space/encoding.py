@@ -19,7 +19,6 @@ from tunedprior.space.search_space import Setting, Space
 
 # A setting may miss the edge of the box by rounding.
 _SLACK = 1e-9
-_NOTHING = object()
 # The distance of two choices of a category: two of its inputs differ by 2.
 _BETWEEN_CHOICES = sqrt(8.0)
 # Old categories that the space does not offer take an input each, up to so many; the rest of them share one.
@@ -162,16 +161,13 @@ class Box:
 
     def decode(self, X: Float[Tensor, "n k"], space: Space) -> list[Setting]:
         """Return the allowed setting nearest to each row of X."""
-        found = []
-        for row in X.tolist():
-            setting: Setting = {}
-            for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True):
-                if isinstance(parameter, Categorical):
-                    setting[parameter.name] = parameter.choices[min(max(round(code), 0), parameter.count - 1)]
-                else:
-                    setting[parameter.name] = parameter.find_nearest_value(axis.decode(code))
-            found.append(setting)
-        return found
+        return [
+            {
+                parameter.name: decode_value(parameter, axis, code)
+                for code, axis, parameter in zip(row, self.axes, space.parameters, strict=True)
+            }
+            for row in X.tolist()
+        ]
 
     def make_kernel_axes(self, space: Space) -> Axes:
         """Return the parameter of each kernel input, and the unit of length-scales along it.
@@ -198,6 +194,13 @@ class Box:
         return self.names == space.names and all(map(_is_within_axis, space.parameters, self.axes))
 
 
+def decode_value(parameter: Parameter, axis: Axis, code: float) -> Any:
+    """Return the parameter's value nearest to a code, which is a number in [-1, 1] or a category's position."""
+    if isinstance(parameter, Categorical):
+        return parameter.choices[min(max(round(code), 0), parameter.count - 1)]
+    return parameter.find_nearest_value(axis.decode(code))
+
+
 def to_settings_table(
     settings: pd.DataFrame | Sequence[Setting] | Mapping[str, Any], names: Sequence[str]
 ) -> pd.DataFrame:
@@ -209,20 +212,17 @@ def to_settings_table(
             f"Settings must be a dict of {format_list(names)}, a list of such dicts, or a table; got "
             f"{type(settings).__name__} {format_value(settings)}."
         )
-    if not isinstance(settings, pd.DataFrame):
-        wrong = next((one for one in settings if not isinstance(one, Mapping | pd.Series)), _NOTHING)
-        if wrong is not _NOTHING:
+    if isinstance(settings, pd.DataFrame):
+        table = settings.reset_index(drop=True)
+    else:
+        wrong = [one for one in settings if not isinstance(one, Mapping | pd.Series)]
+        if wrong:
             raise InputError(
-                f"Each setting must be a dict of {format_list(names)}; got {type(wrong).__name__} "
-                f"{format_value(wrong)}."
+                f"Each setting must be a dict of {format_list(names)}; got {type(wrong[0]).__name__} "
+                f"{format_value(wrong[0])}."
             )
-    # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
-    table = (
-        settings
-        if isinstance(settings, pd.DataFrame)
-        else pd.DataFrame(list(map(_unwrap_tensors, settings)), dtype=object)
-    )
-    table = table.reset_index(drop=True)
+        # As objects, or a table would turn 1 beside 0.5 into 1.0 and None into NaN.
+        table = pd.DataFrame(list(map(_unwrap_tensors, settings)), dtype=object)
     twice = [name for name in names if list(table.columns).count(name) > 1]
     if twice:
         raise InputError(

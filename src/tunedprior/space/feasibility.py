@@ -230,9 +230,9 @@ _JUDGED = 1000  # settings that each constraint is asked about
 def refuse_empty(feasible: FeasibleSettings) -> None:
     """Raise an `InputError` if the constraints allow no setting or only one, naming the constraint at fault."""
     _refuse_contradictions(feasible)
-    everything = feasible.all_rows
     if _count_settings(feasible) == 0:
         raise InputError(_describe_reason(feasible))
+    everything = feasible.all_rows
     if everything is not None and len(everything) == 1:
         raise InputError(
             f"The constraints leave a single setting, {feasible.decode_rows(everything)[0]}, and nothing to optimise. "
@@ -260,11 +260,10 @@ def _refuse_contradictions(feasible: FeasibleSettings) -> None:
     culprits = [
         one for one in linear if _can_be_met([other for other in linear if other is not one], feasible.parameters)
     ]
-    which = f"Without {' or '.join(repr(str(one)) for one in culprits)} there are some." if culprits else ""
+    which = f"Without {' or '.join(repr(str(one)) for one in culprits)} there are some. " if culprits else ""
     raise InputError(
-        f"No setting satisfies the constraints {format_list(repr(str(one)) for one in linear)} at once. {which} "
-        "Drop or "
-        "loosen one.".replace("  ", " ")
+        f"No setting satisfies the constraints {format_list(repr(str(one)) for one in linear)} at once. {which}Drop or "
+        "loosen one."
     )
 
 
@@ -272,7 +271,7 @@ def _can_be_met(linear: Sequence[LinearConstraint], parameters: Sequence[Paramet
     """Return whether some point of the ranges satisfies all linear constraints, by linear programming."""
     from scipy.optimize import linprog  # takes as long to import as all of pandas
 
-    rows = FeasibleSettings(tuple(parameters), tuple(linear)).rows
+    rows = FeasibleRows(tuple(parameters), tuple(linear), ())
     low, high = rows.edges
     found = linprog(
         np.zeros(len(parameters)),

@@ -220,11 +220,10 @@ class FeasibleRows:
         """Return which rows satisfy all linear constraints and conditions."""
         sums = rows @ self.matrix.T
         low, high = self.edges
-        good = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
+        good: Bool[ndarray, " n"] = ((sums >= low - self.slacks) & (sums <= high + self.slacks)).all(1)
         for column, otherwise, _ in self.pins:
             good &= (np.abs(rows[:, column] - otherwise) <= self.tolerances[column]) | ~self.are_pinned(rows, column)
-        result: Bool[ndarray, " n"] = good
-        return result
+        return good
 
     def are_pinned(self, rows: Float64[ndarray, "n k"], column: int) -> Bool[ndarray, " n"]:
         """Return in which rows the conditions force a column to its value `otherwise`."""
@@ -257,13 +256,12 @@ class FeasibleRows:
         least, most = self.compute_sum_range(np.arange(len(self.names)) > column)
         sums = rows @ self.matrix[:, : column + 1].T
         low, high = self.edges
-        good = ((sums + most >= low - self.slacks) & (sums + least <= high + self.slacks)).all(1)
+        good: Bool[ndarray, " n"] = ((sums + most >= low - self.slacks) & (sums + least <= high + self.slacks)).all(1)
         for target, otherwise, needed in self.pins:
             if max(target, *(other for other, _ in needed)) == column:
                 at_otherwise = np.abs(rows[:, target] - otherwise) <= self.tolerances[target]
                 good &= at_otherwise | ~self.are_pinned(rows, target)
-        result: Bool[ndarray, " n"] = good
-        return result
+        return good
 
     def compute_sum_range(self, columns: Bool[ndarray, " k"]) -> tuple[Float64[ndarray, " j"], Float64[ndarray, " j"]]:
         """Return the least and the most that these columns can add to each sum."""
@@ -300,22 +298,37 @@ class FeasibleRows:
 
     def repair_row(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
         """Round a row to allowed values, then move its continuous columns until all constraints hold."""
-        row = row.clip(*self.bounds)
-        row = self.encode_setting(self.decode_row(row))
+        row = self.apply_conditions(self.encode_setting(self.decode_row(row.clip(*self.bounds))))
+        found = row if self.are_feasible(row[None])[0] else self.place_continuous(row)
+        return found if found is not None and self.are_feasible(found[None])[0] else None
+
+    def apply_conditions(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"]:
+        """Set the columns that conditions force to a value."""
+        row = row.copy()
         for target, otherwise, _ in self.pins:
             if self.are_pinned(row[None], target)[0]:
                 row[target] = otherwise
-        if not self.are_feasible(row[None])[0]:
-            columns = np.flatnonzero(self.are_free(row[None])[0]).tolist()
-            if not columns:
-                return None
-            polytope, equal, below = self.make_polytope(row[None], columns)
-            low, high = self.bounds[:, columns]
-            exact = polytope.find_nearby_point((row[columns] - low) / (high - low), equal[0], below[0])
-            if exact is None:
-                return None
-            row[columns] = (low + (high - low) * exact).clip(low, high)
-        return row if self.are_feasible(row[None])[0] else None
+        return row
+
+    def place_continuous(self, row: Float64[ndarray, " k"], to_middle: bool = False) -> Float64[ndarray, " k"] | None:
+        """Place the free continuous columns of a row where all sums are met; None if that fails.
+
+        Args:
+            row: The row; all other columns keep their values.
+            to_middle: Whether to place them in the middle of what is allowed, and not as near as possible.
+        """
+        columns = np.flatnonzero(self.are_free(row[None])[0]).tolist()
+        if not columns:
+            return row
+        polytope, equal, below = self.make_polytope(row[None], columns)
+        low, high = self.bounds[:, columns]
+        start = polytope.find_centre(equal[0], below[0]) if to_middle else (row[columns] - low) / (high - low)
+        exact = None if start is None else polytope.find_nearby_point(start, equal[0], below[0])
+        if exact is None:
+            return None
+        moved = row.copy()
+        moved[columns] = (low + (high - low) * exact).clip(low, high)
+        return moved
 
 
 _ORDERS = 8  # in which parameters are drawn one after another
@@ -352,31 +365,31 @@ class RowSampler:
         order = self._draw_column_order(random)
         rows, known = np.zeros_like(shares), np.zeros(len(self.rows.names), dtype=bool)
         for column in [one for one in order if one not in self.rows.continuous]:
-            low, high = self._compute_interval(rows, known, column)
-            rows[:, column], good = self._choose_values(
-                column, low, high, self._skew_shares(shares[:, column], known, column)
-            )
-            pin = self.rows.are_pinned(rows, column)
-            near = self.rows.tolerances[column]
-            for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
-                rows[pin, column] = otherwise
-                good = np.where(pin, (low <= otherwise + near) & (otherwise - near <= high), good)
+            rows[:, column], good, _ = self._choose_column(column, rows, known, shares[:, column])
             rows, shares = rows[good], shares[good]
             known[column] = True
         started, good, partly = rows.copy(), np.ones(len(rows), dtype=bool), known.copy()
         for column in [one for one in order if one in self.rows.continuous]:
-            low, high = self._compute_interval(started, partly, column)
-            started[:, column], possible = self._choose_values(
-                column, low, high, self._skew_shares(shares[:, column], partly, column)
-            )
-            pin = self.rows.are_pinned(started, column)
-            near = self.rows.tolerances[column]
-            for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
-                started[pin, column] = otherwise
+            started[:, column], possible, pin = self._choose_column(column, started, partly, shares[:, column])
             good &= possible | pin
             partly[column] = True
         good &= self.rows.are_feasible(np.clip(started, *self.rows.bounds))
         return np.concatenate([started[good], self._fill_from_middles(rows[~good])])
+
+    def _choose_column(
+        self, column: int, rows: Float64[ndarray, "n k"], known: Bool[ndarray, " k"], share: Float64[ndarray, " n"]
+    ) -> tuple[Float64[ndarray, " n"], Bool[ndarray, " n"], Bool[ndarray, " n"]]:
+        """Choose the value of a column in each row, given the known columns.
+
+        Also return whether all sums can still be met with it, and whether a condition forces it.
+        """
+        low, high = self._compute_interval(rows, known, column)
+        values, good = self._choose_values(column, low, high, self._skew_shares(share, known, column))
+        pin, near = self.rows.are_pinned(rows, column), self.rows.tolerances[column]
+        for otherwise in {otherwise for target, otherwise, _ in self.rows.pins if target == column}:
+            values = np.where(pin, otherwise, values)
+            good = np.where(pin, (low <= otherwise + near) & (otherwise - near <= high), good)
+        return values, good, pin
 
     def _draw_column_order(self, random: np.random.Generator) -> list[int]:
         """Draw an order of columns: discrete before continuous, conditions' causes before effects."""
@@ -480,25 +493,10 @@ class RowSampler:
         for k, one in enumerate(first[:_MOST_MIDDLES]):
             key, some = rows[one, matter].tobytes(), which.ravel() == k
             if key not in self.rows.middle_cache:
-                self.rows.middle_cache[key] = self._fill_with_middle(rows[one])
+                pinned = self.rows.apply_conditions(rows[one])
+                self.rows.middle_cache[key] = self.rows.place_continuous(pinned, to_middle=True)
             row = self.rows.middle_cache[key]
             if row is not None:
                 rows[np.ix_(some, self.rows.continuous)] = row[self.rows.continuous]
                 good |= some
         return rows[good]
-
-    def _fill_with_middle(self, row: Float64[ndarray, " k"]) -> Float64[ndarray, " k"] | None:
-        row = row.copy()
-        for target, otherwise, _ in self.rows.pins:
-            if target in self.rows.continuous and self.rows.are_pinned(row[None], target)[0]:
-                row[target] = otherwise
-        columns = np.flatnonzero(self.rows.are_free(row[None])[0]).tolist()
-        if columns:
-            polytope, equal, below = self.rows.make_polytope(row[None], columns)
-            middle = polytope.find_centre(equal[0], below[0])
-            exact = None if middle is None else polytope.find_nearby_point(middle, equal[0], below[0])
-            if exact is None:
-                return None
-            low, high = self.rows.bounds[:, columns]
-            row[columns] = low + (high - low) * exact
-        return row

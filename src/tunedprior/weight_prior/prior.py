@@ -285,6 +285,10 @@ class WeightPrior:
         """Kernel inputs in [-reach, reach], from encoded settings."""
         return self.reach * self.box.to_kernel_inputs(X)
 
+    def predict_response(self, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """g at encoded settings, in units of the old response (or of its logarithm)."""
+        return self.response_shift + self.response_scale * self.fit(self.to_kernel_inputs(X)).double()
+
     @cached_property
     def vanishes(self) -> bool:
         """Whether the kernel is numerically zero at the old settings, as it is if g is constant."""

@@ -78,6 +78,10 @@ class SourceData:
         weights = torch.tensor([self.get_fit_weight(number) for number in range(len(self.fits))]).to(x)
         return weights @ torch.stack([fit(x) for fit in self.fits]) / weights.sum()
 
+    def predict_response(self, box: Box, X: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
+        """g at encoded settings, in units of the old response (or of its logarithm)."""
+        return self.shift + self.units[0] * self.predict(box.to_kernel_inputs(X))
+
 
 @dataclass(frozen=True)
 class Relation:

@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from integrations.optuna.conftest import SPACE, response
 from tunedprior.integrations.optuna import TunedPriorSampler
-from tunedprior.integrations.optuna.groups import group_parameters
+from tunedprior.integrations.optuna.sampler import group_parameters
 
 pytestmark = pytest.mark.usefixtures("short_search")
 

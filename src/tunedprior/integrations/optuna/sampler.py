@@ -1,44 +1,313 @@
-"""The Optuna sampler `TunedPriorSampler`, which learns from old data."""
+"""The Optuna sampler `TunedPriorSampler`, which learns from old data.
+
+Search spaces may be defined while a study runs: parameters come in groups, each group with its own model.
+
+Workers that choose at the same time take turns, so that no two choose the same setting. A trial states that its
+parameters are being chosen, and later which values were chosen. A worker waits until trials with lower numbers have
+chosen, and treats their settings as pending. It waits for a limited time, since the other worker may be gone.
+"""
 
 import json
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from math import isnan
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan, prod
 from secrets import randbits
 from threading import RLock
+from time import monotonic, sleep
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from tunedprior.acquisition.encoded_space import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
 from tunedprior.campaign import Optimizer
 from tunedprior.campaign.outlier_warnings import describe_far_worse
 from tunedprior.checks import check_flag, check_seed, format_list, format_value
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.integrations.optuna.groups import (
-    Distributions,
-    GroupModel,
-    Turns,
-    drop_trial,
-    get_latest_distributions,
-    group_parameters,
-    list_choices,
-)
+from tunedprior.goals.objective import encode_run_settings
+from tunedprior.history.trials import History, Trial, collect_settings
 from tunedprior.integrations.optuna.source_studies import SourceLearner
 from tunedprior.numerics.isolation import derive_seed
-from tunedprior.space.parameters import parse_parameter
-from tunedprior.space.search_space import Setting
+from tunedprior.space.encoding import Box
+from tunedprior.space.parameters import Numeric, parse_parameter
+from tunedprior.space.search_space import Setting, Space
 from tunedprior.storage.databases import requeue_trial, set_trial_attribute
-from tunedprior.storage.study_trials import FAILED, INTERRUPTED, encode_setting, list_metric_names, make_names_unique
-from tunedprior.suggestion.config import AVERAGE, TransferConfig
+from tunedprior.storage.study_trials import (
+    CHOOSING,
+    CHOSEN,
+    FAILED,
+    INTERRUPTED,
+    convert_finished_trials,
+    encode_setting,
+    infer_goals,
+    is_substitute,
+    list_metric_names,
+    make_constraint_name,
+    make_names_unique,
+    read_constraints,
+    read_settings,
+    sort_finished,
+)
+from tunedprior.suggestion.config import AVERAGE, CampaignConfig, SearchConfig, TransferConfig
+from tunedprior.suggestion.response_models import FittedModels
+from tunedprior.suggestion.suggester import Suggester
 from tunedprior.weight_prior.sources import UNKNOWN, name_sources, parse_relations
+
+Distributions = Mapping[str, BaseDistribution]
+# Where nothing but so many failures is known, what they asked for is all that is asked for.
+_ENOUGH_FAILURES = 3
+
+
+def get_latest_distributions(trials: Sequence[FrozenTrial], given: Distributions) -> dict[str, BaseDistribution]:
+    """Return each parameter's distribution in the last trial that has it."""
+    found: dict[str, BaseDistribution] = {}
+    for trial in reversed(trials):
+        for name, distribution in trial.distributions.items():
+            found.setdefault(name, distribution)
+    return {**given, **found}
+
+
+def group_parameters(trials: Sequence[FrozenTrial], given: Distributions) -> list[tuple[str, ...]]:
+    """Partition the parameters into the coarsest groups of which every trial has all or none.
+
+    In a space with branches, what is common to all branches is one group, and what belongs to one of them is another.
+
+    A trial that failed may have stopped before it asked for everything, so it only tells of parameters that no other
+    has, and of these it tells nothing if another that failed had more. Where several failed and nothing else is known,
+    what they had is a group of its own among what is given.
+    """
+    sets = {False: set[frozenset[str]](), True: set[frozenset[str]]()}
+    for trial in trials:
+        sets[trial.state == TrialState.FAIL].add(frozenset(trial.distributions))
+    known = {*sets[False], frozenset(given)}
+    nothing_else = not sets[False] and len(trials) >= _ENOUGH_FAILURES
+    failed = {names.difference(*(sets[False] if nothing_else else known)) for names in sets[True]}
+    longest = [names for names in failed if not any(names < other for other in failed)]
+    return find_coarsest_partition([*known, *longest])
+
+
+def find_coarsest_partition(sets: Iterable[frozenset[str]]) -> list[tuple[str, ...]]:
+    """Return the coarsest partition of which each given set is a union of parts.
+
+    >>> find_coarsest_partition([frozenset("xy"), frozenset("xz")])
+    [('x',), ('y',), ('z',)]
+    """
+    parts: list[frozenset[str]] = []
+    for names in sets:
+        rest = names.difference(*parts)
+        parts = [part for old in parts for part in (old & names, old - names) if part] + ([rest] if rest else [])
+    return sorted(tuple(sorted(part)) for part in parts)
+
+
+# Seconds between two looks, for each trial to wait for, and after which a worker is taken to be gone. Whoever looks
+# takes a database's time from those who choose.
+_PAUSE, _PATIENCE = 0.1, 10.0
+
+
+class Turns:
+    """The order in which processes choose settings; threads of one process use a lock."""
+
+    def __init__(self) -> None:
+        self._gone: set[int] = set()
+        self._own: set[int] = set()
+
+    def begin(self, study: Study, trial: FrozenTrial) -> None:
+        """Announce that this trial's parameters are being chosen."""
+        self._own.add(trial.number)
+        set_trial_attribute(study, trial, CHOSEN, CHOOSING)
+
+    def end(self, study: Study, trial: FrozenTrial, chosen: str) -> None:
+        """Announce which values were chosen."""
+        set_trial_attribute(study, trial, CHOSEN, chosen)
+
+    def wait(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+        """Wait for trials of other processes with lower numbers to choose; return all other trials."""
+        until = monotonic() + _PATIENCE
+        while True:
+            others = drop_trial(trial, study.get_trials(deepcopy=False))
+            running = [one for one in others if one.state == TrialState.RUNNING and one.number < trial.number]
+            before = {one.number for one in running if one.system_attrs.get(CHOSEN) == CHOOSING}
+            if not before - self._gone - self._own:
+                return others
+            if monotonic() > until:
+                self._gone |= before
+            sleep(_PAUSE * len(before - self._own))
+
+
+def list_choices(trials: Sequence[FrozenTrial]) -> dict[int, str]:
+    """Return, by trial number, what was chosen for each trial, or that it has finished."""
+    return {
+        one.number: one.state.name if one.state.is_finished() else repr((one.system_attrs.get(CHOSEN), one.params))
+        for one in trials
+    }
+
+
+def drop_trial(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Return the trials without one of them."""
+    return [one for one in trials if one.number != trial.number]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupModel:
+    """The results of a group of parameters, and the models fitted to them.
+
+    Attributes:
+        suggester: What makes suggestions.
+        results: Results, in the order in which trials finished.
+        suggester_key: What the suggester was made for; it serves as long as that stays.
+        trials_key: How many trials had finished, the parameters, and what the study's values are called.
+        fitted: The models of these results; None while there is nothing to fit.
+    """
+
+    suggester: Suggester
+    results: tuple[Trial, ...]
+    suggester_key: tuple[Any, ...]
+    trials_key: tuple[Any, ...]
+    fitted: FittedModels | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return self.suggester.space.names
+
+    @classmethod
+    def from_trials(
+        cls,
+        study: Study,
+        trials: Sequence[FrozenTrial],
+        distributions: Distributions,
+        objectives: Sequence[str],
+        noise_std: Mapping[str, float],
+        acquisition: AcquisitionChoice,
+        source_learner: SourceLearner,
+        before: "GroupModel | None",
+    ) -> "GroupModel":
+        """Build the group from all trials, reusing an earlier state of it.
+
+        Args:
+            study: The study.
+            trials: All of its trials.
+            distributions: The parameters.
+            objectives: What the study's values are called.
+            noise_std: The noise of each, where it is known.
+            acquisition: As for `Optimizer`.
+            source_learner: Old data, and what to make of it.
+            before: What was made of this group before.
+        """
+        space = Space.parse(distributions)
+        finished = sort_finished(trials)
+        keys = sorted({key for trial in finished for key in read_constraints(trial)})
+        taken = [*space.names, *objectives]
+        constraints = {key: make_constraint_name(key, taken) for key in keys}
+        goals = infer_goals(study, objectives, list(constraints.values()), noise_std)
+        same = before is not None and (before.suggester.space, before.suggester.goals) == (space, goals)
+        known = before.results if same and before is not None else ()
+        results = convert_finished_trials(finished, space.names, goals, constraints, distributions, known)
+        outside = [trial.setting for trial in results if not _is_within_ranges(trial.setting, space)]
+        ends = _find_extremes(outside, space)
+        made_for = (space, goals, ends)
+        if before is not None and before.suggester_key == made_for:
+            suggester = before.suggester
+        else:
+            everything = {name for trial in finished for name in trial.distributions} <= set(space.names)
+            surrogates = source_learner.learn_surrogates(study, space, goals, constraints, ends, everything)
+            config = CampaignConfig(space, goals, search=SearchConfig(acquisition))
+            suggester = Suggester.from_surrogates(config, surrogates)
+        made_of = _make_trials_key(trials, distributions, objectives)
+        if outside:  # the box of the model may be smaller than the ranges that these were chosen from
+            results = tuple(trial for trial in results if _is_in_box(suggester.surrogate.box, trial))
+        return cls(suggester, results, made_for, made_of)
+
+    def fit_models(self, seed: int, before: "GroupModel | None") -> "GroupModel":
+        """Return the group with models fitted to its results, starting from earlier ones."""
+        found = History(self.results)
+        if not self.results or self.suggester.is_designing(found, ()):
+            return self
+        old = before.fitted if before is not None and before.suggester is self.suggester else None
+        if old is not None and old.history.told == self.results:
+            return replace(self, fitted=old)
+        return replace(self, fitted=self.suggester.fit(found, seed, old))
+
+    def build_history(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> History:
+        """Build the history of results and pending settings."""
+        found = History(self.results)
+        for trial in trials:
+            for setting in self._list_settings([trial], distributions) if trial.state == TrialState.RUNNING else ():
+                found = found.append_pending(setting, is_substitute(trial, self.names, distributions))
+        return found
+
+    def suggest(self, trials: Sequence[FrozenTrial], distributions: Distributions, seed: int) -> Setting:
+        """Suggest the next setting, with running trials as pending."""
+        found = self.build_history(trials, distributions)
+        fitted = self.fitted
+        if fitted is None and not self.suggester.is_designing(found, collect_settings(found.pending)):
+            fitted = self.suggester.fit(found, seed)
+        setting = self.suggester.suggest(found, collect_settings(found.pending), seed, fitted=fitted)
+        return {name: _convert_to_optuna(value, distributions[name]) for name, value in setting.items()}
+
+    def is_near(self, setting: Setting, trials: Sequence[FrozenTrial], distributions: Distributions) -> bool:
+        """Return whether one of these trials has the same setting or nearly the same."""
+        box, others = self.suggester.surrogate.box, self._list_settings(trials, distributions)
+        found = is_near(
+            encode_run_settings([setting], box), encode_run_settings(others, box), self.suggester.encoded_space
+        )
+        return bool(found[0])
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Return whether every setting was tried."""
+        size = self.suggester.space.size
+        return size is not None and len({repr(sorted(one.setting.items())) for one in self.results}) >= size
+
+    def _list_settings(self, trials: Sequence[FrozenTrial], distributions: Distributions) -> list[Setting]:
+        settings = read_settings(trials, self.names, distributions)
+        return [one for one in settings if _is_within_ranges(one, self.suggester.space)]
+
+
+def _make_trials_key(
+    trials: Sequence[FrozenTrial], distributions: Distributions, objectives: Sequence[str]
+) -> tuple[Any, ...]:
+    return sum(trial.state.is_finished() for trial in trials), dict(distributions), tuple(objectives)
+
+
+def _is_within_ranges(setting: Setting, space: Space) -> bool:
+    return all(
+        parameter.low <= setting[parameter.name] <= parameter.high
+        for parameter in space.parameters
+        if isinstance(parameter, Numeric)
+    )
+
+
+def _find_extremes(outside: Sequence[Setting], space: Space) -> tuple[Setting, ...]:
+    """Two settings between which all of these lie; none if there are none."""
+    if not outside:
+        return ()
+    numbers = [parameter.name for parameter in space.parameters if isinstance(parameter, Numeric)]
+    return tuple(
+        {**outside[0], **{name: pick(one[name] for one in outside) for name in numbers}} for pick in (min, max)
+    )
+
+
+def _is_in_box(box: Box, trial: Trial) -> bool:
+    try:
+        encode_run_settings([trial.setting], box)
+    except InputError:
+        return False
+    return True
+
+
+def _convert_to_optuna(value: Any, distribution: BaseDistribution) -> Any:
+    if isinstance(distribution, IntDistribution):
+        return int(value)
+    return float(value) if isinstance(distribution, FloatDistribution) else value
+
 
 _log = logging.getLogger(__name__)
 # How often a choice is made again because another worker made the same one at the same moment.
@@ -191,7 +460,8 @@ class TunedPriorSampler(BaseSampler):
         self._refuse_other_objectives(study)
         seed = derive_seed(self._seed, trial.number, crc32(param_name.encode()))
         u = np.random.default_rng(seed).random()
-        return _convert_numpy_scalar(parse_parameter(param_name, param_distribution).compute_quantile(u))
+        value = parse_parameter(param_name, param_distribution).compute_quantile(u)
+        return _convert_to_optuna(value, param_distribution)
 
     def after_trial(
         self,
@@ -272,8 +542,8 @@ class TunedPriorSampler(BaseSampler):
             if group:
                 space = {name: search_space[name] for name in group}
                 before = self._models.get((study.study_name, group))
-                if before is not None and before.is_current(trials, space, names):
-                    found.append(before)
+                if before is not None and before.trials_key == _make_trials_key(trials, space, names):
+                    found.append(before)  # no trial has finished since, and nothing else has changed
                     continue
                 noise = self._noise_std
                 by_name = dict(noise) if isinstance(noise, Mapping) else {} if noise is None else {names[0]: noise}
@@ -289,12 +559,7 @@ class TunedPriorSampler(BaseSampler):
         """Return whether nothing is left to try after this trial."""
         trials = study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING))
         settings = {json.dumps(one.params, sort_keys=True, default=str) for one in trials if one.params}
-        counts = [parse_parameter(name, one).count for name, one in trial.distributions.items()]
-        size = 1
-        for count in counts:
-            if count is None:
-                return False
-            size *= count
+        size = prod(parse_parameter(name, one).count or inf for name, one in trial.distributions.items())
         return len(settings) >= size and all(set(one.params) == set(trial.params) for one in trials if one.params)
 
     def _warn_if_exhausted(self, models: Sequence[GroupModel]) -> None:
@@ -340,8 +605,3 @@ def _parse_constraint_values(given: Any) -> list[float]:
     if any(map(isnan, values)):
         raise InputError("constraints_func must give numbers; got NaN. Give a number above 0 for what will not do.")
     return values
-
-
-def _convert_numpy_scalar(value: Any) -> Any:
-    """Convert a NumPy scalar to Python's type."""
-    return value.item() if isinstance(value, np.generic) else value

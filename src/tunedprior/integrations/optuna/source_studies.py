@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,8 +22,15 @@ from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import UNNAMED, OldTable
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
-from tunedprior.storage import blobs
-from tunedprior.storage.blobs import are_compatible, decode_surrogates, encode_surrogates
+from tunedprior.storage.blobs import (
+    are_compatible,
+    decode_surrogates,
+    encode_surrogates,
+    get_blob_description,
+    has_blob,
+    load_blob,
+    save_blob,
+)
 from tunedprior.storage.databases import get_storage, open_storage
 from tunedprior.storage.study_trials import CONSTRAINT, read_constraints
 from tunedprior.suggestion.config import CampaignConfig, TransferConfig, describe_sources
@@ -147,7 +154,8 @@ def _make_study_table(
         return None
     used = [trial for trial in trials if all(one in trial.params for one in wanted)]
     rows = [_make_row(trial, wanted, targets, constraints) for trial in used]
-    table = pd.DataFrame(rows, columns=[*wanted, *_list_responses(rows, wanted)], dtype=object)
+    columns = dict.fromkeys([*wanted, *(column for row in rows for column in row)])
+    table = pd.DataFrame(rows, columns=list(columns), dtype=object)
     numbers = [trial.number for trial in used]
     return ReadTable(table, f"the study {old.study_name!r}", (), numbers, "trial", get_directions(old, targets))
 
@@ -166,10 +174,6 @@ def _make_row(
     values = [FAILED] * len(targets) if trial.state == TrialState.FAIL else trial.values
     required = {constraints[key]: one for key, one in read_constraints(trial).items() if key in constraints}
     return {name: trial.params[name] for name in names} | dict(zip(targets, values, strict=True)) | required
-
-
-def _list_responses(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(column for row in rows for column in row if column not in names))
 
 
 _log = logging.getLogger(__name__)
@@ -207,7 +211,7 @@ class SourceLearner:
             try:
                 data = find_old_data(one, study)
             except OldDataNotFoundError:
-                if not blobs.has_blob(study, _LEARNT):
+                if not has_blob(study, _LEARNT):
                     raise
             else:
                 refuse_missing_responses(responses, data, name)
@@ -235,7 +239,7 @@ class SourceLearner:
             is_only_group: Whether all parameters are in this group.
         """
         name = f"{_LEARNT}{_hash_parameters(space, goals)}"
-        stored = blobs.get_blob_description(study, name)
+        stored = get_blob_description(study, name)
         try:
             old = self._read_old_data(study, space, goals, constraints, is_only_group)
         except OldDataNotFoundError as error:
@@ -248,7 +252,8 @@ class SourceLearner:
         if not old:
             return self._fit_surrogates({}, space, goals, outside)
         sets, read = old
-        about = {"prior": self.prior, "relation": repr(self.relation), "sources": _list_fingerprints(sets, read)}
+        fingerprints = {one.name: one.fingerprint for one in describe_sources(sets, read)}
+        about = {"prior": self.prior, "relation": repr(self.relation), "sources": fingerprints}
         reversed_sources = {one.name: find_reversed_sources(read[one.name], one.direction) for one in goals.responses}
         if any(reversed_sources.values()):
             about["turned"] = {name: list(sets) for name, sets in reversed_sources.items()}
@@ -257,7 +262,7 @@ class SourceLearner:
             if found is not None:
                 return found
         found = self._fit_surrogates(read, space, goals, outside, sets)
-        blobs.save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
+        save_blob(study, name, encode_surrogates(found), about, self.artifact_store)
         return found
 
     def _read_old_data(
@@ -277,11 +282,11 @@ class SourceLearner:
         space: Space,
         goals: Goals,
         outside: Sequence[Setting],
-        sets: Mapping[str, Any] | None = None,
+        sets: Collection[str] = (),
     ) -> dict[str, Surrogate]:
         by_response = {one.name: read.get(one.name, {}) for one in goals.responses}
         known = parse_relations(self.relation, name_sources(self.old_data)) if sets else {}
-        relations = {name: one for name, one in known.items() if name in (sets or {})}
+        relations = {name: one for name, one in known.items() if name in sets}
         within = _make_wider_box(space, by_response, outside)
         config = CampaignConfig(space, goals, TransferConfig(self.prior, relations=relations), seed=self.seed)
         return make_surrogates(config, by_response, within)
@@ -289,7 +294,7 @@ class SourceLearner:
     def _load_surrogates(self, study: Study, name: str, space: Space, goals: Goals) -> dict[str, Surrogate] | None:
         """Load the surrogates stored with the study, if they fit this space."""
         try:
-            data = blobs.load_blob(study, name, self.artifact_store)
+            data = load_blob(study, name, self.artifact_store)
             found = None if data is None else decode_surrogates(data)
         except (FileFormatError, InputError) as error:
             _log.warning(f"What was learnt from old data cannot be read from the study, and is left aside: {error}")
@@ -304,10 +309,6 @@ def _hash_parameters(space: Space, goals: Goals) -> str:
     """The parameters and the responses, in few characters."""
     responses = [(one.name, str(one.direction)) for one in goals.responses]
     return hashlib.sha256(json.dumps([space.names, responses]).encode()).hexdigest()[:16]
-
-
-def _list_fingerprints(sets: Mapping[str, Any], read: Mapping[str, Mapping[str, LoadedSource]]) -> dict[str, str]:
-    return {one.name: one.fingerprint for one in describe_sources(sets, read)}
 
 
 def _make_wider_box(
