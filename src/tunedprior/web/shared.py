@@ -109,11 +109,11 @@ class SharedCampaign:
         known = self._find_form_trial(form)
         if known is not None:
             return self._check_unchanged(known, entry)
-        with idempotency.acquire_claim(self._register, form) as turn:
+        with idempotency.acquire_claim(self._register, form) as settle:
             known = self._find_form_trial(form)  # whoever had the form before may have recorded it
             if known is not None:
                 return self._check_unchanged(known, entry)
-            if turn is None:
+            if settle is None:
                 raise FormConflictError(
                     "This form was sent a moment ago, and what it says is not in the campaign yet. Nothing was changed "
                     "now. Send it again in half a minute: it counts once, and then the page says what is there."
@@ -121,7 +121,7 @@ class SharedCampaign:
             with self._lock:
                 found = self._tell_form(form, entry)
             with suppress(SQLAlchemyError):  # the result is there, and has the form's number with it
-                turn.settle([found.id])
+                settle([found.id])
             return found
 
     def _tell_form(self, form: str, entry: Entry) -> Trial:
@@ -163,9 +163,9 @@ class SharedCampaign:
 
     def _settle(self, form: str, number: int) -> None:
         """Remember a form that was acted upon, as far as that can be written."""
-        with suppress(SQLAlchemyError), idempotency.acquire_claim(self._register, form, patience=0.0) as turn:
-            if turn is not None:
-                turn.settle([number])
+        with suppress(SQLAlchemyError), idempotency.acquire_claim(self._register, form, patience=0.0) as settle:
+            if settle is not None:
+                settle([number])
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
         """Correct a result if it is still the version of the form; repeating the correction changes nothing."""
