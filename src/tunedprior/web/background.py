@@ -79,7 +79,7 @@ class SuggestionRequest:
         return bool(self.trials or self.refusal)
 
 
-class _Worker(ABC):
+class _BackgroundWorker(ABC):
     """A thread with its own optimiser, which begins with the first thing there is to do.
 
     Args:
@@ -141,7 +141,7 @@ class _Worker(ABC):
         return None
 
 
-class SuggestionWorker(_Worker):
+class SuggestionWorker(_BackgroundWorker):
     """A thread with its own optimiser that makes suggestions, then model summaries.
 
     Args:
@@ -247,7 +247,7 @@ class _Question:
     waiting: int = 1
 
 
-class ExplanationWorker(_Worker):
+class ExplanationWorker(_BackgroundWorker):
     """A thread with its own optimiser that makes reports and reasons, one at a time.
 
     Whoever asks for what already waits gets the same answer; what is being worked on may be of a moment ago, and is not

@@ -4,7 +4,7 @@ The name is kept in a cookie, so that it is typed once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from urllib.parse import quote, unquote
 
@@ -57,6 +57,11 @@ class Field:
     wrong: str = ""
 
 
+def fill_field(field: Field, typed: Mapping[str, str] | None, wrong: Mapping[str, str] | None) -> Field:
+    """Return the field with what was typed into it, if anything was, and with what is wrong with that."""
+    return replace(field, text=(typed or {}).get(field.name, field.text), wrong=(wrong or {}).get(field.name, ""))
+
+
 @dataclass(frozen=True)
 class Entry:
     """The parsed content of a form.
@@ -99,42 +104,34 @@ class ResultForm:
         self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Build the fields for the setting, filled with `setting` or with what was typed."""
-        found = []
-        for position, one in enumerate(self.space.parameters):
-            name = f"p{position}"
-            text = "" if setting is None else _format_parameter(one, setting[one.name])
-            found.append(
-                Field(
-                    name,
-                    one.name,
-                    format_hint(one),
-                    _get_content(name, text, typed),
-                    _list_choices(one),
-                    _get_error(name, wrong),
-                )
+        fields = (
+            Field(
+                f"p{position}",
+                one.name,
+                format_hint(one),
+                "" if setting is None else _format_parameter(one, setting[one.name]),
+                _list_choices(one),
             )
-        return found
+            for position, one in enumerate(self.space.parameters)
+        )
+        return [fill_field(one, typed, wrong) for one in fields]
 
     def build_response_fields(
         self, trial: Trial | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Build the fields for the responses, filled with a trial's values or with what was typed."""
-        found = []
-        for position, one in enumerate(self.goals.responses):
-            name = f"r{position}"
-            text = "" if trial is None else format_exact_response(one, one.get_value(trial))
-            choices = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL)) if one.labels else ()
-            found.append(
-                Field(
-                    name,
-                    one.name,
-                    self._describe_goal(one),
-                    _get_content(name, text, typed),
-                    choices,
-                    _get_error(name, wrong),
-                )
+        verdicts = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL))
+        fields = (
+            Field(
+                f"r{position}",
+                one.name,
+                self._describe_goal(one),
+                "" if trial is None else format_exact_response(one, one.get_value(trial)),
+                verdicts if one.labels else (),
             )
-        return found
+            for position, one in enumerate(self.goals.responses)
+        )
+        return [fill_field(one, typed, wrong) for one in fields]
 
     def parse_entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
         """Parse a form; an `InvalidFormError` names every wrong field.
@@ -209,22 +206,13 @@ def _format_parameter(parameter: Parameter, value: object) -> str:
 
 
 def _list_choices(parameter: Parameter) -> tuple[Choice, ...]:
-    if isinstance(parameter, Numeric):
-        return ()
-    return tuple(Choice(str(position), format_short(one)) for position, one in enumerate(parameter.choices))
+    choices = parameter.choices if isinstance(parameter, Categorical) else ()
+    return tuple(Choice(str(position), format_short(one)) for position, one in enumerate(choices))
 
 
 def clean_line(text: str) -> str:
     """Remove characters that are not allowed in a line or in some databases."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
-
-
-def _get_content(name: str, text: str, typed: Mapping[str, str] | None) -> str:
-    return text if typed is None else typed.get(name, text)
-
-
-def _get_error(name: str, wrong: Mapping[str, str] | None) -> str:
-    return "" if wrong is None else wrong.get(name, "")
 
 
 def _parse_parameter(parameter: Parameter, text: str, shown: Setting | None) -> object:
