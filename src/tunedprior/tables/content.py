@@ -108,22 +108,21 @@ def get_directions(study: Study, responses: Sequence[str]) -> dict[str, str]:
 #: What is said of a table whose numbers are written in that way.
 DECIMAL_COMMAS = "Numbers have decimal commas."
 
-_TAIL = r"(?:[eE][+-]?\d+)?\s*"
-_WITH_COMMA = re.compile(r"\s*[+\-−]?(?:\d+,\d*|,\d+)" + _TAIL)
-_WITH_POINT = re.compile(r"\s*[+\-−]?(?:\d+\.\d*|\.\d+)" + _TAIL)
-_WHOLE = re.compile(r"\s*[+\-−]?\d+" + _TAIL)
-_GROUPS = "|".join(
-    (
-        r"\d{1,3}(?:,\d{3})+\.\d*",  # 1,234.5
-        r"\d{1,3}(?:,\d{3}){2,}",  # 1,234,567
-        r"\d{1,3}(?:\.\d{3})+,\d*",  # 1.234,5
-        r"\d{1,3}(?:\.\d{3}){2,}",  # 1.234.567
-        r"\d{1,3}(?:[ '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?",  # 1 234.5 and 1'234.5
-    )
-)
-_WITH_THOUSANDS = re.compile(rf"\s*[+\-−]?(?:{_GROUPS})\s*")
-_MAYBE_THOUSANDS = re.compile(r"\s*[+\-−]?[1-9]\d{0,2},\d{3}\s*")
-_KINDS = (_WITH_THOUSANDS, _WITH_COMMA, _WITH_POINT, _WHOLE)
+_SIGN, _TAIL = r"\s*[+\-−]?", r"(?:[eE][+-]?\d+)?\s*"
+#: Notations of numbers: with a decimal comma, with a decimal point, and whole.
+WITH_COMMA = re.compile(rf"{_SIGN}(?:\d+,\d*|,\d+){_TAIL}")
+WITH_POINT = re.compile(rf"{_SIGN}(?:\d+\.\d*|\.\d+){_TAIL}")
+_WHOLE = re.compile(rf"{_SIGN}\d+{_TAIL}")
+#: What can be nothing but groups of thousands: 1,234.5 and 1,234,567; the same with commas for points; 1 234.5 and
+#: 1'234.5.
+COMMA_GROUPS = re.compile(rf"{_SIGN}(?:\d{{1,3}}(?:,\d{{3}})+\.\d*|\d{{1,3}}(?:,\d{{3}}){{2,}})\s*")
+POINT_GROUPS = re.compile(rf"{_SIGN}(?:\d{{1,3}}(?:\.\d{{3}})+,\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}})\s*")
+_SPACE_GROUPS = re.compile(rf"{_SIGN}\d{{1,3}}(?:[ '’\u00a0\u2009\u202f]\d{{3}})+(?:[.,]\d*)?\s*")
+GROUPS = (COMMA_GROUPS, POINT_GROUPS, _SPACE_GROUPS)
+#: What may be groups of thousands: 1,234 and 1.234.
+MAYBE_COMMA_GROUP = re.compile(rf"{_SIGN}[1-9]\d{{0,2}},\d{{3}}\s*")
+MAYBE_POINT_GROUP = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}\.\d{{3}}\s*")
+NOTATIONS = (*GROUPS, WITH_COMMA, WITH_POINT, _WHOLE)
 # What every such number holds; found fast, because it begins with a character.
 _SOME_THOUSANDS = re.compile(r"[,.]\d{3}[,.]|[ '’\u00a0\u2009\u202f]\d{3}")
 
@@ -151,11 +150,10 @@ def convert_sheet_commas(read: ReadTable, names: Sequence[str], what: str) -> Re
     for name in names:
         cells = [cell if isinstance(cell, str) else "" for cell in read.table[name]] if name in read.table else []
         filled = [cell for cell in cells if not is_unmeasured(cell)]
-        count = sum(any(kind.fullmatch(cell) for kind in _KINDS) for cell in filled)
-        if filled and 2 * count >= len(filled):
+        if filled and 2 * len(find_matching_rows(filled, NOTATIONS)) >= len(filled):
             columns[name] = cells
-    commas = [cell for cells in columns.values() for cell in cells if _WITH_COMMA.fullmatch(cell)]
-    if all(_MAYBE_THOUSANDS.fullmatch(cell) for cell in commas):
+    commas = [cell for cells in columns.values() for cell in cells if WITH_COMMA.fullmatch(cell)]
+    if all(MAYBE_COMMA_GROUP.fullmatch(cell) for cell in commas):
         return read
     table, found = _replace_commas(read, columns, "", what)
     for name, cells in columns.items() if found else ():  # numbers stand beside the text
@@ -173,8 +171,8 @@ def _replace_commas(
         if _are_plain_numbers(cells):
             continue
         together = "\n".join(cells)  # one search in all of them is faster than one in each
-        rows = _find_matching_rows(_WITH_COMMA, cells) if "," in together else []
-        doubtful = rows if separator == "," and all(_MAYBE_THOUSANDS.fullmatch(cells[row]) for row in rows) else []
+        rows = find_matching_rows(cells, [WITH_COMMA]) if "," in together else []
+        doubtful = rows if separator == "," and all(MAYBE_COMMA_GROUP.fullmatch(cells[row]) for row in rows) else []
         if doubtful or _SOME_THOUSANDS.search(together):
             _refuse_thousands(cells, doubtful, read, name, what)
         if rows and (separator != "," or _are_numbers(cells)):
@@ -182,7 +180,7 @@ def _replace_commas(
     if not commas:
         return read.table, False
     for cells in columns.values():
-        points = _find_matching_rows(_WITH_POINT, cells) if any("." in cell for cell in cells) else []
+        points = find_matching_rows(cells, [WITH_POINT]) if any("." in cell for cell in cells) else []
         if points:
             name, rows = next(iter(commas.items()))
             raise InputError(
@@ -207,21 +205,22 @@ def _are_plain_numbers(cells: Sequence[str]) -> bool:
     return True
 
 
-def _find_matching_rows(kind: re.Pattern[str], cells: Sequence[str]) -> list[int]:
-    return [row for row, cell in enumerate(cells) if kind.fullmatch(cell)]
+def find_matching_rows(cells: Sequence[str], notations: Sequence[re.Pattern[str]]) -> list[int]:
+    """Find the cells that are written in one of these notations."""
+    return [row for row, cell in enumerate(cells) if any(one.fullmatch(cell) for one in notations)]
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Return whether a column holds only numbers, ignoring failed runs."""
     return all(
-        is_unmeasured(cell) or any(kind.fullmatch(cell) for kind in _KINDS) or cell.strip().casefold() == FAILED
+        is_unmeasured(cell) or any(one.fullmatch(cell) for one in NOTATIONS) or cell.strip().casefold() == FAILED
         for cell in cells
     )
 
 
 def _refuse_thousands(cells: Sequence[str], doubtful: Sequence[int], read: ReadTable, name: str, what: str) -> None:
     """An error if a column of numbers has cells such as 1,234.5, or such as 1,234 in these rows."""
-    rows = sorted({*_find_matching_rows(_WITH_THOUSANDS, cells), *doubtful})
+    rows = sorted({*find_matching_rows(cells, GROUPS), *doubtful})
     if not rows or not _are_numbers(cells):
         return
     seen = cells[rows[0]].strip()

@@ -16,19 +16,20 @@ from tunedprior.errors import InputError
 from tunedprior.tables.cells import unguard_formula
 from tunedprior.tables.content import DECIMAL_COMMAS, ReadTable, convert_decimal_commas, read_study
 from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
-from tunedprior.tables.formats import TableFormat, get_format, register_format
-from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
-from tunedprior.tables.packed import (
+from tunedprior.tables.formats import (
     MOST_BYTES_OF_TEXT,
     MOST_CELLS,
     MOST_COLUMNS,
+    TableFormat,
     decompress,
+    get_format,
     infer_file_kind,
     refuse_large,
     refuse_many_cells,
+    register_format,
 )
+from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
 from tunedprior.tables.sheets import read_parquet, read_workbook
-from tunedprior.tables.workbooks import refuse_large_workbook
 
 
 def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -307,17 +308,12 @@ def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
     )
 
 
-def _read_excel(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
-    refuse_large_workbook(data, origin)
-    return read_workbook(data, names, what, origin)
-
-
 def _read_parquet(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     return from_frame(read_parquet(data, origin), names, what, origin)
 
 
 #: Newer workbooks are zip archives, which `infer_file_kind` tells apart.
-EXCEL = TableFormat("Excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (b"\xd0\xcf\x11\xe0",), _read_excel)
+EXCEL = TableFormat("Excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (b"\xd0\xcf\x11\xe0",), read_workbook)
 PARQUET = TableFormat("Parquet", (".parquet", ".pq"), (b"PAR1",), _read_parquet)
 register_format(EXCEL)
 register_format(PARQUET)

@@ -14,9 +14,9 @@ from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables.cells import is_unmeasured
 from tunedprior.tables.content import ReadTable, convert_sheet_commas
 from tunedprior.tables.dialect import build_table, find_header_row
+from tunedprior.tables.formats import MOST_TEXT, refuse_large, refuse_many_cells
 from tunedprior.tables.names import match_columns
-from tunedprior.tables.packed import MOST_TEXT, refuse_large, refuse_many_cells
-from tunedprior.tables.workbooks import MergedRange, SheetDetails, find_sheet_details
+from tunedprior.tables.workbooks import MergedRange, SheetDetails, find_sheet_details, refuse_large_workbook
 
 # Bytes and entries of what a Parquet file says of itself.
 _MOST_OF_FOOTER = 2**24
@@ -27,6 +27,7 @@ _INSTALL = 'pip install "tunedprior[files]"'
 
 def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     """Read the sheet of a workbook that has the most expected columns (the first of several such sheets)."""
+    refuse_large_workbook(data, origin)
     try:
         from python_calamine import CalamineWorkbook
     except ImportError as error:

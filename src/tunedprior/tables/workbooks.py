@@ -22,7 +22,7 @@ from typing import Any
 from xml.parsers import expat
 
 from tunedprior.errors import FileFormatError, TunedPriorError
-from tunedprior.tables.packed import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many_cells
+from tunedprior.tables.formats import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many_cells
 
 _ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _SHEET = re.compile(r"<(?:\w+:)?sheet\s([^>]*?)/?>")
