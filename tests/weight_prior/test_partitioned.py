@@ -18,7 +18,7 @@ from tunedprior import Optimizer, pretrain
 from tunedprior.errors import FileFormatError, InputError, NothingToLearnError, OldDataWarning
 from tunedprior.machines import FeatureFit, feature_ridge
 from tunedprior.numerics.chunking import sum_promises_as_tree
-from tunedprior.source_data.row_rules import RowRules
+from tunedprior.source_data.rows import RowRules
 from tunedprior.space.search_space import Space
 from tunedprior.tables import partitions
 from tunedprior.tables.partitions import group_into_tasks, list_row_groups

@@ -11,16 +11,18 @@ import pandas as pd
 from tunedprior.discovery import import_modules
 from tunedprior.errors import OldDataWarning, SpaceWarning
 from tunedprior.goals.goal import Goal
-from tunedprior.source_data.column_checks import (
+from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, run_checks, sort_faults
+from tunedprior.source_data.matching import OldTable, read_old_data
+from tunedprior.source_data.relations import RegressionData, find_changing_response, find_slipped_rows
+from tunedprior.source_data.rows import Finding
+from tunedprior.source_data.table_checks import (
+    find_contradictory_repeats,
+    find_copied_rows,
+    find_misplaced_cells,
     find_non_numbers,
     find_odd_ranges,
     find_swapped_columns,
 )
-from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, run_checks, sort_faults
-from tunedprior.source_data.matching import OldTable, read_old_data
-from tunedprior.source_data.relations import RegressionData, find_changing_response, find_slipped_rows
-from tunedprior.source_data.row_checks import find_contradictory_repeats, find_copied_rows, find_misplaced_cells
-from tunedprior.source_data.rows import Finding
 from tunedprior.source_data.text_checks import open_table
 from tunedprior.space.parameters import Numeric
 from tunedprior.space.search_space import Space
