@@ -273,16 +273,6 @@ class Audit:
     files: tuple[str, str] | None = None
     is_in_file: bool = False
 
-    def add_measures(
-        self,
-        coverage: Coverage,
-        prediction: SelfPrediction | None,
-        influences: Influences | None,
-        rehearsal: Rehearsal | None,
-    ) -> "Audit":
-        """Return the audit with coverage, prediction, influences and rehearsal added."""
-        return replace(self, coverage=coverage, prediction=prediction, influences=influences, rehearsal=rehearsal)
-
     @property
     def faults(self) -> tuple[Fault, ...]:
         """The probable mistakes, in the order in which a person should correct them."""
@@ -454,13 +444,13 @@ def run_audit(
     advance("predicting old rows from others")
     noise = None if old.labels or found.sheet is None else estimate_replicate_noise(found.sheet)
     prediction = compute_self_prediction(related, noise, seed)
-    matter = None if prediction is None else compute_influences(related, prediction.logarithm, seed)
+    influences = None if prediction is None else compute_influences(related, prediction.logarithm, seed)
     advance("comparing with the space")
     coverage = compute_coverage(old, space, seed)
     rehearsal = None
     if rehearse:
         rehearsal = run_rehearsal(old, space, direction, seed, lambda: advance("trying it on the old data itself"))
-    return known.add_measures(coverage, prediction, matter, rehearsal)
+    return replace(known, coverage=coverage, prediction=prediction, influences=influences, rehearsal=rehearsal)
 
 
 def _list_ranges(found: Inspection, space: Space) -> tuple[Range, ...]:

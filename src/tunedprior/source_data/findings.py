@@ -173,12 +173,10 @@ class Sheet:
     @cached_property
     def labels(self) -> bool:
         """Whether the response is pass and fail, or two values that mean these."""
-        words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         told = ~self.table[self.target].map(is_unmeasured).to_numpy(dtype=bool)
-        verdicts = words.isin(PASSED | NOT_PASSED).to_numpy()
         values = self.get_measured_values(self.target)
         distinct = set(values[np.isfinite(values)])
-        return bool(verdicts[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
+        return bool(self.verdict_rows[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
 
     @cached_property
     def verdict_rows(self) -> Bool[ndarray, " n"]:
@@ -220,7 +218,7 @@ class Sheet:
 
 
 #: Looks for faults in a table.
-Check = Callable[[Sheet], list[Fault]]
+Check = Callable[[Sheet], Iterable[Fault]]
 _CHECKS: dict[str, Check] = {}
 
 

@@ -98,7 +98,7 @@ def inspect_old_data(
         return whole
     claimed = frozenset(name for one in faults if one.kind == "swapped columns" for name in one.columns)
     more, notes = find_odd_ranges(sheet, claimed)
-    copies, copy_notes, _ = find_copied_rows(sheet)
+    copies, copy_notes = find_copied_rows(sheet)
     faults += [*more, *run_checks(sheet), *copies]
     old = _read_usable_data(sheet, direction, others)
     left_out, places = _collect_left_out(old.report.findings), sheet.format_places(range(len(sheet)))
@@ -129,7 +129,7 @@ def inspect_old_data(
 
 def _drop_broken_rows(sheet: Sheet) -> tuple[Sheet, list[Fault], list[RejectedRow]]:
     """The table without rows whose cells are in the wrong places or no numbers."""
-    faults = find_swapped_columns(sheet)
+    faults = list(find_swapped_columns(sheet))
     rejected: list[RejectedRow] = []
     swapped = {name for one in faults for name in one.columns}
     if not faults:
@@ -181,8 +181,5 @@ def _select_regression_rows(
     aside = {row for one in faults if one.kind in _LEFT_ASIDE for row in one.rows}
     kept = np.array([place not in aside for place in places], dtype=bool)
     kept = kept if kept.sum() >= 2 else np.ones(len(kept), dtype=bool)
-    settings = old.settings[kept].reset_index(drop=True)
-    left = replace(old, settings=settings, response=old.response[kept], doubtful=old.doubtful[kept])
-    return RegressionData.from_old_data(left, space), tuple(
-        place for place, one in zip(places, kept, strict=True) if one
-    )
+    where = tuple(place for place, is_kept in zip(places, kept, strict=True) if is_kept)
+    return RegressionData.from_old_data(old.select_rows(kept), space), where

@@ -318,9 +318,8 @@ class OldTable:
         sure = self.response[~self.doubtful]
         return None if self.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
-    def drop_doubtful(self) -> "OldTable":
-        """Return the table without the rows whose response is doubtful."""
-        kept = ~self.doubtful
+    def select_rows(self, kept: Bool[ndarray, " n"]) -> "OldTable":
+        """Return the table with some of its rows, such as those whose response is not doubtful."""
         settings = self.settings[kept].reset_index(drop=True)
         places = tuple(place for place, is_kept in zip(self.places, kept, strict=False) if is_kept)
         return replace(

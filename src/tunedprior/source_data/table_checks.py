@@ -7,7 +7,7 @@ columns, rows that occur more than once, and repeats that contradict each other.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isfinite, nan
@@ -43,12 +43,11 @@ _MOST, _FEW = 0.9, 0.5  # parts of a column's cells that fit
 _LEAST_ROWS = 6
 
 
-def find_swapped_columns(sheet: Sheet) -> list[Fault]:
+def find_swapped_columns(sheet: Sheet) -> Iterator[Fault]:
     """Find pairs of columns of which each fits the range of the other and not its own."""
-    faults: list[Fault] = []
     taken: set[str] = set()
     if len(sheet) < _LEAST_ROWS:
-        return faults
+        return
     for one, other in combinations(sheet.parameters, 2):
         if {one.name, other.name} & taken or not _are_swapped(sheet, one, other):
             continue
@@ -58,9 +57,7 @@ def find_swapped_columns(sheet: Sheet) -> list[Fault]:
             f"{one.name!r} and {_format_content(sheet, other.name)} under {other.name!r}, and each fits the other's "
             f"place in the space ({_format_parameter(one)}; {_format_parameter(other)})."
         )
-        faults.append(
-            Fault("swapped columns", (one.name, other.name), (), said, "Swap the two names in the header, if so.")
-        )
+        yield Fault("swapped columns", (one.name, other.name), (), said, "Swap the two names in the header, if so.")
     for one in sheet.numeric:
         if one.name not in taken and not sheet.labels and _is_swapped_with_response(sheet, one):
             said = (
@@ -70,9 +67,8 @@ def find_swapped_columns(sheet: Sheet) -> list[Fault]:
                 f"under {one.name!r} ({_format_content(sheet, one.name)}) does not."
             )
             remedy = "Swap the two names in the header, or name the response with --target."
-            faults.append(Fault("swapped columns", (one.name, sheet.target), (), said, remedy))
+            yield Fault("swapped columns", (one.name, sheet.target), (), said, remedy)
             break
-    return faults
 
 
 def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], list[int]]:
@@ -104,30 +100,31 @@ def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], li
 
 
 @register_check
-def find_row_numbers(sheet: Sheet) -> list[Fault]:
+def find_row_numbers(sheet: Sheet) -> Iterator[Fault]:
     """Find inputs that only count the rows."""
-    faults = []
     for one in sheet.numeric:
         values = sheet.get_values(one.name)
         steps = np.diff(values)
         if len(values) >= _LEAST_ROWS and np.isfinite(values).all() and (steps == 1).all() and values[0] in (0.0, 1.0):
-            said = f"{one.name!r} counts the rows ({values[0]:g}, {values[1]:g}, …, {values[-1]:g})."
-            remedy = "Take it out of the space if it is no setting; if it is time that passes, say so in its name."
-            faults.append(Fault("row numbers", (one.name,), (), said, remedy))
-    return faults
+            yield Fault(
+                "row numbers",
+                (one.name,),
+                (),
+                f"{one.name!r} counts the rows ({values[0]:g}, {values[1]:g}, …, {values[-1]:g}).",
+                "Take it out of the space if it is no setting; if it is time that passes, say so in its name.",
+            )
 
 
 @register_check
-def find_variant_spellings(sheet: Sheet) -> list[Fault]:
+def find_variant_spellings(sheet: Sheet) -> Iterator[Fault]:
     """Find categories that occur in several spellings."""
-    faults = []
     for one in sheet.categorical:
         cells = [cell for cell in sheet.table[one.name] if not is_unmeasured(cell)]
         groups: dict[str, list[Any]] = {}
         for cell in dict.fromkeys(map(str, cells)):
             groups.setdefault(_normalise_spelling(cell), []).append(cell)
         choices = {_normalise_spelling(str(choice)): str(choice) for choice in one.choices}
-        distinct = len({_normalise_spelling(str(choice)) for choice in one.choices}) == len(one.choices)
+        distinct = len(choices) == len(one.choices)
         for bare, ways in groups.items():
             unknown = [way for way in ways if not is_choice(way, one)]
             if not distinct or not bare or (len(ways) < 2 and not (unknown and bare in choices)):
@@ -137,11 +134,14 @@ def find_variant_spellings(sheet: Sheet) -> list[Fault]:
             rows = [k for k, cell in enumerate(sheet.table[one.name]) if str(cell) in odd]
             where = sheet.format_places(rows)
             lost = f" Nothing but {usual!r} is known to the space." if unknown and bare in choices else ""
-            said = (
-                f"{one.name!r} is written as {format_list(map(repr, odd))} for {usual!r} in {join_places(where)}.{lost}"
+            yield Fault(
+                "spelling",
+                (one.name,),
+                where,
+                f"{one.name!r} is written as {format_list(map(repr, odd))} for {usual!r} in "
+                f"{join_places(where)}.{lost}",
+                f"Write {usual!r} everywhere.",
             )
-            faults.append(Fault("spelling", (one.name,), where, said, f"Write {usual!r} everywhere."))
-    return faults
 
 
 def _normalise_spelling(text: str) -> str:
@@ -245,47 +245,47 @@ def find_odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault],
 
 
 @register_check
-def find_odd_responses(sheet: Sheet) -> list[Fault]:
+def find_odd_responses(sheet: Sheet) -> Iterator[Fault]:
     """Find sentinels and outliers among the responses."""
     if sheet.labels:
-        return []
-    faults = _find_sentinel_faults(sheet, sheet.target)
+        return
+    yield from _find_sentinel_faults(sheet, sheet.target)
     values = sheet.get_measured_values(sheet.target)
     known = np.isfinite(values)
     if known.sum() < 3:
-        return faults
+        return
     rows = np.zeros(len(values), dtype=bool)
     rows[known] = _find_far_off(values[known])
     if rows.any():
         rest = values[known & ~rows]
         where, shown = sheet.format_places(rows), format_list(f"{value:g}" for value in values[rows])
-        said = (
+        yield Fault(
+            "far off",
+            (sheet.target,),
+            where,
             f"The response {sheet.target!r} is {shown} in {join_places(where)}, far from all others "
-            f"({rest.min():g} to {rest.max():g})."
+            f"({rest.min():g} to {rest.max():g}).",
+            "Look these results up, and correct them.",
         )
-        faults.append(Fault("far off", (sheet.target,), where, said, "Look these results up, and correct them."))
-    return faults
 
 
 def _find_far_off(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which values lie so far from all others that they are slips; a third of that will do if logarithms say so too."""
     found = find_isolated(values)
     if len(values) < _FEW_ROWS and (values > 0).all():  # of a few rows one is often the only one in the tail
-        few: Bool[ndarray, " n"] = found & find_isolated(np.log(values), _FAR_OFF_IN_FEW)
-        return few
-    if (values > 0).all():
+        found &= find_isolated(np.log(values), _FAR_OFF_IN_FEW)
+    elif (values > 0).all():
         found |= find_isolated(values, _FAR_OFF) & find_isolated(np.log(values), _FAR_OFF_IN_LOGARITHMS)
     return found
 
 
-def _find_sentinel_faults(sheet: Sheet, name: str) -> list[Fault]:
+def _find_sentinel_faults(sheet: Sheet, name: str) -> Iterator[Fault]:
     values = sheet.get_values(name)
     marked = find_sentinels(values)
-    if not marked.any():
-        return []
-    where, marks = sheet.format_places(marked), format_list(f"{value:g}" for value in dict.fromkeys(values[marked]))
-    said = f"{name!r} is {marks} in {join_places(where)}, which most likely stands for 'not measured'."
-    return [Fault("sentinel", (name,), where, said, "Leave these cells blank.")]
+    if marked.any():
+        where, marks = sheet.format_places(marked), format_list(f"{value:g}" for value in dict.fromkeys(values[marked]))
+        said = f"{name!r} is {marks} in {join_places(where)}, which most likely stands for 'not measured'."
+        yield Fault("sentinel", (name,), where, said, "Leave these cells blank.")
 
 
 def _make_units_fault(sheet: Sheet, one: Numeric, found: MixedUnits) -> Fault:
@@ -476,30 +476,29 @@ _FEW_GROUPS = 5
 _MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more are a noisy response
 
 
-def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str], list[int]]:
-    """Find rows that equal an earlier one in every cell; return faults, notes, and the rows.
+def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str]]:
+    """Find rows that equal an earlier one in every cell; return faults, and notes.
 
     Repeated measurements give equal results only where the response is coarse; such repeats are nobody's fault.
     """
     names = [one.name for one in sheet.parameters]
     if sheet.labels or not names:
-        return [], [], []
+        return [], []
     table = sheet.table.astype(str)
-    again = table.duplicated().to_numpy()
-    repeats = table.duplicated(names).to_numpy()
     values = sheet.get_measured_values(sheet.target)
-    again = again & np.isfinite(values)
+    again = table.duplicated().to_numpy() & np.isfinite(values)
     if not again.any():
-        return [], [], []
+        return [], []
     chance = float((pd.Series(values[~again & np.isfinite(values)]).value_counts(normalize=True) ** 2).sum())
     rows = np.flatnonzero(again)
     where = sheet.format_places(rows)
     alike = f"{len(rows)} of {len(sheet)} rows equal an earlier one in every cell, the response included: "
+    repeats = table.duplicated(names)
     coarse = chance > _MOST_BY_CHANCE or (again.sum() < 0.5 * repeats.sum() and chance > 0.1 * _MOST_BY_CHANCE)
     if coarse or len(rows) < _LEAST_COPIES:
-        return [], [f"{alike}{join_places(where)}."], []
+        return [], [f"{alike}{join_places(where)}."]
     remedy = "Delete the copies, unless they were measured again with the same result."
-    return [Fault("copied rows", (), where, f"{alike}{join_places(where)}.", remedy)], [], rows.tolist()
+    return [Fault("copied rows", (), where, f"{alike}{join_places(where)}.", remedy)], []
 
 
 def find_contradictory_repeats(sheet: Sheet, unexplained: float | None) -> list[Fault]:

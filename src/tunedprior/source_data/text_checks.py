@@ -30,7 +30,7 @@ from tunedprior.tables.content import (
 from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
 from tunedprior.tables.formats import decompress, infer_file_kind
 from tunedprior.tables.names import is_number, match_columns
-from tunedprior.tables.reading import read_table
+from tunedprior.tables.reading import drop_trailing_separators, read_table
 
 # A sign that groups thousands, between their digits.
 _SPACES = re.compile("(?<=\\d)[ '’\u00a0\u2009\u202f](?=\\d{3})")
@@ -314,10 +314,7 @@ def _repair_table(
     if again:
         faults.append(_make_header_fault([f"line {lines[k]}" for k in again]))
         rejected += [RejectedRow(f"line {lines[k]}", "the header once more") for k in again]
-    if _has_trailing_separators(rows, header.fields):
-        fields, rows = header.fields[: min(width, len(rows[0]))], [row[:width] for row in rows]
-    else:
-        fields = header.fields
+    fields, rows, _ = drop_trailing_separators(header.fields, rows)
     uneven = [k for k, row in enumerate(rows) if len(row) != len(fields) and k not in again]
     if len(uneven) > _MOST_UNEVEN * len(rows):
         return OpenedTable(None, origin, (*faults, _make_uneven_fault(rows, lines, width, separator)))
@@ -354,13 +351,6 @@ def _is_data(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
     cells = [cell.strip().casefold() for cell in row if cell.strip()]
     return bool(cells) and cells == [cell.strip().casefold() for cell in header if cell.strip()]
-
-
-def _has_trailing_separators(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
-    """Whether lines differ from the header by a separator at their ends alone, which the reader drops."""
-    lengths = set(map(len, rows))
-    longer = lengths == {len(header) + 1} and not any(row[-1].strip() for row in rows)
-    return longer or (lengths == {len(header) - 1} and not header[-1].strip())
 
 
 def _make_header_fault(rows: Sequence[str]) -> Fault:

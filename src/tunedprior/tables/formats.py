@@ -79,11 +79,7 @@ _ENDINGS = {
     "zip": (".zip",),
     "text": (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc"),
 }
-_BEGINNINGS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-}
+_BEGINNINGS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 #: What people take for tables; by how it begins, in small letters.
 _OTHERS = {
     b"%pdf": "a PDF document",

@@ -85,12 +85,8 @@ def _is_single_value(cell: Any) -> bool:
     return isinstance(cell, str | bytes) or not hasattr(cell, "__len__") or getattr(cell, "ndim", None) == 0
 
 
-def _to_numpy(cells: Any) -> Any:
-    return cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
-
-
 def _make_column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
-    cells = _to_numpy(cells)
+    cells = cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
     if isinstance(cells, pd.Series):
         return cells.reset_index(drop=True)
     if isinstance(cells, np.ndarray):
@@ -157,18 +153,24 @@ def _describe_comments(lines: Sequence[int]) -> list[str]:
     return [f"Comments are skipped ({'line' if len(lines) == 1 else 'lines'} {format_list(lines)})."]
 
 
+def drop_trailing_separators(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Drop a separator at the ends of all rows, or at that of the header; also return a remark that says so."""
+    lengths = set(map(len, rows))
+    if lengths == {len(header) + 1} and not any(row[-1].strip() for row in rows):
+        return header, [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
+    if lengths == {len(header) - 1} and not header[-1].strip():
+        return header[:-1], rows, ["A separator at the end of the header is dropped."]
+    return header, rows, []
+
+
 def _align_rows(
     header: list[str], rows: list[list[str]], lines: list[int], separator: str, what: str, origin: str
 ) -> tuple[list[str], list[list[str]], list[str]]:
     """Header and rows of one length: without a separator at the end of all of them, or an error with the line."""
-    width, remarks = len(header), []
-    lengths = set(map(len, rows))
-    if lengths == {width + 1} and not any(row[-1].strip() for row in rows):
-        rows, remarks = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
-    elif lengths == {width - 1} and not header[-1].strip():
-        header, remarks = header[:-1], ["A separator at the end of the header is dropped."]
-    elif lengths - {width}:
-        row = next(k for k, row in enumerate(rows) if len(row) != width)
+    header, rows, remarks = drop_trailing_separators(header, rows)
+    width = len(header)
+    row = next((k for k, row in enumerate(rows) if len(row) != width), None)
+    if row is not None:
         count = len(rows[row])
         advice = "Mend that line"
         if separator == "," and count > width:
