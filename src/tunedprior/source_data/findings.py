@@ -15,8 +15,7 @@ from tunedprior.history.cells import NOT_PASSED, PASSED
 from tunedprior.source_data.number_checks import find_sentinels
 from tunedprior.space.parameters import Categorical, Numeric, Parameter, find_choice_index
 from tunedprior.space.search_space import Space
-from tunedprior.tables.cells import is_unmeasured, parse_numbers
-from tunedprior.tables.content import ReadTable
+from tunedprior.tables import ReadTable, is_unmeasured, parse_numbers
 
 #: Every kind of fault, in the order in which they are to be mended: the first hide the others.
 KINDS = (

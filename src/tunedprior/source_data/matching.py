@@ -25,9 +25,7 @@ from tunedprior.source_data.number_checks import (
 from tunedprior.source_data.rows import OldRows, SourceReport
 from tunedprior.space.parameters import Categorical, Numeric, find_choice_index
 from tunedprior.space.search_space import Space
-from tunedprior.tables.cells import is_infinite, is_unmeasured, parse_numbers
-from tunedprior.tables.names import is_variant_name
-from tunedprior.tables.reading import read_table
+from tunedprior.tables import is_infinite, is_unmeasured, is_variant_name, parse_numbers, read_table
 
 
 def parse_response(

@@ -19,8 +19,7 @@ from tunedprior.errors import InputError, OldDataWarning
 from tunedprior.source_data.number_checks import AcceptedRange, compute_accepted_range, find_mixed_units, find_sentinels
 from tunedprior.space.parameters import Categorical, Numeric, find_choice_index
 from tunedprior.space.search_space import Space
-from tunedprior.tables.cells import describe_non_number, is_spreadsheet_error, is_unmeasured, parse_numbers
-from tunedprior.tables.content import ReadTable
+from tunedprior.tables import ReadTable, describe_non_number, is_spreadsheet_error, is_unmeasured, parse_numbers
 
 
 @dataclass(frozen=True)

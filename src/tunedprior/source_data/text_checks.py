@@ -13,7 +13,7 @@ import pandas as pd
 from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.source_data.findings import Fault, RejectedRow, join_places
-from tunedprior.tables.cells import is_unmeasured
+from tunedprior.tables import is_unmeasured
 from tunedprior.tables.content import (
     COMMA_GROUPS,
     DECIMAL_COMMAS,

@@ -31,7 +31,7 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.parameters import Categorical, Description
 from tunedprior.space.search_space import Space
 from tunedprior.tables.content import ReadTable
-from tunedprior.tables.partitions import RowGroup, group_into_tasks, list_row_groups
+from tunedprior.tables.reading import RowGroup, group_into_tasks, list_row_groups
 from tunedprior.weight_prior.pretraining import LearningOptions, choose_kernel, learn_weight_prior
 from tunedprior.weight_prior.prior import WeightPrior
 
