@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,7 +129,7 @@ _FOLDS = 5
 _ROWS_TO_TUNE = 150
 _WIDE = 20.0
 _FIT_SAMPLES = 512
-_MOST_PAIRS = 45  # of inputs, for interactions; of more inputs the most important are taken
+_MOST_PAIRED = 10  # inputs that are looked at in pairs; of more the most important
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def compute_influences(related: RegressionData, logarithm: bool, seed: int) -> I
         name: min(1.0, float(np.mean((base - one) ** 2) / (2 * variance)))
         for name, one in zip(names, single, strict=True)
     }
-    first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[: _count_paired_inputs(_MOST_PAIRS)]
+    first = sorted(range(len(names)), key=lambda k: -totals[names[k]])[:_MOST_PAIRED]
     pairs = {
         (names[i], names[j]): float(
             np.mean((base - single[i] - single[j] + predict_exchanged(i, j)) ** 2) / (4 * variance)
@@ -258,10 +259,6 @@ def _predict_folds(
 
 def _compute_r_squared(expected: Float64[ndarray, " n"], response: Float64[ndarray, " n"]) -> float:
     return 1.0 - float(np.mean((expected - response) ** 2) / response.var())
-
-
-def _count_paired_inputs(pairs: int) -> int:
-    return int((1 + np.sqrt(1 + 8 * pairs)) / 2)
 
 
 #: Trials of a campaign, and how often it is begun anew.
@@ -319,8 +316,8 @@ def run_rehearsal(
     every: pd.DataFrame = table.groupby(names, sort=False, dropna=False)[_RESPONSE].mean().reset_index()
     if len(every) < 2 * _LEAST_IN_HALF or np.ptp(every[_RESPONSE]) == 0:
         return None
-    described = {one.name: _make_distribution(one, every) for one in space.parameters if one.name in names}
-    here = {name: one for name, one in described.items() if one is not None}
+    varying = [one for one in space.parameters if one.name in names and every[one.name].nunique(dropna=False) > 1]
+    here = {one.name: _make_distribution(one, every[one.name]) for one in varying}
     if not here:
         return None
     curves: dict[str, list[Float64[ndarray, " t"]]] = {"with": [], "without": [], "random": []}
@@ -330,13 +327,14 @@ def run_rehearsal(
         half = min(len(every) // 2, _MOST_IN_HALF)
         first, pool = (every.iloc[rows].reset_index(drop=True) for rows in (order[:half], order[half : 2 * half]))
         responses = pool[_RESPONSE].to_numpy(dtype=np.float64)
-        scale = _RegretScale.from_responses(responses, direction)
-        if scale.best == scale.worst or np.ptp(first[_RESPONSE]) == 0:
+        if np.ptp(_compute_distances(responses, direction)) == 0 or np.ptp(first[_RESPONSE]) == 0:
             continue
         for kind, old_half in (("with", first), ("without", None)):
-            curves[kind].append(scale.compute_regret(_run_campaign(here, old_half, pool, direction, repeat)))
+            found = _run_campaign(here, old_half, pool, direction, repeat)
+            curves[kind].append(_compute_regrets(found, responses, direction))
             advance()
-        draws = np.array([rng.permutation(scale.compute_regret(responses))[:TRIALS] for _ in range(_DRAWS)])
+        regrets = _compute_regrets(responses, responses, direction)
+        draws = np.array([rng.permutation(regrets)[:TRIALS] for _ in range(_DRAWS)])
         curves["random"].append(np.minimum.accumulate(draws, axis=1).mean(0))
     if not curves["with"]:
         return None
@@ -346,32 +344,20 @@ def run_rehearsal(
     return Rehearsal(trials, len(curves["with"]), mean["with"], mean["without"], mean["random"], better)
 
 
-def _make_distribution(one: Parameter, table: pd.DataFrame) -> BaseDistribution | None:
-    """Make the distribution that old values span; None for a constant column."""
-    column = table[one.name]
-    if column.nunique(dropna=False) < 2:
-        return None
+def _make_distribution(one: Parameter, column: "pd.Series[Any]") -> BaseDistribution:
+    """Make the distribution that old values span."""
     if isinstance(one, Categorical):
         return CategoricalDistribution(list(dict.fromkeys(map(str, column))))
     return FloatDistribution(float(column.min()), float(column.max()), log=one.log)
 
 
-@dataclass(frozen=True, eq=False)
-class _RegretScale:
-    """The scale of simple regret: 0 at the best of some responses, 1 at the worst."""
-
-    direction: Goal
-    best: float
-    worst: float
-
-    @classmethod
-    def from_responses(cls, response: Float64[ndarray, " n"], direction: Goal) -> "_RegretScale":
-        distances = _compute_distances(response, direction)
-        return cls(direction, float(distances.min()), float(distances.max()))
-
-    def compute_regret(self, response: Float64[ndarray, " n"]) -> Float64[ndarray, " n"]:
-        """For each response."""
-        return (_compute_distances(response, self.direction) - self.best) / (self.worst - self.best)
+def _compute_regrets(
+    response: Float64[ndarray, " n"], pool: Float64[ndarray, " m"], direction: Goal
+) -> Float64[ndarray, " n"]:
+    """Simple regret of each response: 0 at the best of the pool's responses, 1 at their worst."""
+    there = _compute_distances(pool, direction)
+    regrets: Float64[ndarray, " n"] = (_compute_distances(response, direction) - there.min()) / np.ptp(there)
+    return regrets
 
 
 def _compute_distances(response: Float64[ndarray, " n"], direction: Goal) -> Float64[ndarray, " n"]:

@@ -245,22 +245,22 @@ def find_slipped_rows(sheet: Sheet, related: RegressionData, seed: int) -> list[
 
 
 def _find_slipped_column(related: RegressionData, response: Float64[ndarray, " n"], seed: int) -> list[Fault]:
+    if len(set(related.parameter_names)) < 2:
+        return []
     rows = related.draw_rows(_ROWS_FOR_COLUMNS, seed)
-    as_it_is = predict_left_out(related.points[rows], response[rows])
-    best: tuple[float, str, int, LeaveOneOutFit] | None = None
-    names = tuple(dict.fromkeys(related.parameter_names))
-    if len(names) < 2:
+    names = np.array(related.parameter_names)
+    found = {
+        (name, step): predict_left_out(
+            np.where(names == name, np.roll(related.points, step, axis=0), related.points)[rows], response[rows]
+        )
+        for name in dict.fromkeys(related.parameter_names)
+        for step in (1, -1)
+    }
+    name, step = min(found, key=lambda one: found[one].unexplained)
+    as_it_is, moved = predict_left_out(related.points[rows], response[rows]), found[name, step]
+    if not is_clearly_better(moved, as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
         return []
-    for name in names:
-        own = np.array([one == name for one in related.parameter_names])
-        for step in (1, -1):
-            moved = np.where(own, np.roll(related.points, step, axis=0), related.points)
-            found = predict_left_out(moved[rows], response[rows])
-            if best is None or found.unexplained < best[0]:
-                best = found.unexplained, name, step, found
-    if best is None or not is_clearly_better(best[3], as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
-        return []
-    return [_make_slipped_fault(best[1], best[2], as_it_is, best[3], "The setting")]
+    return [_make_slipped_fault(name, step, as_it_is, moved, "The setting")]
 
 
 def _make_slipped_fault(name: str, step: int, as_it_is: LeaveOneOutFit, moved: LeaveOneOutFit, what: str) -> Fault:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from tunedprior.source_data.number_checks import (
     find_slips,
 )
 from tunedprior.space.parameters import Categorical, Numeric, Parameter
-from tunedprior.tables.cells import DATE, is_unmeasured
+from tunedprior.tables.cells import DATE, is_unmeasured, parse_finite_number
 
 # Two columns are swapped if one at least is this far from its own range, as a part of its width, and both are this
 # near to the other's.
@@ -382,7 +381,7 @@ def _make_fit_check(sheet: Sheet, name: str) -> _Fits:
     words = set() if parameter is not None else {str(cell) for cell in sheet.table[name][sheet.verdict_rows]}
 
     def does_fit(cell: Any) -> bool:
-        value = _parse_number(cell)
+        value = parse_finite_number(cell)
         return (value is not None and low <= value <= high) or (bool(words) and str(cell) in words)
 
     return does_fit
@@ -407,14 +406,6 @@ def _compute_fitting_range(sheet: Sheet, name: str, parameter: Numeric | None) -
         return low / beyond, high * beyond
     beyond = (_BEYOND if parameter is not None else 1.0) * (high - low)
     return low - beyond, high + beyond
-
-
-def _parse_number(cell: Any) -> float | None:
-    try:
-        value = float(cell) if not isinstance(cell, bool) else nan
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return value if isfinite(value) else None
 
 
 def _find_swap(found: dict[str, Any], bad: Sequence[str], fits: dict[str, _Fits]) -> tuple[str, str] | None:
