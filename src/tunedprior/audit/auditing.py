@@ -3,7 +3,7 @@
 The results of an audit are values, with all findings in words and as JSON.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -58,10 +58,8 @@ def describe_reading(origin: str, rows: int, used: int, target: str, found: Insp
     return (head, *found.remarks, *rejected)
 
 
-def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
+def describe_coverage(coverage: Coverage) -> tuple[str, ...]:
     """Describe how much of the search space old data covers."""
-    if coverage is None:
-        return ()
     head = f"{_format_percent(coverage.share)} of the new space has an old row nearby"
     outside = (
         "" if coverage.inside > 0.995 else f"; {_format_percent(1 - coverage.inside)} of the old rows lie outside of it"
@@ -70,10 +68,8 @@ def describe_coverage(coverage: Coverage | None) -> tuple[str, ...]:
     return (f"{head}{outside}.", *gaps)
 
 
-def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str, ...]:
+def describe_prediction(found: SelfPrediction, target: str) -> tuple[str, ...]:
     """Describe how well old data predicts itself."""
-    if found is None:
-        return ()
     if found.correct is not None:
         right, usual = found.correct
         said = (
@@ -96,9 +92,9 @@ def describe_prediction(found: SelfPrediction | None, target: str) -> tuple[str,
     return (said, f"Repeats of the same setting differ by a standard deviation of {found.noise:.3g}.")
 
 
-def describe_influences(found: Influences | None, prediction: SelfPrediction | None) -> tuple[str, ...]:
+def describe_influences(found: Influences, prediction: SelfPrediction) -> tuple[str, ...]:
     """Describe which inputs and pairs matter; nothing if old data predicts nothing."""
-    if found is None or not found.inputs or prediction is None or _is_uninformative(prediction):
+    if not found.inputs or _is_uninformative(prediction):
         return ()
     inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
     rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
@@ -117,10 +113,8 @@ def describe_influences(found: Influences | None, prediction: SelfPrediction | N
     return tuple(said)
 
 
-def describe_rehearsal(found: Rehearsal | None) -> tuple[str, ...]:
+def describe_rehearsal(found: Rehearsal) -> tuple[str, ...]:
     """Describe the result of the simulated campaigns on old data."""
-    if found is None:
-        return ()
     soon = found.trials_to_match
     how = ""
     if soon is not None and soon < found.trials:
@@ -307,14 +301,15 @@ class Audit:
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:
         """All findings as sentences, by topic."""
+        coverage, prediction, influences, rehearsal = self.coverage, self.prediction, self.influences, self.rehearsal
         parts = {
             "What was read": describe_reading(self.origin, self.rows, self.used, self.target, self.found),
             "Faults": tuple(f"{one.text} {one.remedy}" for one in self.faults),
             "Worth knowing": self.notes,
-            "What it knows of the new space": describe_coverage(self.coverage),
-            "How well it predicts itself": describe_prediction(self.prediction, self.target),
-            "What matters in it": describe_influences(self.influences, self.prediction),
-            "Whether it can help": describe_rehearsal(self.rehearsal),
+            "What it knows of the new space": describe_coverage(coverage) if coverage else (),
+            "How well it predicts itself": describe_prediction(prediction, self.target) if prediction else (),
+            "What matters in it": describe_influences(influences, prediction) if influences and prediction else (),
+            "Whether it can help": describe_rehearsal(rehearsal) if rehearsal else (),
             "Verdict": (self.verdict,),
             "Next": (self.next_step,),
         }
@@ -437,7 +432,7 @@ def run_audit(
     check_goal(direction)
     space, seed = Space.parse(space), check_seed(seed)
     found = inspect_old_data(data, space, target, direction, others, seed, advance)
-    known = Audit(found.origin, target, direction, found.rows, found=found, ranges=_list_ranges(found, space))
+    known = Audit(found.origin, target, direction, found.rows, found=found, ranges=tuple(_list_ranges(found, space)))
     old, related = found.old, found.related
     if old is None or related is None or len(old) == 0:
         return known
@@ -453,24 +448,19 @@ def run_audit(
     return replace(known, coverage=coverage, prediction=prediction, influences=influences, rehearsal=rehearsal)
 
 
-def _list_ranges(found: Inspection, space: Space) -> tuple[Range, ...]:
+def _list_ranges(found: Inspection, space: Space) -> Iterator[Range]:
     """List the range of each input in old data and in the space."""
     if found.sheet is None:
-        return ()
-    ranges = []
+        return
     for one in space.parameters:
+        in_space = tuple(one.choices) if isinstance(one, Categorical) else (float(one.low), float(one.high))
         if one not in found.sheet.parameters:
-            ranges.append(Range(one.name, None, None, _get_space_range(one)))
+            yield Range(one.name, None, None, in_space)
         elif isinstance(one, Categorical):
-            cells = list(dict.fromkeys(map(str, found.sheet.table[one.name].dropna())))
-            ranges.append(Range(one.name, tuple(cells), len(cells), _get_space_range(one)))
+            cells = tuple(dict.fromkeys(map(str, found.sheet.table[one.name].dropna())))
+            yield Range(one.name, cells, len(cells), in_space)
         else:
             values = found.sheet.get_measured_values(one.name)
             values = values[np.isfinite(values)]
             ends = (float(values.min()), float(values.max())) if len(values) else None
-            ranges.append(Range(one.name, ends, len(np.unique(values)), _get_space_range(one)))
-    return tuple(ranges)
-
-
-def _get_space_range(one: Any) -> tuple[Any, ...]:
-    return tuple(one.choices) if isinstance(one, Categorical) else (float(one.low), float(one.high))
+            yield Range(one.name, ends, len(np.unique(values)), in_space)

@@ -312,7 +312,8 @@ def find_mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None =
     """
     nonzero = values != 0  # 0 is 0 in all units that differ by a factor
     sign = -1.0 if (values[nonzero] < 0).all() else 1.0
-    parameter = parameter if sign > 0 else _negate_parameter(parameter)
+    if sign < 0 and parameter is not None:
+        parameter = replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
     best: tuple[float, MixedUnits] | None = None
     for offset, factor, words in CONVERSIONS:
         if (offset and sign < 0) or (parameter is None and not offset and 1 / _CLEAR < factor < _CLEAR):
@@ -440,10 +441,6 @@ def _is_the_only_gap(ordered: Float64[ndarray, " n"], cut: int) -> bool:
     return bool(
         ratios[cut - 1] > log(_RATIO) and ratios[cut - 1] > _WIDER * np.delete(ratios, cut - 1).max(initial=0.0)
     )
-
-
-def _negate_parameter(parameter: Numeric | None) -> Numeric | None:
-    return None if parameter is None else replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
 
 
 def _count_distinct(values: Float64[ndarray, " n"]) -> int:
