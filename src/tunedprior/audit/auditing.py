@@ -169,24 +169,6 @@ def describe_verdict(
     return "Use it: its settings explain its response."
 
 
-def describe_next_step(
-    faults: Sequence[Fault], used: int, old: str, space: str, target: str, direction: Goal, is_in_file: bool = False
-) -> str:
-    """Return the next command to run; it names the goal unless the space file does."""
-    if faults:
-        return f"{faults[0].remedy} Then audit it again."
-    if used == 0:
-        return "Add rows with settings and a response, or begin without old data."
-    begin = f"Begin: tunedprior new campaign.db --space {quote_word(space)} --old {quote_word(old)}"
-    if is_in_file:
-        return begin
-    goal = f"--{direction} {quote_word(target)}"
-    if isinstance(direction, Target):
-        ends = (direction.low,) if direction.low == direction.upper else (direction.low, direction.upper)
-        goal = "--target " + quote_word(f"{target}={'..'.join(f'{end:g}' for end in ends)}")
-    return f"{begin} {goal}"
-
-
 def _is_uninformative(found: SelfPrediction) -> bool:
     if found.correct is not None:
         return found.correct[0] < found.correct[1] + _HARDLY_BETTER
@@ -294,9 +276,19 @@ class Audit:
 
     @cached_property
     def next_step(self) -> str:
-        """The next thing to do."""
-        files = self.files or (self.origin, "space.yaml")
-        return describe_next_step(self.faults, self.used, *files, self.target, self.direction, self.is_in_file)
+        """The next thing to do: a command, which names the goal unless the space file does."""
+        if self.faults:
+            return f"{self.faults[0].remedy} Then audit it again."
+        if self.used == 0:
+            return "Add rows with settings and a response, or begin without old data."
+        old, space = self.files or (self.origin, "space.yaml")
+        begin = f"Begin: tunedprior new campaign.db --space {quote_word(space)} --old {quote_word(old)}"
+        if self.is_in_file:
+            return begin
+        if not isinstance(self.direction, Target):
+            return f"{begin} --{self.direction} {quote_word(self.target)}"
+        ends = "..".join(f"{end:g}" for end in dict.fromkeys((self.direction.low, self.direction.upper)))
+        return f"{begin} --target {quote_word(f'{self.target}={ends}')}"
 
     @cached_property
     def sections(self) -> dict[str, tuple[str, ...]]:
