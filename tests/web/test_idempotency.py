@@ -18,8 +18,7 @@ from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.storage.databases import get_engine, open_database
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import FormConflictError
-from tunedprior.web.entries import Entry
+from tunedprior.web.entries import Entry, FormConflictError
 from tunedprior.web.idempotency import FormRegister, make_register
 from tunedprior.web.shared import SharedCampaign
 

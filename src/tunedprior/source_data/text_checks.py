@@ -25,9 +25,13 @@ from tunedprior.tables.content import (
     WITH_COMMA,
     WITH_POINT,
     ReadTable,
+    build_table,
+    decode_text,
+    find_header,
     find_matching_rows,
+    infer_separator,
+    read_records,
 )
-from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
 from tunedprior.tables.formats import decompress, infer_file_kind
 from tunedprior.tables.names import is_number, match_columns
 from tunedprior.tables.reading import drop_trailing_separators, read_table

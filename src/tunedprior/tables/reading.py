@@ -18,8 +18,17 @@ from torch import Tensor
 from tunedprior.checks import format_list, format_value, hide_password
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables.cells import unguard_formula
-from tunedprior.tables.content import DECIMAL_COMMAS, ReadTable, convert_decimal_commas, read_study
-from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
+from tunedprior.tables.content import (
+    DECIMAL_COMMAS,
+    ReadTable,
+    build_table,
+    convert_decimal_commas,
+    decode_text,
+    find_header,
+    infer_separator,
+    read_records,
+    read_study,
+)
 from tunedprior.tables.formats import (
     MOST_BYTES_OF_TEXT,
     MOST_CELLS,

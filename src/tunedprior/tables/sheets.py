@@ -12,8 +12,7 @@ import pandas as pd
 from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables.cells import is_unmeasured
-from tunedprior.tables.content import ReadTable, convert_sheet_commas
-from tunedprior.tables.dialect import build_table, find_header_row
+from tunedprior.tables.content import ReadTable, build_table, convert_sheet_commas, find_header_row
 from tunedprior.tables.formats import MOST_TEXT, refuse_large, refuse_many_cells
 from tunedprior.tables.names import match_columns
 from tunedprior.tables.workbooks import MergedRange, SheetDetails, find_sheet_details, refuse_large_workbook

@@ -29,7 +29,7 @@ from tunedprior.report import report_html
 from tunedprior.suggestion.prediction import DEVIATIONS
 from tunedprior.suggestion.recommendation import Recommendation
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import BusyError, NotFoundError
+from tunedprior.web.entries import BusyError, NotFoundError
 from tunedprior.web.shared import compute_version
 
 # Seconds to wait for another server that thinks about the same form, and for what is being worked on at the end.

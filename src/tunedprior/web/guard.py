@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tunedprior.web.complaints import parse_count
+from tunedprior.web.entries import parse_count
 
 #: The cookie that a form's hidden field must agree with.
 FORM_COOKIE = "tunedprior-form"

@@ -32,25 +32,23 @@ from tunedprior.web.background import (
     SuggestionWorker,
     can_render_report,
 )
-from tunedprior.web.complaints import (
+from tunedprior.web.entries import (
+    MOST_LETTERS,
+    Entry,
+    Field,
     ForeignFormError,
     FormConflictError,
     InvalidFormError,
     NotFoundError,
     RequestError,
-    format_short,
-    get_http_status,
-    parse_count,
-)
-from tunedprior.web.entries import (
-    MOST_LETTERS,
-    Entry,
-    Field,
     ResultForm,
     clean_line,
     fill_field,
     format_exact_response,
+    format_short,
+    get_http_status,
     keep_name,
+    parse_count,
     read_name,
 )
 from tunedprior.web.guard import FORM_KEY, KEY_CAME_BACK, REPORT_POLICY

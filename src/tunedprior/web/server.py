@@ -35,7 +35,7 @@ from starlette.types import ASGIApp
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.web.background import ExplanationWorker, SuggestionWorker
-from tunedprior.web.complaints import BusyError, FormConflictError, format_short, get_http_status
+from tunedprior.web.entries import BusyError, FormConflictError, format_short, get_http_status
 from tunedprior.web.guard import (
     FIELD_FOR_TAB,
     FORM_KEY,

@@ -20,8 +20,7 @@ from tunedprior.space.search_space import Space
 from tunedprior.storage.journal import RECORD
 from tunedprior.storage.stored_campaign import describe_failure
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import FormConflictError, NotFoundError
-from tunedprior.web.entries import Entry
+from tunedprior.web.entries import Entry, FormConflictError, NotFoundError
 
 _IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAWN: "was taken back"}
 
