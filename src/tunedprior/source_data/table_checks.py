@@ -151,9 +151,7 @@ def _normalise_spelling(text: str) -> str:
 
 
 def _is_date(cell: Any) -> bool:
-    if not isinstance(cell, str):
-        return hasattr(cell, "year")
-    return DATE.fullmatch(cell) is not None
+    return DATE.fullmatch(cell) is not None if isinstance(cell, str) else hasattr(cell, "year")
 
 
 def _are_swapped(sheet: Sheet, one: Parameter, other: Parameter) -> bool:

@@ -73,14 +73,13 @@ def find_sheet_details(data: bytes) -> dict[str, SheetDetails]:
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
             styles = _find_percentage_styles(packed)
-            return {
-                name: _parse_sheet(_read_part(packed, path), styles) for name, path in _list_sheet_parts(packed).items()
-            }
+            return {name: _parse_sheet(packed.read(path), styles) for name, path in _list_sheet_parts(packed).items()}
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):  # old Excel, OpenDocument, binary workbooks
         return {}
 
 
-def _parse_sheet(sheet: str, styles: frozenset[str]) -> SheetDetails:
+def _parse_sheet(part: bytes, styles: frozenset[str]) -> SheetDetails:
+    sheet = part.decode()
     percentages = _find_styled_cells(sheet, styles) if styles else frozenset()
     return SheetDetails(_parse_broken_cells(sheet), percentages, tuple(_parse_merged_ranges(sheet)))
 
@@ -97,7 +96,7 @@ def _find_percentage_styles(packed: zipfile.ZipFile) -> frozenset[str]:
     """The numbers of the styles that show per cent."""
     if "xl/styles.xml" not in packed.namelist():
         return frozenset()
-    text = _read_part(packed, "xl/styles.xml")
+    text = packed.read("xl/styles.xml").decode()
     formats = map(_parse_attributes, _FORMATS.findall(text))
     codes = {one["numFmtId"]: one.get("formatCode", "") for one in formats}
     percent = _PERCENT | {number for number, code in codes.items() if "%" in _NOT_SHOWN_SO.sub("", code)}
@@ -121,15 +120,11 @@ def _parse_cell_place(place: re.Match[str]) -> tuple[int, int]:
 
 def _list_sheet_parts(packed: zipfile.ZipFile) -> dict[str, str]:
     """For each sheet by name, the path of its XML file within the .xlsx archive."""
-    relations = map(_parse_attributes, _RELATION.findall(_read_part(packed, "xl/_rels/workbook.xml.rels")))
+    relations = map(_parse_attributes, _RELATION.findall(packed.read("xl/_rels/workbook.xml.rels").decode()))
     places = {one["Id"]: one["Target"] for one in relations}
-    sheets = map(_parse_attributes, _SHEET.findall(_read_part(packed, "xl/workbook.xml")))
+    sheets = map(_parse_attributes, _SHEET.findall(packed.read("xl/workbook.xml").decode()))
     found = {one["name"]: places[one["id"]] for one in sheets if one.get("id") in places}
     return {name: normpath(join("/xl", path)).lstrip("/") for name, path in found.items()}
-
-
-def _read_part(packed: zipfile.ZipFile, path: str) -> str:
-    return packed.read(path).decode()
 
 
 def _parse_attributes(text: str) -> dict[str, str]:

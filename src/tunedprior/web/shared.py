@@ -25,6 +25,15 @@ from tunedprior.web.entries import Entry, FormConflictError, NotFoundError
 _IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAWN: "was taken back"}
 
 
+@contextmanager
+def _convert_database_errors() -> Iterator[None]:
+    """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StorageError(f"{describe_failure(error)} Send the form again: it counts once.") from error
+
+
 class SharedCampaign:
     """A campaign for several threads and programs; changes by others are seen at once.
 
@@ -70,9 +79,10 @@ class SharedCampaign:
 
     # -- what people do --------------------------------------------------------------------------------
 
+    @_convert_database_errors()
     def tell(self, number: int, entry: Entry, form_column: str = "") -> Trial:
         """Record the result of a suggestion, or of a cancelled one; repeating the form changes nothing."""
-        with _convert_database_errors(), self._lock:
+        with self._lock:
             now = self.get_trial(number)
             if now.is_awaited and form_column and self._register.get_outcome(form_column) is not None:
                 return self._check_unchanged(now, entry)  # it was taken back since
@@ -93,6 +103,7 @@ class SharedCampaign:
                 return now
             raise FormConflictError(f"Trial {number} {_describe_state(now)} meanwhile. Nothing was changed.", now)
 
+    @_convert_database_errors()
     def tell_unasked(self, form: str, entry: Entry) -> Trial:
         """Record the result of a run that was not suggested; repeating the form changes nothing.
 
@@ -101,10 +112,6 @@ class SharedCampaign:
         """
         if not idempotency.is_form_number(form):
             raise NotFoundError("This form has no number of its own. Open it anew, and type it in there.")
-        with _convert_database_errors():
-            return self._tell_form_once(form, entry)
-
-    def _tell_form_once(self, form: str, entry: Entry) -> Trial:
         known = self._find_form_trial(form)
         if known is not None:
             return self._check_unchanged(known, entry)
@@ -238,15 +245,6 @@ class SharedCampaign:
             named = self._register.get_outcome(form) or ()
             found = next((one for one in history.trials if one.id in named), None)
         return found
-
-
-@contextmanager
-def _convert_database_errors() -> Iterator[None]:
-    """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise StorageError(f"{describe_failure(error)} Send the form again: it counts once.") from error
 
 
 def select_trial(history: History, number: int) -> Trial:
